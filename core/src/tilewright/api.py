@@ -1,0 +1,149 @@
+"""`tilewright.tune` and `tilewright.compile`: a pipeline's stages for one task or one network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tilewright.host import PluginHost
+from tilewright.measure import Conditions
+from tilewright.options import Choice
+from tilewright.pipeline.plan import stage_that_makes
+from tilewright.run_report import task_entry
+from tilewright.run_setup import make_context
+from tilewright.task import Task
+from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.task_text import find_task
+from tilewright.tuning.budget import Budget
+from tilewright.tuning.loop import tune_tasks
+
+
+@dataclass(frozen=True, slots=True)
+class TuneResult:
+    """What tuning one task found.
+
+    summary   JSON values: trials and failures of this call, seconds, trials_per_second,
+              best_seconds, gflops, peak_share, strategy, config
+    """
+
+    task: Task
+    config: Any
+    seconds: float | None
+    summary: Mapping[str, Any]
+
+
+def tune(
+    task: Task | str,
+    *,
+    target: str = "native",
+    tuner: Any = "xgb",
+    budget: Budget | str | int = "60s",
+    strategies: str = "*",
+    conditions: Conditions | None = None,
+    early_stopping: int | None = None,
+    device: str | None = None,
+    seed: int = 0,
+    records: str | Path | None = None,
+    runner: Any = "local",
+    builder: Any = "local",
+    scheduler: Any = "round-robin",
+    host: PluginHost | None = None,
+) -> TuneResult:
+    """The best config that a budget finds for a task; all trials are in the records file.
+
+    task      a Task, or its text form, or the key of a workload in the records file
+    target    used where the task is a text
+    tuner, runner, builder, scheduler  a name or {name: {options}}
+    records   default `runs/tune/records.jsonl`
+    """
+    host = host or PluginHost.load()
+    context = make_context(
+        host,
+        name="tune",
+        folder=Path("runs/tune"),
+        target=target if isinstance(task, str) else str(task.target),
+        device=device,
+        records=Path(records) if records is not None else None,
+        conditions=conditions,
+        seed=seed,
+        runner=Choice.parse(runner),
+        builder=Choice.parse(builder),
+        strategies=strategies,
+    )
+    if isinstance(task, str):
+        task = find_task(task, context.target, host, context.store)
+    entry = WeightedTask(task, 1.0, host.reference(task.workload.operator).format(task.workload))
+    report = tune_tasks(
+        TaskSet((entry,)),
+        context,
+        tuner=Choice.parse(tuner),
+        scheduler=Choice.parse(scheduler),
+        budget=budget if isinstance(budget, Budget) else Budget.parse(budget),
+        early_stopping=early_stopping,
+    )
+    best = context.store.best(
+        task,
+        context.conditions.for_workload(task.workload),
+        context.device.fingerprint,
+        host.revisions,
+        where=host.space(task, strategies).is_valid,
+    )
+    known = task_entry(entry, context)
+    summary = {
+        **{name: known[name] for name in ("best_seconds", "gflops", "peak_share", "strategy")},
+        **report.measurement,
+        "task": entry.name,
+        "config": best.config.to_json() if best is not None else None,
+    }
+    config = best.config if best is not None else None
+    return TuneResult(task, config, best.seconds if best is not None else None, summary)
+
+
+def compile(  # noqa: A001  the name users expect
+    network: Any,
+    *,
+    target: str = "native",
+    records: str | Path | None = None,
+    out: str | Path = "runs/compile",
+    options: Mapping[str, Any] | None = None,
+    strategies: str = "*",
+    device: str | None = None,
+    seed: int = 0,
+    host: PluginHost | None = None,
+) -> Any:
+    """A compiled network, from what the records file knows and fallback configs for the rest.
+
+    network   a Network, or what the stage `import` takes as `model`
+    options   of the stage `compile`
+    out       where the stage saves it
+    records   default `records.jsonl` in `out`
+    """
+    host = host or PluginHost.load()
+    context = make_context(
+        host,
+        name="compile",
+        folder=Path(out),
+        target=target,
+        device=device,
+        records=Path(records) if records is not None else None,
+        strategies=strategies,
+        seed=seed,
+    )
+    values = [network]
+
+    def run(name: str, options: Mapping[str, Any]) -> None:
+        stage = host.make("stage", name, options, context)
+        for kind in stage.consumes:
+            maker = stage_that_makes(kind, host)
+            if maker and not any(isinstance(value, kind) for value in values):
+                run(maker, {})
+        wanted = (*stage.consumes, *stage.optional)
+        given = {kind: value for kind in wanted for value in values if isinstance(value, kind)}
+        values.extend(stage.run(given).values)
+
+    if isinstance(network, str | Path):
+        run("import", {"model": str(network)})
+    run("compile", options or {})
+    return values[-1]

@@ -1,0 +1,83 @@
+"""`tilewright doctor`: whether this installation can do the job."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tilewright.cli import shared_options as shared
+
+if TYPE_CHECKING:
+    from tilewright.host import PluginHost
+
+_NEEDED = ("target", "strategy", "reference", "tuner", "scheduler", "builder", "runner", "stage")
+
+
+@click.command()
+@shared.plugin_files
+@shared.as_json
+def doctor(plugin: tuple[Path, ...], as_json: bool) -> int:
+    """Check plugins, devices and folders. Exit with 1 where something is wrong."""
+    checks = list(_checks(plugin))
+    if as_json:
+        shared.print_json(
+            {"checks": [{"ok": ok, "what": what, "remedy": remedy} for ok, what, remedy in checks]}
+        )
+    else:
+        for ok, what, remedy in checks:
+            click.echo(f"{'ok  ' if ok else 'FAIL'} {what}{'' if ok else f': {remedy}'}")
+    return 0 if all(ok for ok, _, _ in checks) else 1
+
+
+def _checks(files: tuple[Path, ...]) -> list[tuple[bool, str, str]]:
+    from tilewright.errors import UsageError
+
+    version = platform.python_version()
+    found = [(sys.version_info >= (3, 11), f"Python {version}", "install 3.11 or newer")]
+    host = shared.load_host(files)
+    for loaded in host.plugins:
+        ok = loaded.state in ("ok", "blocked")
+        found.append((ok, f"plugin {loaded.name} is {loaded.state}", "; ".join(loaded.reasons)))
+    for role in _NEEDED:
+        try:
+            count = len(host.owners(role))
+            found.append((count > 0, f"{count} of role {role}", "install a plugin that has one"))
+        except UsageError as error:
+            found.append((False, f"role {role}", error.message))
+    for kind in host.components("target"):
+        found += _devices(host, kind)
+    return [*found, *_surroundings()]
+
+
+def _devices(host: PluginHost, kind: str) -> Iterator[tuple[bool, str, str]]:
+    """Each device by what it does: its peak is measured with code generated for it."""
+    from tilewright.errors import UsageError
+
+    backend = host.backend(kind)
+    devices = backend.probe()
+    if not devices:
+        yield True, f"{kind}: no device on this machine", ""
+    for device in devices:
+        name = f"{kind}: {device.name} ({device.attributes.get('model', '?')})"
+        try:
+            flops, bandwidth = backend.measure_peak(device, 1)
+        except (UsageError, RuntimeError, OSError) as error:
+            yield False, f"{name} runs no generated code", str(error)
+            continue
+        speed = f"{flops / 1e9:.0f} GFLOP/s, {bandwidth / 1e9:.0f} GB/s with one thread"
+        yield True, f"{name}: {speed}", ""
+
+
+def _surroundings() -> Iterator[tuple[bool, str, str]]:
+    """What else a run needs: a folder to write into, and a machine that is not busy."""
+    here = Path.cwd()
+    yield os.access(here, os.W_OK), f"folder {here} is writable", "run it in another one"
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    advice = "" if load < cores / 2 else ": busy, measured times will be noisy"
+    yield True, f"{load:.1f} processes run on {cores} cores{advice}", ""

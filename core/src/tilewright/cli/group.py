@@ -1,0 +1,118 @@
+"""The lazy group of verbs, and how errors become exit codes."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from tilewright.errors import UsageError, did_you_mean
+
+_GROUP = "tilewright.commands"
+_OWN = "tilewright"
+
+
+class VerbGroup(click.Group):
+    """Verbs found by entry points; `bench.peak` is the verb `peak` of the group `bench`.
+
+    Listing them imports no plugin; a verb is imported when it is used.
+    """
+
+    def __init__(self, *args: Any, prefix: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._prefix = prefix
+
+    def _points(self) -> dict[str, importlib.metadata.EntryPoint]:
+        found: dict[str, importlib.metadata.EntryPoint] = {}
+        for point in importlib.metadata.entry_points(group=_GROUP):
+            head, _, verb = point.name.rpartition(".")
+            if head != self._prefix:
+                continue
+            if verb in found and found[verb] != point:
+                owners = " and ".join(sorted(_distribution(p) for p in (found[verb], point)))
+                raise UsageError(f"two plugins offer the verb '{point.name}': {owners}")
+            found[verb] = point
+        return found
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(self._points())
+
+    def get_command(
+        self,
+        ctx: click.Context,
+        cmd_name: str,
+    ) -> click.Command | None:
+        point = self._points().get(cmd_name)
+        if point is None:
+            return None
+        command: click.Command = point.load()
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        known = self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            raise UsageError(f"no verb '{name}'", remedy=did_you_mean(name, known))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(
+        self,
+        ctx: click.Context,
+        formatter: click.HelpFormatter,
+    ) -> None:
+        rows = []
+        for name, point in sorted(self._points().items()):
+            owner = _distribution(point)
+            own = point.load().get_short_help_str(70) if owner == _OWN else f"(from {owner})"
+            rows.append((name, own))
+        with formatter.section("Verbs"):
+            formatter.write_dl(rows)
+
+
+def _distribution(point: importlib.metadata.EntryPoint) -> str:
+    return point.dist.name if point.dist else "?"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code; user errors are one message on stderr."""
+    try:
+        result = _tilewright.main(list(arguments), "tilewright", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except UsageError as error:
+        click.echo(f"error: {error}", err=True)
+        return 2
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone; stop the interpreter from flushing into it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"tilewright {importlib.metadata.version('tilewright')}")
+        ctx.exit()
+
+
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version and exit.",
+)
+def _tilewright() -> None:
+    """Tune tensor programs, choose data layouts, compile networks."""

@@ -1,0 +1,69 @@
+"""What verbs that run a pipeline have in common: their options, and how they run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tilewright.cli import shared_options as shared
+
+if TYPE_CHECKING:
+    from tilewright.pipeline.yaml_source import YamlSource
+
+_OPTIONS = (
+    click.option("--out", type=click.Path(path_type=Path), help="The run's folder.  [runs/NAME]"),
+    click.option("--target", help="In place of the file's target."),
+    shared.device,
+    shared.settings,
+    click.option("--seed", type=int, default=None, help="In place of the file's seed."),
+    click.option("--foreign-records", is_flag=True, help="Start from another device's records."),
+    shared.plugin_files,
+    shared.quiet,
+    shared.as_json,
+)
+
+
+def pipeline_options(function: Any) -> Any:
+    """Declare the options that `run_pipeline` takes."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def run_pipeline(
+    source: Path | YamlSource,
+    *,
+    out: Path | None,
+    target: str | None,
+    device: str | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    foreign_records: bool,
+    plugin: tuple[Path, ...],
+    quiet: bool,
+    as_json: bool,
+    more: str | None = None,
+    only: str | None = None,
+) -> int:
+    """Run a pipeline with progress and results shown; the exit code.
+
+    only   this stage, with what leads to it
+    """
+    from tilewright.pipeline import Pipeline
+    from tilewright.progress import Progress
+    from tilewright.tuning.budget import Budget
+
+    budget = Budget.parse(more) if more is not None else None
+    progress = Progress(quiet=quiet or as_json, summary=not as_json)
+    pipeline = Pipeline.load(
+        source, settings=settings, plugins=plugin, observers=[progress], target=target, only=only
+    )
+    progress.watch(pipeline.plan.host)
+    result = pipeline.run(
+        out=out, device=device, seed=seed, more=budget, foreign_records=foreign_records
+    )
+    if as_json:
+        shared.print_json(result.report)
+    return result.exit_code

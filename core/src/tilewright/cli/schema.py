@@ -1,0 +1,24 @@
+"""`tilewright schema`: one JSON Schema for the plugins installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tilewright.cli import shared_options as shared
+
+
+@click.command()
+@click.option("--run-json", is_flag=True, help="The schema of run.json instead.")
+@shared.plugin_files
+def schema(run_json: bool, plugin: tuple[Path, ...]) -> None:
+    """Print the JSON Schema of pipeline files, for editors and checkers."""
+    if run_json:
+        from tilewright.run_report import SCHEMA_FILE
+
+        click.echo(SCHEMA_FILE.read_text("utf-8"), nl=False)
+        return
+    from tilewright.pipeline.schema import pipeline_schema
+
+    shared.print_json(pipeline_schema(shared.load_host(plugin)))

@@ -1,0 +1,36 @@
+"""`tilewright targets`: kinds of target and the devices of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tilewright.cli import shared_options as shared
+
+
+@click.command()
+@shared.plugin_files
+@shared.as_json
+def targets(plugin: tuple[Path, ...], as_json: bool) -> None:
+    """List kinds of target with the devices of each on this machine."""
+    host = shared.load_host(plugin)
+    rows: list[dict[str, Any]] = [
+        {
+            "kind": kind,
+            "summary": component.summary,
+            "devices": [device.to_json() for device in host.backend(kind).probe()],
+        }
+        for kind, component in host.components("target").items()
+    ]
+    if as_json:
+        shared.print_json({"targets": rows})
+        return
+    for row in rows:
+        click.echo(f"{row['kind']}: {row['summary']}")
+        for device in row["devices"]:
+            shown = ", ".join(f"{k}={v}" for k, v in device["attributes"].items())
+            click.echo(f"  {device['name']} ({device['fingerprint']}): {shown}")
+        if not row["devices"]:
+            click.echo("  no device on this machine")

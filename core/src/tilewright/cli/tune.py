@@ -1,0 +1,86 @@
+"""`tilewright tune TASK`: one task by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tilewright.cli import shared_options as shared
+
+
+@click.command()
+@click.argument("task")
+@shared.target
+@click.option("--tuner", default="xgb", show_default=True, help="NAME or {NAME: {option: value}}.")
+@click.option("--scheduler", default="round-robin", show_default=True)
+@click.option("--runner", default="local", show_default=True)
+@click.option("--builder", default="local", show_default=True)
+@click.option("--strategies", default="*", show_default=True, help="Glob over alternatives.")
+@click.option("--budget", default="60s", show_default=True, help="60s, 2min, or 200 for trials.")
+@click.option("--early-stopping", type=click.IntRange(1), help="Trials without improvement.")
+@click.option(
+    "--conditions", type=click.Choice(["cold", "warm"]), default="cold", show_default=True
+)
+@click.option("--repeat", type=click.IntRange(3), default=5, show_default=True)
+@shared.device
+@shared.seed
+@click.option("--records", type=click.Path(path_type=Path), help="[runs/tune/records.jsonl]")
+@shared.plugin_files
+@shared.quiet
+@shared.as_json
+def tune(
+    *,
+    task: str,
+    target: str,
+    tuner: str,
+    scheduler: str,
+    runner: str,
+    builder: str,
+    strategies: str,
+    budget: str,
+    early_stopping: int | None,
+    conditions: str,
+    repeat: int,
+    device: str | None,
+    seed: int,
+    records: Path | None,
+    plugin: tuple[Path, ...],
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Tune one task.
+
+    TASK is operator(arguments), a key of the records file, or a JSON file.
+    """
+    from tilewright.api import tune as tune_task
+    from tilewright.cli.choice_text import choice_of
+    from tilewright.host import PluginHost
+    from tilewright.measure import Conditions
+    from tilewright.progress import Progress
+
+    progress = Progress(quiet=quiet or as_json, summary=False)
+    host = PluginHost.load(plugin, [progress])
+    progress.watch(host)
+    result = tune_task(
+        task,
+        target=target,
+        tuner=choice_of("--tuner", tuner),
+        scheduler=choice_of("--scheduler", scheduler),
+        runner=choice_of("--runner", runner),
+        builder=choice_of("--builder", builder),
+        strategies=strategies,
+        budget=budget,
+        early_stopping=early_stopping,
+        conditions=Conditions(constants="warm" if conditions == "warm" else "cold", repeat=repeat),
+        device=device,
+        seed=seed,
+        records=records,
+        host=host,
+    )
+    if as_json:
+        shared.print_json(dict(result.summary))
+    else:
+        for name, value in result.summary.items():
+            click.echo(f"{name:18} {value if value is not None else '-'}")
+    return 0 if result.config is not None else 3

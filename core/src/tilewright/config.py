@@ -1,0 +1,49 @@
+"""A point of a ConfigSpace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tilewright.canonical import canonical_json, freeze, thaw
+
+
+@dataclass(frozen=True, eq=False)
+class ConfigEntity:
+    """An alternative's name and the value of each of its knobs; identified by values, not by index.
+
+    strategy   name of the alternative: `STRATEGY` or `STRATEGY/VARIANT`
+    values     knob name to value, in the order of definition: a split's factors as a tuple of ints
+               (outermost first, complete), a reorder's permutation, an annotation's words, or any
+               JSON value
+    """
+
+    strategy: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", freeze(self.values))
+
+    def __getitem__(self, knob: str) -> Any:
+        return self.values[knob]
+
+    def __eq__(self, other: object) -> bool:
+        # By text, because True == 1 in Python and the two are different knob values.
+        return self.text == other.text if isinstance(other, ConfigEntity) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    @cached_property
+    def text(self) -> str:
+        """Canonical JSON; equal exactly for equal configs."""
+        return canonical_json({"strategy": self.strategy, "values": self.values})
+
+    def to_json(self) -> dict[str, Any]:
+        return {"strategy": self.strategy, "values": thaw(self.values)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ConfigEntity:
+        return cls(data["strategy"], data["values"])

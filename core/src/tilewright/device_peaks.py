@@ -1,0 +1,59 @@
+"""A device's peaks, measured once and kept in the user's cache folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+# A peak is a maximum: whatever else ran on the machine can only have lowered it.
+_MEASUREMENTS = 3
+
+if TYPE_CHECKING:
+    from tilewright.device import Device
+    from tilewright.roles import TargetBackend
+
+
+def with_peaks(backend: TargetBackend, device: Device, threads: int) -> Device:
+    """The device with operations and bytes a second at this thread count; measured when unknown."""
+    known = _read()
+    entry = dict(known.get(device.fingerprint, {}))
+    if str(threads) not in entry:
+        found = [backend.measure_peak(device, threads) for _ in range(_MEASUREMENTS)]
+        entry[str(threads)] = [max(flops for flops, _ in found), max(rate for _, rate in found)]
+        _write({**known, device.fingerprint: entry})
+    return replace(
+        device,
+        peak_flops={int(count): peaks[0] for count, peaks in entry.items()},
+        bandwidth={int(count): peaks[1] for count, peaks in entry.items()},
+    )
+
+
+def _file() -> Path:
+    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(folder) / "tilewright" / "peaks.json"
+
+
+def _read() -> dict[str, Any]:
+    """What is kept; a missing or damaged file is measured anew."""
+    try:
+        known = json.loads(_file().read_text("utf-8"))
+        for entry in known.values():
+            for threads, (flops, bandwidth) in entry.items():
+                int(threads), float(flops), float(bandwidth)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+    return dict(known)
+
+
+def _write(known: dict[str, Any]) -> None:
+    path = _file()
+    # A cache that cannot be written only costs the next run a second.
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.write_text(json.dumps(known), "utf-8")
+        fresh.replace(path)

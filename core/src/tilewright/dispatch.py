@@ -1,0 +1,190 @@
+"""Which config for this task, and for this node of a network? A stack of contexts answers.
+
+>>> with FallbackContext(host), ApplyHistoryBest(store, host, device, conditions):
+...     answer = current().query(task)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from tilewright.config import ConfigEntity
+from tilewright.device import Device
+from tilewright.measure import Conditions
+from tilewright.task import Task
+
+if TYPE_CHECKING:
+    from tilewright.host import PluginHost
+    from tilewright.records import GraphRecord, JsonlRecordStore
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A config and where it came from.
+
+    seconds   its measured median for this very task, None where it was not measured or not for it
+    source    one line for people: a file, `fallback`, `fixed`
+    """
+
+    config: ConfigEntity
+    seconds: float | None
+    source: str
+
+
+class DispatchContext(ABC):
+    """Answers queries while it is entered; what it cannot answer goes to the context around it.
+
+    The stack is a context variable: every thread and every asyncio task has its own, and one
+    context may be entered in several at once.
+    """
+
+    @abstractmethod
+    def find(self, task: Task, node: str | None) -> Answer | None:
+        """Its own answer, None to ask the next outer one."""
+
+    def query(self, task: Task, node: str | None = None) -> Answer | None:
+        """The answer of this context or of the nearest one around it that has one.
+
+        `node` names a node of a network (see `GraphRecord`); only ApplyGraphBest looks at it.
+        """
+        entered = _stack.get()
+        outer = entered[: _last(entered, self)] if self in entered else ()
+        answers = (context.find(task, node) for context in (self, *reversed(outer)))
+        return next((answer for answer in answers if answer is not None), None)
+
+    def __enter__(self) -> Self:
+        _stack.set((*_stack.get(), self))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        entered = _stack.get()
+        assert entered[-1] is self, "dispatch contexts are left in the opposite order"
+        _stack.set(entered[:-1])
+
+
+_stack: ContextVar[tuple[DispatchContext, ...]] = ContextVar("tilewright_dispatch", default=())
+
+
+def current() -> DispatchContext:
+    """The innermost context entered; outside of all, one without answers."""
+    entered = _stack.get()
+    return entered[-1] if entered else _Nothing()
+
+
+class _Nothing(DispatchContext):
+    def find(self, task: Task, node: str | None) -> None:
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class ApplyConfig(DispatchContext):
+    """One config for every query."""
+
+    config: ConfigEntity
+
+    def find(self, task: Task, node: str | None) -> Answer | None:
+        return Answer(self.config, None, "fixed")
+
+
+@dataclass(frozen=True, eq=False)
+class ApplyFixedConfig(DispatchContext):
+    """The first feasible config of the alternatives that match a glob: forces an implementation."""
+
+    host: PluginHost
+    strategies: str
+
+    def find(self, task: Task, node: str | None) -> Answer | None:
+        config = self.host.space(task, self.strategies).first()
+        return None if config is None else Answer(config, None, f"first of {self.strategies}")
+
+
+@dataclass(frozen=True, eq=False)
+class ApplyHistoryBest(DispatchContext):
+    """The best recorded config of the task, else of a task with the same anchor.
+
+    Records count as in `JsonlRecordStore.best`, and only where their config is a feasible point of
+    the task's space as `strategies` narrows it. `where` refuses configs beyond that. An answer from
+    another epilogue has no seconds.
+    """
+
+    store: JsonlRecordStore
+    host: PluginHost
+    device: Device
+    conditions: Conditions
+    strategies: str = "*"
+    foreign_devices: bool = False
+    where: Callable[[ConfigEntity], bool] | None = None
+
+    def find(self, task: Task, node: str | None) -> Answer | None:
+        space = self.host.space(task, self.strategies)
+
+        def usable(config: ConfigEntity) -> bool:
+            return space.is_valid(config) and (self.where is None or self.where(config))
+
+        arguments = (
+            task,
+            self.conditions.for_workload(task.workload),
+            self.device.fingerprint,
+            self.host.revisions,
+        )
+        own = self.store.best(*arguments, foreign_devices=self.foreign_devices, where=usable)
+        if own is not None:
+            source = _source(self.store, own.fingerprint, own.device, self.device)
+            return Answer(own.config, own.seconds, source)
+        kin = self.store.best_of_anchor(
+            *arguments, foreign_devices=self.foreign_devices, where=usable
+        )
+        if kin is None:
+            return None
+        source = _source(self.store, kin.fingerprint, kin.device, self.device)
+        return Answer(kin.config, None, f"{source}, tuned with another epilogue")
+
+
+@dataclass(frozen=True, eq=False)
+class ApplyGraphBest(DispatchContext):
+    """What a graph tuner chose, by node; other nodes and changed tasks are asked outside.
+
+    `choices` are by node, as `JsonlRecordStore.graph_choices` gives them.
+    """
+
+    choices: Mapping[str, GraphRecord]
+    source: str = "graph choice"
+
+    def find(self, task: Task, node: str | None) -> Answer | None:
+        choice = None if node is None else self.choices.get(node)
+        if choice is None or choice.task != task:
+            return None
+        return Answer(choice.config, None, self.source)
+
+
+@dataclass(frozen=True, eq=False)
+class FallbackContext(DispatchContext):
+    """The root: a config without any measurement, as plugins advise, else the space's first."""
+
+    host: PluginHost
+    strategies: str = "*"
+
+    def find(self, task: Task, node: str | None) -> Answer | None:
+        space = self.host.space(task, self.strategies)
+        if space.first() is None:
+            return None
+        return Answer(self.host.fallback_config(task, space), None, "fallback")
+
+
+def _last(entered: tuple[DispatchContext, ...], context: DispatchContext) -> int:
+    return max(place for place, other in enumerate(entered) if other is context)
+
+
+def _source(store: JsonlRecordStore, fingerprint: str, name: str, device: Device) -> str:
+    foreign = "" if fingerprint == device.fingerprint else f", measured on another device ({name})"
+    return f"{store.path}{foreign}"

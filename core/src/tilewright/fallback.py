@@ -1,0 +1,49 @@
+"""The config of a task that was never measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tilewright.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tilewright.config import ConfigEntity
+    from tilewright.host import PluginHost
+    from tilewright.space.alternative import Alternative
+    from tilewright.space.config_space import ConfigSpace
+    from tilewright.task import Task
+
+
+def fallback_config(task: Task, space: ConfigSpace, host: PluginHost) -> ConfigEntity | None:
+    """The best strategy's own advice, else the first feasible point, None where there is none.
+
+    Among strategies the highest priority is asked first, ties by name; one without advice that
+    suits the space leaves it to the next.
+    """
+    names = {alternative.name.partition("/")[0] for alternative in space.alternatives}
+    for strategy in sorted(map(host.strategy, names), key=lambda s: (-s.priority, s.name)):
+        config = host.schedule(strategy.name).fallback(task)
+        if config is not None and space.is_valid(config):
+            return config
+    return space.first()
+
+
+def infeasible(task: Task, space: ConfigSpace, host: PluginHost) -> UsageError:
+    """The error that names the task and what its space asks for."""
+    operator = task.workload.operator
+    reference = host.references().get(operator)
+    name = reference.format(task.workload) if reference is not None else f"{operator} {task.key}"
+    reasons = (f"{a.name}: {'; '.join(_demands(a))}" for a in space.alternatives)
+    return UsageError(
+        f"no feasible config for {name} on {task.target}",
+        remedy=f"relax what its strategies ask for, or add one; {', '.join(reasons)}",
+    )
+
+
+def _demands(alternative: Alternative) -> Iterator[str]:
+    for knob in alternative.knobs:
+        if not len(knob):
+            yield f"the knob '{knob.name}' has no values"
+    yield from map(str, alternative.constraints)

@@ -1,0 +1,324 @@
+"""The plugin host: the only way from core to a plugin."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from tilewright import hookspecs
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.fallback import infeasible
+from tilewright.plugin import Component, no_options
+from tilewright.plugin_loading import Owner, Plugin, load_plugins
+from tilewright.strategy import Schedule, Strategy
+from tilewright.target import Target
+
+if TYPE_CHECKING:
+    from tilewright.config import ConfigEntity
+    from tilewright.layouts import Layouts
+    from tilewright.options import Choice
+    from tilewright.roles import Reference, TargetBackend
+    from tilewright.space.config_space import ConfigSpace
+    from tilewright.task import Task
+
+# A role's hook is `tilewright_<role>s`; library plugins add roles without core knowing them.
+_LONG_NAMES = {"scheduler": "task_scheduler"}
+
+
+class PluginHost:
+    """Loads, isolates and blocks plugins, and knows the owner of every contribution.
+
+    >>> host = PluginHost.load()
+    >>> host.components("tuner")["xgb"].summary
+    >>> tuner = host.make("tuner", "xgb", {"batch": 16}, tuner_context)
+
+    Built once, then read only; a worker process builds an equal one from `files`.
+    """
+
+    def __init__(self, files: Sequence[Path] = (), extra: Sequence[object] = ()) -> None:
+        from tilewright import builtin
+
+        self.files = tuple(Path(path).resolve() for path in files)
+        self._manager = pluggy.PluginManager("tilewright")
+        self._plugins = load_plugins(self._manager, builtin, self.files, extra)
+        self._by_module = {id(plugin.module): plugin for plugin in self._plugins}
+        self._trace = os.environ.get("TILEWRIGHT_TRACE_PLUGINS", "") not in ("", "0")
+        # Caches live as long as the host and are filled by the thread that owns it.
+        self._owned = cache(self._collect_owned)
+        self._backends: dict[str, TargetBackend] = {}
+        self._schedules: dict[str, Schedule] = {}
+        self._spaces: dict[tuple[Task, str], ConfigSpace] = {}
+
+    @classmethod
+    def load(cls, files: Sequence[Path] = (), extra: Sequence[object] = ()) -> PluginHost:
+        """A host with the installed plugins and these plugin files.
+
+        `extra` are objects with hookimpls, such as a progress display; workers do not get them.
+        """
+        return cls(files, extra)
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """Every plugin found, blocked and failed ones included."""
+        return tuple(self._plugins)
+
+    # --- the three calling modes -----------------------------------------------------------------
+
+    def hook_values(self, hook: str, **arguments: Any) -> list[Any]:
+        """All that a collect hook gives, flat; a plugin that misbehaves is left out."""
+        return [value for value, _ in self._collect(hook, arguments)]
+
+    def decide(self, hook: str, **arguments: Any) -> Any:
+        """The first answer that is not None of a decide hook, or None."""
+        for plugin, function in self._implementations(hook):
+            answer = self._call(plugin, hook, function, arguments)
+            if answer is not None:
+                return answer
+        return None
+
+    def notify(self, hook: str, **arguments: Any) -> None:
+        """Tell every implementation; one that raises is listed and the others still hear it."""
+        for plugin, function in self._implementations(hook):
+            self._call(plugin, hook, function, arguments)
+
+    # --- components ------------------------------------------------------------------------------
+
+    def components(self, role: str) -> Mapping[str, Component[Any]]:
+        """What is installed for a role, by sorted name. Raises UsageError where two clash."""
+        return {name: value for name, (value, _) in self._owned(role).items()}
+
+    def roles(self) -> tuple[str, ...]:
+        """Every role that the installed plugins know of, sorted."""
+        short = {long: name for name, long in _LONG_NAMES.items()}
+        found = []
+        for hook, caller in vars(self._manager.hook).items():
+            spec = getattr(caller, "spec", None)
+            plural = hook.removeprefix("tilewright_")
+            if spec is None or spec.opts["firstresult"] or set(spec.argnames) - {"host"}:
+                continue
+            if not plural.endswith("s") or plural == "hookspecs":
+                continue
+            role = _singular(plural)
+            found.append(short.get(role, role))
+        return tuple(sorted(found))
+
+    def owners(self, role: str) -> Mapping[str, Owner]:
+        """Who contributed each component, strategy or reference of a role."""
+        return {name: owner for name, (_, owner) in self._owned(role).items()}
+
+    def component(self, role: str, name: str) -> Component[Any]:
+        """One component. Raises UsageError with the nearest name."""
+        known = self.components(role)
+        if name not in known:
+            word = role.replace("_", " ")
+            raise UsageError(f"no {word} named '{name}'", remedy=self._installed(role, name))
+        return known[name]
+
+    def make(self, role: str, name: str, options: Mapping[str, Any], context: Any) -> Any:
+        """A component's instance; `None` is the options of a component that declares none.
+
+        Raises UsageError for an unknown name or bad options.
+        """
+        component = self.component(role, name)
+        checked = None
+        if options or component.options is not no_options:
+            # Late, because pydantic takes 50 ms that a worker process should not spend.
+            from tilewright.options import check_options
+
+            checked = check_options(component.options(), options, where=f"{role} '{name}'")
+        return component.load()(checked, context)
+
+    def choose(self, role: str, choice: Choice, context: Any) -> Any:
+        """The instance that a `name` or `{name: {options}}` of a pipeline file asks for."""
+        return self.make(role, choice.name, choice.options, context)
+
+    # --- targets, references, strategies ---------------------------------------------------------
+
+    def backend(self, kind: str) -> TargetBackend:
+        """The backend of a kind of target, made once."""
+        if kind not in self._backends:
+            self._backends[kind] = self.make("target", kind, {}, self)
+        return self._backends[kind]
+
+    def resolve_target(self, text: str) -> Target:
+        """The target a text means. Raises UsageError where no plugin offers its kind."""
+        target: Target = self.decide("tilewright_resolve_target", text=text)
+        self.component("target", target.kind)
+        return target
+
+    def reference(self, operator: str) -> Reference:
+        """What is known of an operator. Raises UsageError where nobody knows it."""
+        known = self._owned("reference")
+        if operator not in known:
+            remedy = self._installed("reference", operator)
+            raise UsageError(f"no operator named '{operator}'", remedy=remedy)
+        reference: Reference = known[operator][0]
+        return reference
+
+    def references(self) -> Mapping[str, Reference]:
+        """All references by operator."""
+        return {name: value for name, (value, _) in self._owned("reference").items()}
+
+    def strategy(self, name: str) -> Strategy:
+        """A strategy by its name or the name of one of its alternatives."""
+        known = self._owned("strategy")
+        base = name.partition("/")[0]
+        if base not in known:
+            remedy = self._installed("strategy", base)
+            raise UsageError(f"no strategy named '{base}'", remedy=remedy)
+        strategy: Strategy = known[base][0]
+        return strategy
+
+    def schedule(self, name: str) -> Schedule:
+        """The working half of a strategy, made once; by its name or that of an alternative."""
+        strategy = self.strategy(name)
+        if strategy.name not in self._schedules:
+            self._schedules[strategy.name] = strategy.load(self)
+        return self._schedules[strategy.name]
+
+    @property
+    def revisions(self) -> Mapping[str, int]:
+        """Installed revision of every strategy by name; what the store's queries ask for."""
+        return {name: value.revision for name, (value, _) in self._owned("strategy").items()}
+
+    def strategies(self, task: Task, pattern: str = "*") -> tuple[Strategy, ...]:
+        """Applicable strategies, sorted by name, of which the pattern leaves anything."""
+        wanted = pattern.partition("/")[0]
+        found = (value for value, _ in self._owned("strategy").values())
+        return tuple(s for s in found if fnmatchcase(s.name, wanted) and self._applies(s, task))
+
+    def space(self, task: Task, pattern: str = "*") -> ConfigSpace:
+        """All alternatives of the applicable strategies whose names match the glob.
+
+        Raises UsageError where nothing is left.
+        """
+        from tilewright.space.config_space import ConfigSpace
+
+        if (task, pattern) not in self._spaces:
+            strategies = self.strategies(task, pattern)
+            alternatives = [
+                alternative
+                for strategy in strategies
+                for alternative in self.schedule(strategy.name).alternatives(task)
+                if fnmatchcase(alternative.name, pattern) or fnmatchcase(strategy.name, pattern)
+            ]
+            if not alternatives:
+                raise UsageError(
+                    f"no strategy for '{task.workload.operator}' on {task.target} "
+                    f"matches '{pattern}'",
+                    remedy=self._installed("strategy", pattern),
+                )
+            alternatives.sort(key=lambda alternative: alternative.name)
+            self._spaces[task, pattern] = ConfigSpace(alternatives)
+        return self._spaces[task, pattern]
+
+    def lower(self, task: Task, config: ConfigEntity) -> Any:
+        """The program of a config, as its target's backend builds it."""
+        return self.schedule(config.strategy).lower(task, config)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """What operands and outputs look like under a config."""
+        return self.schedule(config.strategy).layouts(task, config)
+
+    def fallback_config(self, task: Task, space: ConfigSpace) -> ConfigEntity:
+        """A config without any measurement: a plugin's opinion, else the best strategy's own.
+
+        Raises UsageError, naming task and constraints, where no point is feasible.
+        """
+        config: ConfigEntity | None = self.decide(
+            "tilewright_fallback_config", task=task, space=space, host=self
+        )
+        if config is None:
+            raise infeasible(task, space, self)
+        return config
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _applies(self, strategy: Strategy, task: Task) -> bool:
+        return strategy.serves(task) and self.schedule(strategy.name).applies(task)
+
+    def _implementations(self, hook: str) -> Iterator[tuple[Plugin, Any]]:
+        caller = getattr(self._manager.hook, hook, None)
+        for found in reversed(caller.get_hookimpls() if caller is not None else []):
+            yield self._by_module[id(found.plugin)], found
+
+    def _call(self, plugin: Plugin, hook: str, found: Any, arguments: Mapping[str, Any]) -> Any:
+        start = time.perf_counter()
+        try:
+            return found.function(*(arguments[name] for name in found.argnames))
+        except UsageError:
+            # The user's mistake, told by the plugin that knows: not the plugin's.
+            raise
+        except (Exception, SystemExit) as error:  # noqa: BLE001  one plugin must not stop the others
+            plugin.fail(f"{hook} raised {type(error).__name__}: {error}")
+            return None
+        finally:
+            if self._trace:
+                spent = (time.perf_counter() - start) * 1e3
+                sys.stderr.write(f"tilewright: {hook} <- {plugin.name} ({spent:.2f} ms)\n")
+
+    def _collect(self, hook: str, arguments: Mapping[str, Any]) -> Iterator[tuple[Any, Plugin]]:
+        for plugin, function in self._implementations(hook):
+            values = self._call(plugin, hook, function, arguments)
+            if isinstance(values, list | tuple):
+                yield from ((value, plugin) for value in values)
+            elif values is not None:
+                got = type(values).__name__
+                plugin.fail(f"{hook}: expected a list or tuple, got {got}")
+
+    def _collect_owned(self, role: str) -> dict[str, tuple[Any, Owner]]:
+        found: dict[str, tuple[Any, Owner]] = {}
+        hook = f"tilewright_{_plural(_LONG_NAMES.get(role, role))}"
+        for value, plugin in self._collect(hook, {"host": self}):
+            name = _name_of(role, value)
+            if name is None:
+                plugin.fail(f"{hook}: a {type(value).__name__} is no {role.replace('_', ' ')}")
+                continue
+            if name in found:
+                first, second = sorted((found[name][1], plugin.owner), key=str)
+                word = role.replace("_", " ")
+                raise UsageError(
+                    f"two plugins offer the {word} '{name}': {first} and {second}",
+                    remedy=f"block one: TILEWRIGHT_BLOCK_PLUGINS={second.distribution}",
+                )
+            found[name] = value, plugin.owner
+        return dict(sorted(found.items()))
+
+    def _installed(self, role: str, name: str) -> str:
+        owned = self._owned(role)
+        text = did_you_mean(name, list(owned))
+        sources = sorted({f"{o.distribution} {o.version}" for _, o in owned.values()})
+        return f"{text} (from {', '.join(sources)})" if sources else text
+
+
+def _plural(role: str) -> str:
+    if role.endswith("y"):
+        return f"{role[:-1]}ies"
+    return f"{role}es" if role.endswith("s") else f"{role}s"
+
+
+def _singular(plural: str) -> str:
+    if plural.endswith("ies"):
+        return f"{plural[:-3]}y"
+    return plural[:-2] if plural.endswith("sses") else plural[:-1]
+
+
+def _name_of(role: str, value: Any) -> str | None:
+    if role == "strategy":
+        return value.name if isinstance(value, Strategy) else None
+    if role == "reference":
+        operator = getattr(value, "operator", None)
+        return operator if isinstance(operator, str) else None
+    if hasattr(hookspecs, f"tilewright_{_plural(_LONG_NAMES.get(role, role))}"):
+        return value.name if isinstance(value, Component) else None
+    # A library plugin's role may hold values of its own type.
+    name = getattr(value, "name", None)
+    return name if isinstance(name, str) else None

@@ -1,0 +1,69 @@
+"""The shape of a pipeline file; what stands under a stage is checked by the stage's own model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from tilewright.errors import UsageError
+from tilewright.measure import Conditions
+from tilewright.options import Choice, Options
+from tilewright.target import Target
+
+
+def _target_text(value: Any) -> str:
+    """`native`, `KIND:threads=2` or `{kind: KIND, threads: 2}` as one text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
+        rest = {name: item for name, item in value.items() if name != "kind"}
+        if all(isinstance(item, str | int | float | bool) for item in rest.values()):
+            try:
+                return str(Target(value["kind"], rest))
+            except UsageError as error:
+                raise ValueError(error.message) from None
+    raise ValueError("expected KIND, KIND:name=value or {kind: KIND, name: value}")
+
+
+class MeasureSection(Options):
+    """`measure:`, how candidates are built and timed."""
+
+    runner: Choice = Choice("local")
+    builder: Choice = Choice("local")
+    constants: Literal["cold", "warm"] = "cold"
+    number: int = Field(default=1, ge=1, le=1_000_000)
+    repeat: int = Field(default=5, ge=3, le=10_000)
+    min_repeat_ms: float = Field(default=2.0, ge=0, le=60_000)
+    cooldown_interval: float = Field(default=0.0, ge=0, le=60)
+
+    @property
+    def conditions(self) -> Conditions:
+        return Conditions(
+            self.constants, self.number, self.repeat, self.min_repeat_ms, self.cooldown_interval
+        )
+
+
+class PipelineFile(Options):
+    """A pipeline file.
+
+    name      defaults to the file's stem
+    records   path of the records file, from the current directory; default in the run's folder
+    device    one of those that the target offers
+    plugins   plugin files, from the folder of this file
+    strategies  glob over the names of alternatives, for every stage
+    """
+
+    model_config = ConfigDict(title="Tilewright pipeline")
+
+    version: Literal[1]
+    name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+    target: Annotated[str, BeforeValidator(_target_text)] = "native"
+    device: str | None = None
+    records: str | None = None
+    seed: int = Field(default=0, ge=0, lt=2**31)
+    strategies: str = "*"
+    plugins: tuple[str, ...] = ()
+    measure: MeasureSection = MeasureSection()
+    stages: tuple[Mapping[str, Any], ...] = Field(min_length=1)

@@ -1,0 +1,154 @@
+"""A pipeline file, loaded and checked, ready to be run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import UsageError
+from tilewright.host import PluginHost
+from tilewright.pipeline.file_model import PipelineFile
+from tilewright.pipeline.plan import Plan, Planner, plugin_files
+from tilewright.pipeline.running import INTERRUPTED, PipelineRun
+from tilewright.pipeline.values import RunValues
+from tilewright.pipeline.yaml_source import YamlSource
+from tilewright.roles import RunContext
+from tilewright.run_setup import make_context
+from tilewright.task_set import TaskSet
+from tilewright.tuning.budget import Budget
+
+_GRAVITY = (0, 3, 1, INTERRUPTED)
+"""Exit codes, the worst last: of several networks' the worst is that of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended: exit code, content of run.json, and what the stages made, by type.
+
+    branches   where there are several networks, how the run of each ended, without its values
+    """
+
+    exit_code: int
+    report: Mapping[str, Any]
+    folder: Path
+    values: Mapping[type, Any]
+    branches: Mapping[str, RunResult] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A checked pipeline.
+
+    >>> result = Pipeline.load("network.yaml").run()
+    >>> result.exit_code, result.report["benchmark"]
+    """
+
+    path: Path
+    plan: Plan
+
+    @classmethod
+    def load(
+        cls,
+        source: str | Path | YamlSource,
+        *,
+        settings: Sequence[str] = (),
+        plugins: Sequence[Path] = (),
+        observers: Sequence[object] = (),
+        target: str | None = None,
+        only: str | None = None,
+    ) -> Pipeline:
+        """Read and check a file; nothing is run and nothing created. Raises UsageError.
+
+        source     a file, or a text as `YamlSource.parse` gives it
+        settings   `stage.option=value`, laid over the file
+        plugins    plugin files beside those that the file names
+        observers  objects with notify hooks, such as a progress display
+        target     in place of the file's
+        only       this stage, with the earlier ones that it needs a value of
+        """
+        source = source if isinstance(source, YamlSource) else YamlSource.read(Path(source))
+        path = Path(source.name)
+        planner = Planner(source, settings, target)
+        files = plugin_files(planner.file(), path.parent, plugins)
+        host = PluginHost.load(files, observers)
+        return cls(path, planner.plan(host, only=only))
+
+    @property
+    def file(self) -> PipelineFile:
+        return self.plan.file
+
+    @property
+    def name(self) -> str:
+        """The file's `name`, or its stem."""
+        return self.file.name or self.path.stem
+
+    def run(
+        self,
+        *,
+        out: Path | None = None,
+        device: str | None = None,
+        seed: int | None = None,
+        more: Budget | None = None,
+        foreign_records: bool = False,
+    ) -> RunResult:
+        """Run the stages in order; run.json is written however they end. Raises UsageError.
+
+        out    the run's folder, default `runs/NAME`
+        more   adds to a tuning stage that was finished before
+        """
+        context = self.context(
+            out=out, device=device, seed=seed, more=more, foreign_records=foreign_records
+        )
+        run = PipelineRun(self.plan.stages, context)
+        exit_code, report, values = run.run()
+        branches: dict[str, RunResult] = {}
+        for branch in run.branches():
+            code, branch_report, _ = branch.run()
+            name, folder = branch.context.name, branch.context.folder
+            branches[name] = RunResult(code, branch_report, folder, {})
+            exit_code = max(exit_code, code, key=_GRAVITY.index)
+            if code == INTERRUPTED:
+                break
+        return RunResult(exit_code, report, context.folder, values, branches)
+
+    def tasks(self, *, device: str | None = None) -> tuple[RunContext, TaskSet]:
+        """The tasks to tune, by running only the stages that lead to them; creates nothing."""
+        context = self.context(device=device)
+        values = RunValues()
+        for stage in self.plan.stages:
+            values.run(stage, context)
+            if (found := values.find(TaskSet)) is not None:
+                return context, found
+        raise UsageError("no stage of it makes tasks", where=str(self.path))
+
+    def context(
+        self,
+        *,
+        out: Path | None = None,
+        device: str | None = None,
+        seed: int | None = None,
+        more: Budget | None = None,
+        foreign_records: bool = False,
+    ) -> RunContext:
+        """What the stages share; creates nothing."""
+        file, plan = self.file, self.plan
+        try:
+            return make_context(
+                plan.host,
+                name=self.name,
+                folder=out or Path("runs") / self.name,
+                target=str(plan.target),
+                device=device or file.device,
+                records=Path(file.records) if file.records else None,
+                conditions=file.measure.conditions,
+                seed=file.seed if seed is None else seed,
+                runner=file.measure.runner,
+                builder=file.measure.builder,
+                strategies=file.strategies,
+                more=more,
+                foreign_records=foreign_records,
+            )
+        except UsageError as error:
+            raise error.placed(plan.target_place) from None

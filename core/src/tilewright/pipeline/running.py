@@ -1,0 +1,122 @@
+"""Runs planned stages one after the other and writes run.json however they end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tilewright.errors import UsageError
+from tilewright.events import RunInfo, RunOutcome, StageOutcome, StageStatus
+from tilewright.pipeline.plan import PlannedStage
+from tilewright.pipeline.values import RunValues, branch_context, is_joint
+from tilewright.roles import RunContext, StageResult
+from tilewright.run_report import RunReport
+from tilewright.task_set import TaskSet
+from tilewright.tuning.interrupt import Interrupt
+
+INTERRUPTED = 130
+_STOPPED = 2
+
+
+class PipelineRun:
+    """One run: values found by type, the report that grows, the hooks that are told."""
+
+    def __init__(
+        self,
+        stages: Sequence[PlannedStage],
+        context: RunContext,
+        values: RunValues | None = None,
+    ) -> None:
+        self._stages = stages
+        self._left: Sequence[PlannedStage] = ()
+        self._context = context
+        self._values = values or RunValues()
+        self._report = RunReport(context)
+        self._begun = False
+        names = tuple(stage.name for stage in stages)
+        budgets = [stage.options.budget for stage in stages if hasattr(stage.options, "budget")]
+        budget = context.more or next(iter(budgets), None)
+        self._info = RunInfo(
+            context.name, context.folder, context.target, context.device, names, budget
+        )
+
+    def run(self) -> tuple[int, Mapping[str, Any], Mapping[type, Any]]:
+        """(exit code, content of run.json, values by type).
+
+        A stage's UsageError passes through, with the stage's place where it names none.
+        """
+        start = time.monotonic()
+        notify = self._context.host.notify
+        notify("tilewright_run_started", run=self._info)
+        exit_code = _STOPPED
+        try:
+            with Interrupt():
+                exit_code = self._run_stages()
+            self._context.folder.mkdir(parents=True, exist_ok=True)
+        finally:
+            # A mistake in the input leaves nothing behind, and an earlier run's report as it was.
+            if self._begun and self._context.folder.exists():
+                self._report.write()
+            outcome = RunOutcome(exit_code, time.monotonic() - start, self._report.content())
+            notify("tilewright_run_finished", run=self._info, outcome=outcome)
+        return exit_code, outcome.report, self._values.by_type()
+
+    def branches(self) -> Iterator[PipelineRun]:
+        """After `run`: one run for each branch, of the stages that are left; values go as it goes.
+
+        None where a stage failed or was interrupted.
+        """
+        while self._left and self._values.branches:
+            name = next(iter(self._values.branches))
+            values = self._values.branches.pop(name)
+            yield PipelineRun(self._left, branch_context(self._context, name), values)
+
+    @property
+    def context(self) -> RunContext:
+        """What its stages share."""
+        return self._context
+
+    def _run_stages(self) -> int:
+        for position, stage in enumerate(self._stages):
+            if self._values.branches and not any(map(is_joint, self._stages[position:])):
+                self._left = self._stages[position:]
+                break
+            status = self._run_stage(stage)
+            if status != "ok":
+                self._skip(position + 1)
+                return INTERRUPTED if status == "interrupted" else 1
+        return self._report.partial_exit_code()
+
+    def _run_stage(self, stage: PlannedStage) -> StageStatus:
+        start = time.monotonic()
+        status: StageStatus = "failed"
+        result = StageResult()
+        try:
+            result = self._values.run(stage, self._context)
+            status = "ok" if result.ok else "failed"
+        except KeyboardInterrupt as interrupt:
+            status = "interrupted"
+            result = getattr(interrupt, "result", result)
+        except UsageError as error:
+            self._finish(stage, "failed", start, result)
+            raise error.placed(stage.place) from None
+        except Exception:
+            self._begun = True
+            self._finish(stage, "failed", start, result)
+            raise
+        self._begun = True
+        self._report.note_tasks(self._values.find(TaskSet))
+        self._finish(stage, status, start, result)
+        return status
+
+    def _skip(self, first: int) -> None:
+        for stage in self._stages[first:]:
+            self._finish(stage, "skipped", time.monotonic(), StageResult())
+
+    def _finish(
+        self, stage: PlannedStage, status: StageStatus, start: float, result: StageResult
+    ) -> None:
+        outcome = StageOutcome(stage.name, status, time.monotonic() - start, result.report)
+        self._report.add(outcome)
+        self._context.host.notify("tilewright_stage_finished", run=self._info, outcome=outcome)

@@ -1,0 +1,261 @@
+"""Reads a YAML file with the place of every value, and refuses what a pipeline file never needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from tilewright.errors import UsageError
+
+_MAX_BYTES = 1 << 20
+_MAX_DEPTH = 32
+_MAX_VALUES = 20_000
+_MAX_DIGITS = 40
+# The core schema of YAML 1.2: `no` and `12:30` are texts, `1e3` is a number.
+_NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
+_TRUE = re.compile(r"(?:true|True|TRUE)\Z")
+_FALSE = re.compile(r"(?:false|False|FALSE)\Z")
+_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_BASED = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_NOT_FINITE = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(slots=True)
+class Node:
+    """A value of the file and where it begins; lines and columns count from 1.
+
+    A mapping's `value` is {key: Node}, its `keys` {key: (line, column)}; a sequence's a list.
+    """
+
+    value: Any
+    line: int
+    column: int
+    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class YamlSource:
+    """A parsed file: `plain()` gives its values, `where(path)` the place of one of them."""
+
+    name: str
+    root: Node
+
+    @classmethod
+    def read(cls, path: Path) -> YamlSource:
+        """Raises UsageError with file, line and column for anything wrong with the file."""
+        try:
+            size = path.stat().st_size
+            data = path.read_bytes() if size <= _MAX_BYTES else b""
+        except OSError as error:
+            raise UsageError(
+                f"cannot read the file: {error.strerror}", where=str(path), remedy="check the path"
+            ) from None
+        if size > _MAX_BYTES:
+            raise UsageError(
+                f"{size} bytes, at most {_MAX_BYTES} are read",
+                where=f"{path}:1:1",
+                remedy="a pipeline file is small; is this the right one?",
+            )
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line, column = _place(data[: error.start].decode("utf-8-sig", "replace"))
+            raise UsageError(
+                "not UTF-8", where=f"{path}:{line}:{column}", remedy="save the file as UTF-8"
+            ) from None
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, name: str) -> YamlSource:
+        """The source of a text; `name` stands for the file in messages."""
+        for position, character in enumerate(text):
+            if character < " " and character not in "\t\n\r":
+                line, column = _place(text[:position])
+                raise UsageError(
+                    f"the control character {character!r} is not allowed",
+                    where=f"{name}:{line}:{column}",
+                    remedy="remove it",
+                )
+        return cls(name, _Parser(name, text).document())
+
+    def plain(self) -> Any:
+        """Nested dicts, lists and scalars."""
+        return _Expansion(self.name).plain(self.root)
+
+    def where(self, path: Iterable[str | int]) -> str:
+        """`file:line:column: dotted.path` of a value, or of the nearest one around it."""
+        path = tuple(path)
+        node, place = self.root, (self.root.line, self.root.column)
+        for step in path:
+            if isinstance(node.value, dict) and step in node.value:
+                place = node.keys[str(step)]
+                node = node.value[step]
+            elif isinstance(node.value, list) and isinstance(step, int) and step < len(node.value):
+                node = node.value[step]
+                place = node.line, node.column
+            else:
+                break
+        line, column = place
+        dotted = dotted_path(path)
+        return f"{self.name}:{line}:{column}" + (f": {dotted}" if dotted else "")
+
+
+def dotted_path(path: Iterable[str | int]) -> str:
+    """`stages[2].tune.tuner`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def _place(before: str) -> tuple[int, int]:
+    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+
+
+class _Parser:
+    """Builds nodes from parser events, so that depth and size are bounded while reading."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self._name = name
+        self._text = text
+        self._events = self._checked_events()
+        self._anchors: dict[str, Node] = {}
+        self._count = 0
+
+    def document(self) -> Node:
+        root = None
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    self._refuse(event, "a second document", "keep one document in the file")
+                root = self._node(next(self._events), 1)
+        if root is None:
+            raise UsageError(
+                "the file is empty", where=f"{self._name}:1:1", remedy="write a mapping"
+            )
+        return root
+
+    def _checked_events(self) -> Iterator[Any]:
+        try:
+            yield from yaml.parse(self._text, Loader=_LOADER)
+        except yaml.MarkedYAMLError as error:
+            # What is left open is told where it begins; the parser notices only at its end.
+            unclosed = "end of stream" in str(error.problem) or "flow" in str(error.context)
+            unclosed = unclosed or "quoted scalar" in str(error.context)
+            unclosed = unclosed or "simple key" in str(error.context)
+            mark = error.context_mark if unclosed and error.context_mark else error.problem_mark
+            line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+            problem, remedy = str(error.problem), "correct the YAML here"
+            near = error.problem_mark.line if error.problem_mark else line - 1
+            lines = self._text.splitlines()
+            tabbed = next(
+                (i for i in (near, near + 1) if i < len(lines) and re.match(r" *\t", lines[i])),
+                None,
+            )
+            if tabbed is not None:
+                line, column = tabbed + 1, lines[tabbed].index("\t") + 1
+                problem, remedy = "a tab in the indentation", "indent with spaces"
+            elif unclosed:
+                problem = f"{error.context}: {problem}"
+            where = f"{self._name}:{line}:{column}"
+            raise UsageError(problem, where=where, remedy=remedy) from None
+
+    def _node(self, event: Any, depth: int) -> Node:
+        self._count += 1
+        if self._count > _MAX_VALUES:
+            self._refuse(event, f"more than {_MAX_VALUES} values", "is this the right file?")
+        if isinstance(event, yaml.AliasEvent):
+            known = self._anchors.get(str(event.anchor))
+            if known is None:
+                self._refuse(
+                    event, f"the alias '*{event.anchor}' has no anchor", "define it before"
+                )
+            return known
+        if depth > _MAX_DEPTH:
+            self._refuse(event, f"nested deeper than {_MAX_DEPTH}", "flatten it")
+        if event.tag not in (None, "!"):
+            self._refuse(event, f"the tag '{event.tag}' is not allowed", "write plain values")
+        node = Node(None, event.start_mark.line + 1, event.start_mark.column + 1)
+        if isinstance(event, yaml.MappingStartEvent):
+            self._mapping(node, depth)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            node.value = []
+            while not isinstance(item := next(self._events), yaml.SequenceEndEvent):
+                node.value.append(self._node(item, depth + 1))
+        else:
+            node.value = self._scalar(event) if event.implicit[0] else event.value
+        if event.anchor:
+            # Known only when complete, so that no value can hold itself.
+            self._anchors[event.anchor] = node
+        return node
+
+    def _mapping(self, node: Node, depth: int) -> None:
+        node.value = {}
+        while not isinstance(key := next(self._events), yaml.MappingEndEvent):
+            if not isinstance(key, yaml.ScalarEvent):
+                self._refuse(key, "a key is no plain text", "write KEY: VALUE")
+            if key.tag not in (None, "!"):
+                self._refuse(key, f"the tag '{key.tag}' is not allowed", "write plain keys")
+            if key.value in node.value:
+                line, column = node.keys[key.value]
+                self._refuse(
+                    key,
+                    f"the key '{key.value}' is there twice, first at {line}:{column}",
+                    "keep one of them",
+                )
+            mark: Any = key.start_mark
+            node.keys[key.value] = mark.line + 1, mark.column + 1
+            node.value[key.value] = self._node(next(self._events), depth + 1)
+
+    def _scalar(self, event: Any) -> Any:
+        text = event.value
+        if _NULL.match(text):
+            return None
+        if _TRUE.match(text) or _FALSE.match(text):
+            return bool(_TRUE.match(text))
+        if len(text) > _MAX_DIGITS:
+            return text
+        if _INTEGER.match(text):
+            return int(text)
+        if _BASED.match(text):
+            return int(text, 0)
+        if _FLOAT.match(text):
+            number = float(text)
+            if number in (float("inf"), float("-inf")):
+                self._refuse(event, f"the number {text} is too large", "write a smaller one")
+            return number
+        if _NOT_FINITE.match(text):
+            self._refuse(event, f"{text} is not allowed", "write a finite number")
+        return text
+
+    def _refuse(self, event: Any, message: str, remedy: str) -> NoReturn:
+        mark = event.start_mark
+        where = f"{self._name}:{mark.line + 1}:{mark.column + 1}"
+        raise UsageError(message, where=where, remedy=remedy)
+
+
+class _Expansion:
+    """Turns nodes into plain values; bounds what aliases expand to."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._left = _MAX_VALUES
+
+    def plain(self, node: Node, depth: int = 1) -> Any:
+        self._left -= 1
+        if self._left < 0 or depth > _MAX_DEPTH:
+            limit = f"more than {_MAX_VALUES} values" if self._left < 0 else f"depth {depth}"
+            where = f"{self._name}:{node.line}:{node.column}"
+            raise UsageError(f"aliases expand to {limit}", where=where, remedy="write it out")
+        if isinstance(node.value, dict):
+            return {key: self.plain(item, depth + 1) for key, item in node.value.items()}
+        if isinstance(node.value, list):
+            return [self.plain(item, depth + 1) for item in node.value]
+        return node.value

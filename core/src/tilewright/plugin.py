@@ -1,0 +1,42 @@
+"""What a plugin file imports: the hook marker, and the value by which it offers a component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import pluggy
+
+if TYPE_CHECKING:
+    from tilewright.options import Options
+
+hookspec = pluggy.HookspecMarker("tilewright")
+hookimpl = pluggy.HookimplMarker("tilewright")
+
+R = TypeVar("R")
+
+
+def no_options() -> type[Options]:
+    """The options model of a component that has none."""
+    from tilewright.options import NoOptions
+
+    return NoOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Component(Generic[R]):
+    """One named thing that a user can choose, with its options and a thunk that imports it.
+
+    name          what a pipeline file or an option says
+    summary       one line, shown by `tilewright plugins`
+    load          imports and returns the factory; it is called with (options, the role's context)
+    options       imports and returns the options model (pydantic, unknown keys forbidden)
+    capabilities  words the core or a contract suite asks for, such as `batch` or `resume`
+    """
+
+    name: str
+    summary: str
+    load: Callable[[], Callable[..., R]]
+    options: Callable[[], type[Any]] = no_options
+    capabilities: frozenset[str] = frozenset()

@@ -1,0 +1,61 @@
+"""Reading a file of records, in whatever format a plugin knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tilewright.errors import UsageError
+from tilewright.records.line import MAX_LINE_BYTES, BadLineError, unseal
+from tilewright.records.record import AnyRecord, RecordDecoder
+
+if TYPE_CHECKING:
+    from tilewright.host import PluginHost
+    from tilewright.roles import RecordReader
+
+
+class JsonlReader:
+    """The format of `JsonlRecordStore`; a last line that lost its end is none yet."""
+
+    def recognises(self, first_line: str) -> bool:
+        return first_line.startswith('{"version":')
+
+    def read(self, path: Path) -> Iterator[tuple[int, AnyRecord | BadLineError]]:
+        decoder = RecordDecoder()
+        try:
+            with path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if line.endswith(b"\n") and line != b"\n":
+                        yield number, _decoded(decoder, line[:-1])
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+
+def find_reader(path: Path, host: PluginHost | None) -> RecordReader:
+    """The installed reader that recognises a file; without a host, or where none does, our own.
+
+    So a file whose first line is damaged is still read. Raises UsageError where it cannot be.
+    """
+    try:
+        with path.open("rb") as file:
+            first_line = file.readline(MAX_LINE_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if host is not None:
+        for name in host.components("record_reader"):
+            reader: RecordReader = host.make("record_reader", name, {}, host)
+            if reader.recognises(first_line):
+                return reader
+    return JsonlReader()
+
+
+def _decoded(decoder: RecordDecoder, line: bytes) -> AnyRecord | BadLineError:
+    try:
+        return decoder.decode(unseal(line))
+    except BadLineError as error:
+        return error
+
+
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"cannot read the records file: {error.strerror}", where=str(path))

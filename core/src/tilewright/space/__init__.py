@@ -1,0 +1,1 @@
+"""Config spaces: sums of products of knobs under constraints."""

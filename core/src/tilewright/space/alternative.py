@@ -1,0 +1,206 @@
+"""One product of knobs under constraints."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tilewright.config import ConfigEntity
+from tilewright.space.constraint import Expression, expression_from_json
+from tilewright.space.knob_group import Classes, KnobGroup
+from tilewright.space.knob_values import KnobValues
+
+_MIX_TRIES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """A named product of knobs; made by `Knobs`, held by a ConfigSpace.
+
+    A point has an index: the positions of its knobs' values are its digits, the knob declared first
+    the least significant. Nothing here ever lists the product.
+    """
+
+    name: str
+    knobs: tuple[KnobValues, ...]
+    constraints: tuple[Expression, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of raw points: the product of the knobs' lengths."""
+        return math.prod(len(knob) for knob in self.knobs)
+
+    @property
+    def valid_count(self) -> int | None:
+        """Number of feasible points, None where counting would take long."""
+        total = 1
+        for group, _ in self._groups:
+            if group.count is None:
+                return None
+            total *= group.count
+        return total
+
+    @property
+    def weight(self) -> int:
+        """The feasible points, as far as they can be counted: raw points where a group cannot."""
+        counts = (
+            group.raw_count if group.count is None else group.count for group, _ in self._groups
+        )
+        return math.prod(counts)
+
+    def get(self, index: int) -> ConfigEntity:
+        """The point at a raw index, feasible or not. Raises IndexError outside the product."""
+        if not 0 <= index < self.size:
+            raise IndexError(f"{self.name} has {self.size} points, index {index} is none")
+        return self._entity(self._digits(index))
+
+    def find(self, config: ConfigEntity) -> int | None:
+        """The raw index of a config, None where it is no point of this product."""
+        if config.strategy != self.name or len(config.values) != len(self.knobs):
+            return None
+        index = 0
+        for knob, stride in zip(self.knobs, self._strides, strict=True):
+            place = knob.place(config.values.get(knob.name))
+            if place is None:
+                return None
+            index += place * stride
+        return index
+
+    def accepts(self, index: int) -> bool:
+        """Whether the point at a raw index satisfies every constraint."""
+        digits = self._digits(index)
+        return all(
+            group.accepts(group.classes([digits[i] for i in places]))
+            for group, places in self._groups
+        )
+
+    def indexes(
+        self, start: int = 0, stop: int | None = None, *, backwards: bool = False
+    ) -> Iterator[int]:
+        """Feasible indexes in [start, stop), lazily; infeasible prefixes are skipped whole."""
+        stop = self.size if stop is None else min(stop, self.size)
+        if max(start, 0) >= stop:
+            return iter(())
+        empty: list[Classes] = [()] * len(self._groups)
+        return self._walk(len(self.knobs) - 1, 0, empty, range(max(start, 0), stop), backwards)
+
+    def draw(self, rng: random.Random) -> int | None:
+        """The index of a random feasible point (see `KnobGroup.draw`), None where there is none."""
+        index = 0
+        for group, places in self._groups:
+            digits = group.draw(rng)
+            if digits is None:
+                return None
+            index += self._join(places, digits)
+        return index
+
+    def neighbour(self, index: int, rng: random.Random) -> int | None:
+        """The index of a feasible point that differs in one knob, None where there is none."""
+        digits = self._digits(index)
+        for place in rng.sample(range(len(self.knobs)), len(self.knobs)):
+            group, places = self._group_of[place]
+            level = places.index(place)
+            other = group.redraw(rng, [digits[i] for i in places], level)
+            if other is not None:
+                return index + (other - digits[place]) * self._strides[place]
+        return None
+
+    def crossover(self, a: int, b: int, rng: random.Random) -> int:
+        """The index of a feasible mix of two feasible points.
+
+        Knobs are taken from either at random; where eight mixes of knobs that constrain each other
+        are infeasible, these knobs come from one parent.
+        """
+        mine, yours = self._digits(a), self._digits(b)
+        index = 0
+        for group, places in self._groups:
+            for _ in range(_MIX_TRIES):
+                digits = [rng.choice((mine[i], yours[i])) for i in places]
+                if group.accepts(group.classes(digits)):
+                    break
+            else:
+                parent = rng.choice((mine, yours))
+                digits = [parent[i] for i in places]
+            index += self._join(places, digits)
+        return index
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "knobs": [knob.to_json() for knob in self.knobs],
+            "constraints": [constraint.to_json() for constraint in self.constraints],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Alternative:
+        """The inverse of `to_json`. Raises UsageError for a constraint that is none."""
+        return cls(
+            data["name"],
+            tuple(map(KnobValues.from_json, data["knobs"])),
+            tuple(map(expression_from_json, data["constraints"])),
+        )
+
+    @cached_property
+    def _strides(self) -> tuple[int, ...]:
+        strides = [1]
+        for knob in self.knobs[:-1]:
+            strides.append(strides[-1] * len(knob))
+        return tuple(strides[: len(self.knobs)])
+
+    @cached_property
+    def _groups(self) -> tuple[tuple[KnobGroup, tuple[int, ...]], ...]:
+        """Knobs that constraints connect, with their places, the most significant first."""
+        parts = [{knob.name} for knob in self.knobs]
+        for constraint in self.constraints:
+            tied = [part for part in parts if part & constraint.knobs()]
+            parts = [part for part in parts if part not in tied] + [set().union(*tied)]
+        groups = []
+        for part in parts:
+            places = [i for i in reversed(range(len(self.knobs))) if self.knobs[i].name in part]
+            own = [constraint for constraint in self.constraints if constraint.knobs() <= part]
+            groups.append((KnobGroup([self.knobs[i] for i in places], own), tuple(places)))
+        return tuple(groups)
+
+    @cached_property
+    def _group_of(self) -> dict[int, tuple[KnobGroup, tuple[int, ...]]]:
+        return {place: (group, places) for group, places in self._groups for place in places}
+
+    def _digits(self, index: int) -> list[int]:
+        digits = []
+        for knob in self.knobs:
+            index, digit = divmod(index, len(knob))
+            digits.append(digit)
+        return digits
+
+    def _entity(self, digits: Sequence[int]) -> ConfigEntity:
+        chosen = zip(self.knobs, digits, strict=True)
+        return ConfigEntity(self.name, {knob.name: knob.values[digit] for knob, digit in chosen})
+
+    def _join(self, places: Sequence[int], digits: Sequence[int]) -> int:
+        return sum(
+            digit * self._strides[place] for place, digit in zip(places, digits, strict=True)
+        )
+
+    def _walk(
+        self, place: int, base: int, chosen: list[Classes], within: range, backwards: bool
+    ) -> Iterator[int]:
+        """Feasible indexes in a range whose digits above `place` are those of `base`."""
+        if place < 0:
+            yield base
+            return
+        stride = self._strides[place]
+        first = max(0, (within.start - base) // stride)
+        last = min(len(self.knobs[place]), -(-(within.stop - base) // stride))
+        digits = range(first, last)
+        group, places = self._group_of[place]
+        mine = next(i for i, (other, _) in enumerate(self._groups) if other is group)
+        before, level = chosen[mine], places.index(place)
+        for digit in reversed(digits) if backwards else digits:
+            chosen[mine] = (*before, group.class_of(level, digit))
+            if group.completable(chosen[mine]):
+                yield from self._walk(place - 1, base + digit * stride, chosen, within, backwards)
+        chosen[mine] = before

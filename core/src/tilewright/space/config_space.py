@@ -1,0 +1,198 @@
+"""Everything a task can be tuned over: a sum of products of knobs."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import accumulate, islice
+from typing import Any
+
+from tilewright.canonical import content_key
+from tilewright.config import ConfigEntity
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.space.alternative import Alternative
+
+__all__ = ["Alternative", "ConfigSpace"]
+
+_DRAWS_PER_POINT = 20
+
+
+class ConfigSpace:
+    """Alternatives, sorted by name, and the points of all of them.
+
+    Raw points are numbered through the alternatives in order; within one, the knob declared first
+    is the least significant digit. Indexes hold within one `hash` only: identify points by their
+    values. Constraints make raw points infeasible; sampling, neighbours, crossover and iteration
+    give feasible ones only, and none of them ever lists the product: 1e15 points cost what 1e3 do.
+    """
+
+    def __init__(self, alternatives: Iterable[Alternative]) -> None:
+        self.alternatives = tuple(sorted(alternatives, key=lambda alternative: alternative.name))
+        names = [alternative.name for alternative in self.alternatives]
+        if len(set(names)) != len(names):
+            raise UsageError(f"alternatives of one space share a name: {', '.join(names)}")
+        self._offsets = list(accumulate((a.size for a in self.alternatives), initial=0))
+        self._places = {name: place for place, name in enumerate(names)}
+
+    def __len__(self) -> int:
+        """Number of raw points; use `size` where it may pass 2**63."""
+        return self.size
+
+    def __bool__(self) -> bool:
+        return self.size > 0
+
+    def __contains__(self, config: object) -> bool:
+        return isinstance(config, ConfigEntity) and self.is_valid(config)
+
+    @property
+    def size(self) -> int:
+        """Number of raw points, feasible or not."""
+        return self._offsets[-1]
+
+    @cached_property
+    def hash(self) -> str:
+        """Equal exactly for spaces with equal names, knobs, values and constraints."""
+        return content_key(self.to_json())
+
+    def to_json(self) -> list[Any]:
+        return [alternative.to_json() for alternative in self.alternatives]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Mapping[str, Any]]) -> ConfigSpace:
+        """The space that a file describes, equal to the one that wrote it (`to_json`)."""
+        return cls(map(Alternative.from_json, data))
+
+    def narrowed(self, pattern: str) -> ConfigSpace:
+        """The alternatives whose names match a glob."""
+        return ConfigSpace(a for a in self.alternatives if fnmatchcase(a.name, pattern))
+
+    def get(self, index: int) -> ConfigEntity:
+        """The config at a raw index, feasible or not. Raises IndexError outside the space."""
+        if not 0 <= index < self.size:
+            raise IndexError(f"the space has {self.size} points, index {index} is none")
+        place = bisect_right(self._offsets, index) - 1
+        return self.alternatives[place].get(index - self._offsets[place])
+
+    def index(self, config: ConfigEntity) -> int:
+        """The raw index of a config. Raises UsageError where it is no point of this space."""
+        index = self._find(config)
+        if index is None:
+            raise UsageError(
+                f"{config.text} is no point of this space",
+                remedy=did_you_mean(config.strategy, list(self._places)),
+            )
+        return index
+
+    def is_valid(self, config: ConfigEntity) -> bool:
+        """Whether a config is a point of this space and satisfies its constraints."""
+        index = self._find(config)
+        return index is not None and self.is_index_valid(index)
+
+    def is_index_valid(self, index: int) -> bool:
+        """Whether the point at a raw index is feasible."""
+        if not 0 <= index < self.size:
+            return False
+        place = bisect_right(self._offsets, index) - 1
+        return self.alternatives[place].accepts(index - self._offsets[place])
+
+    def valid_count(self) -> int | None:
+        """Number of feasible points, None where counting them would take long."""
+        counts = [alternative.valid_count for alternative in self.alternatives]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    def indexes(
+        self, start: int = 0, stop: int | None = None, *, backwards: bool = False
+    ) -> Iterator[int]:
+        """Feasible indexes in [start, stop), lazily and in order, or from the last back."""
+        parts = list(zip(self._offsets, self.alternatives, strict=False))
+        for offset, alternative in reversed(parts) if backwards else parts:
+            own_stop = None if stop is None else stop - offset
+            for index in alternative.indexes(start - offset, own_stop, backwards=backwards):
+                yield offset + index
+
+    def next_valid(self, index: int, step: int = 1) -> int | None:
+        """The feasible index `step` feasible points on (negative: back), None past the end."""
+        ahead = step > 0
+        found = self.indexes(index + 1) if ahead else self.indexes(0, index, backwards=True)
+        return next(islice(found, abs(step) - 1, None), None)
+
+    def points(self) -> Iterator[ConfigEntity]:
+        """Feasible configs, lazily, in order of index."""
+        return map(self.get, self.indexes())
+
+    def first(self) -> ConfigEntity | None:
+        """The feasible config with the lowest index, None in an empty space."""
+        return next(self.points(), None)
+
+    def sample(
+        self,
+        rng: random.Random,
+        count: int,
+        *,
+        exclude: Container[int] = frozenset(),
+        balanced: bool = False,
+    ) -> list[ConfigEntity]:
+        """Up to `count` distinct feasible configs in random order; fewer where there are no more.
+
+        Every feasible point is equally likely, as far as feasible points can be counted (see
+        `KnobGroup.draw`); `balanced` gives each alternative the same share instead, so that small
+        ones are tried beside vast ones. `exclude` holds raw indexes not to give again. The same
+        generator state gives the same sample.
+        """
+        valid = self.valid_count()
+        taken = len(exclude) if isinstance(exclude, Sized) else 0
+        if valid is not None and valid <= 2 * (count + taken):
+            left = [index for index in self.indexes() if index not in exclude]
+            return [self.get(index) for index in rng.sample(left, min(count, len(left)))]
+        weights = [int(a.weight > 0) if balanced else a.weight for a in self.alternatives]
+        chosen: dict[int, None] = {}
+        # Half of what is drawn at worst is drawn twice; where feasible points are few and
+        # uncounted, it is more.
+        for _ in range(_DRAWS_PER_POINT * count):
+            if len(chosen) == count or not any(weights):
+                break
+            place = _weighted(rng, weights)
+            index = self.alternatives[place].draw(rng)
+            if index is None:
+                weights[place] = 0
+            elif (index := index + self._offsets[place]) not in exclude:
+                chosen[index] = None
+        return [self.get(index) for index in chosen]
+
+    def neighbour(self, config: ConfigEntity, rng: random.Random) -> ConfigEntity:
+        """A feasible config that differs in one knob, or failing that another one, or itself."""
+        index = self.index(config)
+        place = self._places[config.strategy]
+        near = self.alternatives[place].neighbour(index - self._offsets[place], rng)
+        if near is not None:
+            return self.alternatives[place].get(near)
+        return next(iter(self.sample(rng, 1, exclude={index})), config)
+
+    def crossover(self, a: ConfigEntity, b: ConfigEntity, rng: random.Random) -> ConfigEntity:
+        """A feasible mix of two feasible configs; across alternatives, a neighbour of one."""
+        if a.strategy != b.strategy:
+            return self.neighbour(rng.choice((a, b)), rng)
+        place = self._places[a.strategy]
+        offset, alternative = self._offsets[place], self.alternatives[place]
+        mixed = alternative.crossover(self.index(a) - offset, self.index(b) - offset, rng)
+        return alternative.get(mixed)
+
+    def _find(self, config: ConfigEntity) -> int | None:
+        place = self._places.get(config.strategy)
+        if place is None:
+            return None
+        index = self.alternatives[place].find(config)
+        return None if index is None else self._offsets[place] + index
+
+
+def _weighted(rng: random.Random, weights: list[int]) -> int:
+    """A position, in proportion to integer weights of any size."""
+    rest = rng.randrange(sum(weights))
+    for place, weight in enumerate(weights):
+        rest -= weight
+        if rest < 0:
+            return place
+    raise AssertionError("weights changed while drawing")

@@ -1,0 +1,129 @@
+"""The builder that declares knobs, under AutoTVM's names."""
+
+# ruff: noqa: A002  `filter` is AutoTVM's word
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tilewright.canonical import freeze
+from tilewright.errors import UsageError
+from tilewright.space.alternative import Alternative
+from tilewright.space.constraint import Expression, Knob, holds
+from tilewright.space.knob_values import KnobKind, KnobValues
+from tilewright.space.ordering import ReorderPolicy, annotate_entities, reorder_entities
+from tilewright.space.split import NO_LIMIT, SplitPolicy, candidate_entities, split_entities
+
+
+class Knobs:
+    """Declares the knobs of one alternative, named `STRATEGY` or `STRATEGY/VARIANT`.
+
+    >>> knobs = Knobs("direct")
+    >>> tile = knobs.define_split("tile_ow", 56, num_outputs=2)
+    >>> vectors = knobs.define_knob("vectors", [1, 2, 4])
+    >>> knobs.constrain(tile[-1] * vectors <= 28)
+    >>> alternative = knobs.alternative()
+
+    Every `define_` returns the knob as an expression for constraints. `filter`, an expression over
+    the one knob, takes entities away before they are counted; `constrain` leaves the count and
+    makes points infeasible.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._knobs: dict[str, KnobValues] = {}
+        self._constraints: list[Expression] = []
+
+    def define_split(
+        self,
+        name: str,
+        length: int,
+        *,
+        num_outputs: int,
+        policy: SplitPolicy = "factors",
+        max_factor: int = NO_LIMIT,
+        no_tail: bool | None = None,
+        candidate: Sequence[Sequence[int]] = (),
+        filter: Expression | None = None,
+    ) -> Knob:
+        """Cut a loop in `num_outputs`; an entity is the complete factorisation, outermost first."""
+        if length < 1 or num_outputs < 1:
+            raise UsageError(
+                f"{self.name}: split {name!r} of {length} into {num_outputs}",
+                remedy="both are at least 1",
+            )
+        if policy == "candidate":
+            entities = candidate_entities(length, num_outputs, candidate)
+        else:
+            entities = split_entities(length, num_outputs, policy, max_factor, no_tail)
+        return self._define(name, "split", entities, filter)
+
+    def define_reorder(
+        self,
+        name: str,
+        axes: Sequence[str],
+        policy: ReorderPolicy = "all",
+        *,
+        interval: tuple[int, int] = (0, 0),
+        candidate: Sequence[Sequence[str]] = (),
+        spatial: Sequence[Sequence[str]] = (),
+        reduce: Sequence[Sequence[str]] = (),
+        filter: Expression | None = None,
+    ) -> Knob:
+        """Order named loops; an entity is a permutation (see `reorder_entities`)."""
+        entities = reorder_entities(
+            axes, policy, interval=interval, candidate=candidate, spatial=spatial, reduce=reduce
+        )
+        return self._define(name, "reorder", entities, filter)
+
+    def define_annotate(
+        self,
+        name: str,
+        axes: Sequence[str],
+        policy: str,
+        *,
+        once: Sequence[str] = ("vec",),
+        num_anchor: int = 0,
+        candidate: Sequence[Sequence[str]] = (),
+        filter: Expression | None = None,
+    ) -> Knob:
+        """Put a word on each loop; an entity is the tuple of words (see `annotate_entities`)."""
+        entities = annotate_entities(
+            axes, policy, once=once, num_anchor=num_anchor, candidate=candidate
+        )
+        return self._define(name, "annotate", entities, filter)
+
+    def define_knob(
+        self, name: str, candidates: Iterable[Any], *, filter: Expression | None = None
+    ) -> Knob:
+        """Choose one of these values: numbers, texts, truth values, None, or lists of them."""
+        return self._define(name, "other", tuple(freeze(value) for value in candidates), filter)
+
+    def constrain(self, constraint: Expression) -> None:
+        """Make every point infeasible at which the constraint does not hold."""
+        read = constraint.knobs()
+        if not read or read - self._knobs.keys():
+            raise UsageError(
+                f"{self.name}: a constraint reads {sorted(read) or 'no knob'}",
+                remedy=f"declare knobs before constraining them; declared: {sorted(self._knobs)}",
+            )
+        self._constraints.append(constraint)
+
+    def alternative(self) -> Alternative:
+        """The product of the knobs declared so far, under the constraints."""
+        return Alternative(self.name, tuple(self._knobs.values()), tuple(self._constraints))
+
+    def _define(
+        self, name: str, kind: KnobKind, entities: tuple[Any, ...], filter: Expression | None
+    ) -> Knob:
+        if name in self._knobs:
+            raise UsageError(f"{self.name}: knob {name!r} is declared twice", remedy="rename one")
+        if filter is not None:
+            if filter.knobs() != {name}:
+                raise UsageError(
+                    f"{self.name}: the filter of knob {name!r} reads {sorted(filter.knobs())}",
+                    remedy="a filter reads its own knob; use constrain() for several",
+                )
+            entities = tuple(value for value in entities if holds(filter, {name: value}))
+        self._knobs[name] = KnobValues(name, kind, entities)
+        return Knob(name)

@@ -1,0 +1,110 @@
+"""A way to compute an operator on a kind of target: what target plugins register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from tilewright.config import ConfigEntity
+    from tilewright.host import PluginHost
+    from tilewright.layouts import Layouts
+    from tilewright.space.config_space import Alternative
+    from tilewright.task import Task
+
+
+class Schedule(Protocol):
+    """The working half of a strategy; imported when the strategy is first asked something."""
+
+    def applies(self, task: Task) -> bool:
+        """Whether the task can be computed this way; operator and target kind match already."""
+        ...
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """The products of knobs, named `STRATEGY` or `STRATEGY/VARIANT`; called once a task."""
+        ...
+
+    def lower(self, task: Task, config: ConfigEntity) -> Any:
+        """The program that the backend builds. Raises ValueError for what it cannot express."""
+        ...
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """What operands and outputs look like under this config."""
+        ...
+
+    def fallback(self, task: Task) -> ConfigEntity | None:
+        """A good config with no measurement at hand, or None for the first feasible point."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Name, what it is for, and a thunk to its working half.
+
+    name           unique in the installed set; the first part of its alternatives' names
+    revision       raised when equal knob values come to mean other code; other records are misses
+    target_kinds   kinds of target it generates for
+    operators      anchor operators it serves; empty: any that has a definition
+    priority       among untuned strategies the highest is taken, ties by name
+    direct_error   keeps the direct algorithm's numerical error (`accuracy: strict` wants these)
+    load           imports and returns the working half; called with the host, once a host
+    """
+
+    name: str
+    revision: int
+    target_kinds: tuple[str, ...]
+    operators: tuple[str, ...]
+    load: Callable[[PluginHost], Schedule]
+    priority: int = 10
+    direct_error: bool = True
+
+    def serves(self, task: Task) -> bool:
+        """Whether kind of target and operator match; the schedule's `applies` says the rest."""
+        return task.target.kind in self.target_kinds and (
+            not self.operators or task.workload.operator in self.operators
+        )
+
+
+class _Template:
+    """What a template of one's own need not say."""
+
+    def applies(self, _task: Task) -> bool:
+        return True
+
+    def fallback(self, _task: Task) -> ConfigEntity | None:
+        return None
+
+
+def strategy(
+    name: str,
+    *,
+    operator: str,
+    target: str,
+    revision: int = 1,
+    priority: int = 20,
+    direct_error: bool = True,
+) -> Callable[[type], Strategy]:
+    """Make a class with `alternatives`, `lower` and `layouts` a Strategy, to return from a hook.
+
+    `applies` and `fallback` may be left out. The class is called without arguments, or
+    with the host where its `__init__` takes one.
+
+    >>> @strategy("mine.loop", operator=OPERATOR, target=KIND)
+    ... class Mine: ...
+    >>> @hookimpl
+    ... def tilewright_strategies():
+    ...     return [Mine]
+    """
+
+    def decorate(half: type) -> Strategy:
+        filled = type(half.__name__, (half, _Template), {"__doc__": half.__doc__})
+        takes_host = "__init__" in vars(half)
+
+        def load(host: PluginHost) -> Schedule:
+            made: Schedule = filled(host) if takes_host else filled()
+            return made
+
+        return Strategy(name, revision, (target,), (operator,), load, priority, direct_error)
+
+    return decorate

@@ -1,0 +1,43 @@
+"""What a tuning stage is given: the distinct tasks of one or more networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tilewright.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedTask:
+    """A task, how often it occurs, and a name for people (that of its first node)."""
+
+    task: Task
+    weight: float = 1.0
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSet:
+    """Distinct tasks with their weights, in order of first occurrence."""
+
+    tasks: tuple[WeightedTask, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def __iter__(self) -> Iterator[WeightedTask]:
+        return iter(self.tasks)
+
+    @classmethod
+    def merged(cls, tasks: Iterable[WeightedTask]) -> TaskSet:
+        """Equal tasks as one: weights add up, the first name stays."""
+        found: dict[Task, WeightedTask] = {}
+        for entry in tasks:
+            known = found.get(entry.task)
+            if known is None:
+                found[entry.task] = entry
+            else:
+                weight = known.weight + entry.weight
+                found[entry.task] = WeightedTask(entry.task, weight, known.name)
+        return cls(tuple(found.values()))

@@ -1,0 +1,13 @@
+"""Contract suites: what every implementation of a role keeps to.
+
+A plugin's tests subclass them, give what an abstract fixture or attribute asks for, and inherit the
+tests:
+
+>>> from tilewright.testing.tuner import BatchTunerContract, TunerContract
+>>> class TestClimber(TunerContract, BatchTunerContract):
+...     name = "acme-climber"
+
+Capabilities are separate classes, so that an implementation opts in by inheriting. The modules
+import pytest; call `pytest.register_assert_rewrite("tilewright.testing")` in a conftest to see
+values in failures.
+"""

@@ -1,0 +1,21 @@
+"""What a tuner proposes on the landscape, a config a line, for a NAME and OPTIONS in JSON.
+
+Run in fresh processes with different hash seeds, whose output must not differ.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from tilewright.host import PluginHost
+from tilewright.testing.landscape import Landscape
+from tilewright.testing.tuner import context_for, run
+
+if __name__ == "__main__":
+    name, options = sys.argv[1:]
+    host = PluginHost.load()
+    landscape = Landscape()
+    tuner = host.make("tuner", name, json.loads(options), context_for(landscape, host))
+    for config in run(tuner, landscape, 48):
+        sys.stdout.write(f"{config.text}\n")

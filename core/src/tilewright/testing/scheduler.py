@@ -1,0 +1,82 @@
+"""What every task scheduler keeps to. Subclass and give its `name`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tilewright.host import PluginHost
+from tilewright.roles import TaskScheduler, TaskState
+from tilewright.testing.landscape import Landscape
+
+
+def states_of(count: int) -> list[TaskState]:
+    """Fresh tasks of different sizes and weights."""
+    return [TaskState(Landscape(16 + 8 * n).task, 1.0 + n, 0, 0, None) for n in range(count)]
+
+
+class TaskSchedulerContract:
+    """Chooses open tasks only, starves nobody at the start, and knows the end."""
+
+    name: str
+    options: Mapping[str, Any] = {}
+
+    @pytest.fixture
+    def host(self) -> PluginHost:
+        """Override to load plugin files."""
+        return PluginHost.load()
+
+    @pytest.fixture
+    def make(self, host: PluginHost) -> Callable[[], TaskScheduler]:
+        """A fresh scheduler with each call."""
+        return lambda: host.make("scheduler", self.name, self.options, host)
+
+    def test_gives_every_task_a_batch_before_long(self, make: Callable[[], TaskScheduler]) -> None:
+        chosen = self._play(make(), states_of(4), rounds=8, batch=16)
+        assert set(chosen) == {0, 1, 2, 3}
+
+    def test_never_chooses_an_exhausted_task(self, make: Callable[[], TaskScheduler]) -> None:
+        states = states_of(4)
+        states[0] = replace(states[0], exhausted=True)
+        states[2] = replace(states[2], exhausted=True)
+        assert set(self._play(make(), states, rounds=12, batch=16)) == {1, 3}
+
+    def test_nothing_left_is_none(self, make: Callable[[], TaskScheduler]) -> None:
+        states = [replace(state, exhausted=True) for state in states_of(3)]
+        assert make().next_task(states) is None
+        assert make().next_task([]) is None
+
+    def test_equal_states_give_equal_choices(self, make: Callable[[], TaskScheduler]) -> None:
+        first, second = (self._play(make(), states_of(5), rounds=20, batch=8) for _ in range(2))
+        assert first == second
+
+    def test_tasks_without_any_success_are_no_trouble(
+        self, make: Callable[[], TaskScheduler]
+    ) -> None:
+        states = [
+            replace(state, trials=32, failures=32, curve=(None,) * 32) for state in states_of(3)
+        ]
+        assert make().next_task(states) in (0, 1, 2)
+
+    @staticmethod
+    def _play(
+        scheduler: TaskScheduler, states: Sequence[TaskState], rounds: int, batch: int
+    ) -> list[int]:
+        """The choices of some rounds, in which each trial of a task beats its last."""
+        now, chosen = list(states), []
+        for _ in range(rounds):
+            place = scheduler.next_task(now)
+            assert place is not None
+            chosen.append(place)
+            state = now[place]
+            times = [1e-3 / (state.trials + n + 1) for n in range(batch)]
+            now[place] = replace(
+                state,
+                trials=state.trials + batch,
+                best_seconds=times[-1],
+                curve=(*state.curve, *times),
+            )
+        return chosen

@@ -1,0 +1,1 @@
+"""The tuning loop and its parts."""

@@ -1,0 +1,305 @@
+"""The one tuning loop: incumbents; propose, build, run, store, observe; finalists; a budget."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from tilewright.config import ConfigEntity
+from tilewright.events import EndReason, TuneOutcome
+from tilewright.measure import MeasureInput, Trial
+from tilewright.options import Choice, check_options
+from tilewright.records import BudgetRecord
+from tilewright.roles import RunContext, StageResult, TaskScheduler, TunerContext
+from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.tuning.budget import Budget
+from tilewright.tuning.history import adopted_configs, best_of_anchor, known_trials
+from tilewright.tuning.interrupt import Interrupt
+from tilewright.tuning.measurement import Measurement, Spent
+from tilewright.tuning.pacing import Pace
+from tilewright.tuning.stage_key import stage_key
+from tilewright.tuning.task_track import TaskTrack
+
+_log = logging.getLogger("tilewright")
+_BATCH = 16
+_PROPOSALS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TuneReport:
+    """What a tuning stage did; `measurement` is the member of run.json.
+
+    outcomes   by task key
+    curve      (seconds since the start, predicted total in seconds: sum of weight x best time) each
+               time it changes and at the end, from when every task has a time; it may rise where
+               finalists are measured again
+    skipped    an equal stage was finished before, nothing was measured
+    """
+
+    outcomes: Mapping[str, TuneOutcome]
+    measurement: Mapping[str, Any]
+    curve: tuple[tuple[float, float], ...] = ()
+    skipped: bool = False
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """What it adds to run.json."""
+        curve = [[seconds, total * 1e3] for seconds, total in self.curve]
+        return {"tuning_curve": curve, "measurement": self.measurement}
+
+
+class TuningInterrupted(KeyboardInterrupt):
+    """Ctrl-C in the loop; everything measured is in the store.
+
+    `result` is what the stage leaves in run.json.
+    """
+
+    def __init__(self, report: TuneReport) -> None:
+        self.report = report
+        self.result = StageResult(report=report.members)
+        super().__init__()
+
+
+def tune_tasks(
+    tasks: TaskSet,
+    context: RunContext,
+    *,
+    tuner: Choice,
+    scheduler: Choice,
+    budget: Budget,
+    early_stopping: int | None = None,
+    more: Budget | None = None,
+) -> TuneReport:
+    """Measure candidates for all tasks until the budget is spent; every result is in the store.
+
+    A stage that was finished with equal options on this device measures nothing, unless `more`
+    adds to it; one that was interrupted goes on with what its budget has left. Raises
+    TuningInterrupted.
+    """
+    stage = stage_key(
+        tasks,
+        context,
+        tuner=tuner,
+        scheduler=scheduler,
+        budget=budget,
+        early_stopping=early_stopping,
+    )
+    known = context.store.spent(stage, context.device)
+    if known.finished and more is None:
+        return TuneReport({}, Spent().report(0.0), skipped=True)
+    left = more or budget.less(known.seconds, known.trials)
+    with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
+        loop = _Loop(tasks, context, measurement, left, early_stopping)
+        try:
+            loop.measure_incumbents()
+            made = context.host.choose("scheduler", scheduler, context.host)
+            # Finalists seldom need all that is kept for them: the search goes on with the rest.
+            while loop.search(tuner, made):
+                loop.confirm_finalists()
+        except KeyboardInterrupt:
+            loop.close(stage, finished=False)
+            raise TuningInterrupted(loop.report("interrupted")) from None
+        loop.close(stage, finished=True)
+        return loop.report("budget")
+
+
+def measure_incumbents(tasks: TaskSet, context: RunContext) -> TuneReport:
+    """Measure only each task's incumbents, as far as the store does not know them."""
+    with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
+        loop = _Loop(tasks, context, measurement, Budget(seconds=float("inf")), None)
+        try:
+            loop.measure_incumbents()
+        except KeyboardInterrupt:
+            raise TuningInterrupted(loop.report("interrupted")) from None
+        return loop.report("finished")
+
+
+class _Loop:
+    def __init__(
+        self,
+        tasks: TaskSet,
+        context: RunContext,
+        measurement: Measurement,
+        budget: Budget,
+        early_stopping: int | None,
+    ) -> None:
+        self._context = context
+        self._measurement = measurement
+        self._pace = Pace(budget, lambda: measurement.spent.trials)
+        self._early_stopping = early_stopping
+        self._history: list[Trial] = known_trials(context)
+        self._shared: dict[Any, Any] = {}
+        own: dict[str, list[Trial]] = {}
+        for trial in self._history:
+            own.setdefault(trial.input.task.key, []).append(trial)
+        self._tracks = [self._track(entry, own.get(entry.task.key, ())) for entry in tasks]
+        self._curve: list[tuple[float, float]] = []
+        self._note_total()
+
+    # --- the acts --------------------------------------------------------------------------------
+
+    def measure_incumbents(self) -> None:
+        """First the first incumbent of every task, then the second ones, and so on."""
+        columns = zip_longest(*(self._incumbents(track) for track in self._tracks))
+        asked = [
+            (track, config)
+            for column in columns
+            for track, config in zip(self._tracks, column, strict=True)
+            if config is not None
+        ]
+        self._measure_affordable(asked)
+
+    def search(self, tuner: Choice, scheduler: TaskScheduler) -> bool:
+        """Give batches to tasks as the scheduler says, until budget or tasks are exhausted.
+
+        A tenth of what is left is kept for finalists, or what three trials a task take, if that is
+        less. Tells whether anything was measured.
+        """
+        for track in self._tracks:
+            track.check_end(self._early_stopping)
+        limit, before = _batch_size(tuner, self._context), self._measurement.spent.trials
+        tenth = self._pace.left / 10
+        while any(track.ended is None for track in self._tracks):
+            kept = int(min(self._finalists, self._pace.trials(tenth)))
+            count = self._pace.affordable(limit, keep=kept)
+            chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
+            if chosen is None:
+                break
+            track = self._tracks[chosen]
+            if track.ended is not None:
+                raise RuntimeError(f"the scheduler chose task {chosen}, which has ended")
+            configs = self._propose(track, tuner, count)
+            if configs:
+                self._measure([(track, config) for config in configs])
+                track.check_end(self._early_stopping)
+            else:
+                track.end("exhausted")
+        return self._measurement.spent.trials > before
+
+    def confirm_finalists(self) -> None:
+        """Measure each task's best again until the best is one that was measured twice.
+
+        The best of many noisy times is lucky more often than fast: its second time is the honest
+        one, and may leave the lead to another config, which then has its turn. Every round goes
+        over all tasks, those first that weigh most.
+        """
+        allowed = self._pace.affordable(self._finalists)
+        while allowed > 0:
+            ranked = sorted(self._tracks, key=lambda track: -(track.cost or 0.0))
+            leaders = [(track, track.unconfirmed) for track in ranked]
+            asked = [(track, config) for track, config in leaders if config is not None]
+            measured = self._measure_affordable(asked[:allowed])
+            if not measured:
+                return
+            allowed -= measured
+
+    def close(self, stage: str, *, finished: bool) -> None:
+        """Write the budget line, so that an equal stage is skipped or goes on from here."""
+        device, spent = self._context.device, self._measurement.spent.trials
+        seconds = self._pace.seconds
+        self._context.store.append(
+            [BudgetRecord(stage, device.name, device.fingerprint, finished, seconds, spent)]
+        )
+
+    def report(self, reason: EndReason) -> TuneReport:
+        """What was done; tells the hooks and warns of tasks without any success."""
+        outcomes = {}
+        for track in self._tracks:
+            task, outcome = track.entry.task, track.outcome(reason)
+            outcomes[task.key] = outcome
+            if track.fresh:
+                self._context.host.notify("tilewright_task_finished", task=task, outcome=outcome)
+            if track.fresh and track.best is None:
+                errors = "\n  ".join(outcome.errors)
+                name = track.entry.name or task.workload.operator
+                _log.warning("%s: all %d trials failed:\n  %s", name, outcome.trials, errors)
+        self._note_total(at_the_end=True)
+        measured = self._measurement.spent.report(self._pace.seconds)
+        return TuneReport(outcomes, measured, tuple(self._curve))
+
+    # --- parts -----------------------------------------------------------------------------------
+
+    def _track(self, entry: WeightedTask, known: Iterable[Trial]) -> TaskTrack:
+        space = self._context.host.space(entry.task, self._context.strategies)
+        conditions = self._context.conditions.for_workload(entry.task.workload)
+        track = TaskTrack(entry, conditions, space)
+        track.add((trial for trial in known if space.is_valid(trial.input.config)), fresh=False)
+        return track
+
+    def _incumbents(self, track: TaskTrack) -> list[ConfigEntity]:
+        host, task = self._context.host, track.entry.task
+        found = [host.fallback_config(task, track.space)]
+        found += best_of_anchor(self._context, task, track.conditions)
+        found += adopted_configs(self._context, task, track.conditions)
+        return track.unmeasured(config for config in found if track.space.is_valid(config))
+
+    def _propose(self, track: TaskTrack, choice: Choice, count: int) -> list[ConfigEntity]:
+        if track.tuner is None:
+            known = TunerContext(
+                track.entry.task,
+                track.space,
+                self._context.seed,
+                tuple(self._history),
+                self._context.host,
+                self._share,
+            )
+            track.tuner = self._context.host.choose("tuner", choice, known)
+        # A tuner should know the history; one that does not costs nothing but its proposals.
+        for _ in range(_PROPOSALS):
+            proposed = track.tuner.propose(count)
+            fresh = track.unmeasured(proposed)
+            if fresh or not proposed:
+                return fresh
+        return []
+
+    def _measure_affordable(self, asked: Sequence[tuple[TaskTrack, ConfigEntity]]) -> int:
+        """Measure in this order as far as the budget goes; how many were."""
+        done = 0
+        while done < len(asked) and (count := self._pace.affordable(_BATCH)):
+            self._measure(asked[done : done + count])
+            done = min(done + count, len(asked))
+        return done
+
+    def _measure(self, batch: Sequence[tuple[TaskTrack, ConfigEntity]]) -> None:
+        host = self._context.host
+        tracks = list({id(track): track for track, _ in batch}.values())
+        for track in tracks:
+            if not track.fresh:
+                host.notify("tilewright_task_started", task=track.entry.task, space=track.space)
+        inputs = [MeasureInput(t.entry.task, config, t.conditions) for t, config in batch]
+        trials = self._measurement.measure(inputs)
+        self._history += trials
+        for track in tracks:
+            own = [trial for (owner, _), trial in zip(batch, trials, strict=True) if owner is track]
+            track.add(own, fresh=True)
+            if track.tuner is not None:
+                track.tuner.observe(own)
+            host.notify("tilewright_batch_measured", task=track.entry.task, trials=own)
+        self._note_total()
+
+    @property
+    def _finalists(self) -> int:
+        return 3 * len(self._tracks)
+
+    def _note_total(self, *, at_the_end: bool = False) -> None:
+        """Put the predicted total on the curve, once every task has a time."""
+        costs = [track.cost for track in self._tracks]
+        if not costs or None in costs:
+            return
+        total = sum(cost for cost in costs if cost is not None)
+        if at_the_end or not self._curve or self._curve[-1][1] != total:
+            self._curve.append((self._pace.seconds, total))
+
+    def _share(self, key: Any, make: Callable[[], Any]) -> Any:
+        if key not in self._shared:
+            self._shared[key] = make()
+        return self._shared[key]
+
+
+def _batch_size(choice: Choice, context: RunContext) -> int:
+    model = context.host.component("tuner", choice.name).options()
+    checked = check_options(model, choice.options, where=f"tuner '{choice.name}'")
+    return int(getattr(checked, "batch", _BATCH))

@@ -1,0 +1,127 @@
+"""Builds, runs and stores candidates: the part of tuning that touches the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
+from tilewright.records import Record
+from tilewright.roles import BuildResult, MeasureContext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tilewright.roles import Builder, RunContext, Runner
+
+
+@dataclass(slots=True)
+class Spent:
+    """What was measured so far; `timings` sums the seconds of lower, compile, load, check, time."""
+
+    trials: int = 0
+    failures: int = 0
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def report(self, seconds: float) -> dict[str, Any]:
+        """The `measurement` member of run.json."""
+        return {
+            "trials": self.trials,
+            "failures": self.failures,
+            "seconds": seconds,
+            "trials_per_second": self.trials / seconds if self.trials and seconds > 0 else 0.0,
+            "split": dict(self.timings),
+        }
+
+
+class Measurement:
+    """A builder and a runner, started with the first batch.
+
+    >>> with Measurement(context) as measurement:
+    ...     trials = measurement.measure(inputs)  # in order, each in the store when it returns
+    ...     measurement.spent.trials
+
+    `shield()` gives a section that Ctrl-C does not cut, so that a record is written whole.
+    """
+
+    def __init__(
+        self,
+        context: RunContext,
+        shield: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self.spent = Spent()
+        self._context = context
+        self._shield = shield
+        self._builder: Builder | None = None
+        self._runner: Runner | None = None
+
+    def __enter__(self) -> Measurement:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for closed in (self._runner, self._builder):
+            if closed is not None:
+                closed.close()
+
+    def measure(self, inputs: Sequence[MeasureInput]) -> list[Trial]:
+        """One trial an input, in order; what the machinery spoiled is measured once more."""
+        trials = self._once(inputs)
+        spoiled = [
+            position
+            for position, trial in enumerate(trials)
+            if trial.result.failure is not None and trial.result.failure.kind.retried
+        ]
+        if spoiled:
+            again = self._once([inputs[position] for position in spoiled])
+            for position, trial in zip(spoiled, again, strict=True):
+                trials[position] = trial
+        return trials
+
+    def _once(self, inputs: Sequence[MeasureInput]) -> list[Trial]:
+        builder, runner = self._started()
+        builds = builder.build(inputs)
+        futures = runner.run(inputs, builds)
+        trials: list[Trial] = []
+        try:
+            for asked, build, future in zip(inputs, builds, futures, strict=True):
+                result = _result(future)
+                with self._shield():
+                    trials.append(self._keep(asked, build, result))
+        except KeyboardInterrupt:
+            # What came back is paid for: keep it.
+            rest = list(zip(inputs, builds, futures, strict=True))[len(trials) :]
+            for asked, build, future in rest:
+                if future.done() and not future.cancelled():
+                    self._keep(asked, build, _result(future))
+            raise
+        return trials
+
+    def _started(self) -> tuple[Builder, Runner]:
+        if self._builder is None or self._runner is None:
+            context, host = self._context, self._context.host
+            made = MeasureContext(host, context.device, context.seed)
+            self._builder = host.make("builder", *context.builder, made)
+            self._runner = host.make("runner", *context.runner, made)
+        return self._builder, self._runner
+
+    def _keep(self, asked: MeasureInput, build: BuildResult, result: MeasureResult) -> Trial:
+        result = replace(result, timings={**build.timings, **result.timings})
+        trial = Trial(asked, result)
+        revision = self._context.host.strategy(asked.config.strategy).revision
+        self._context.store.append([Record.of(trial, self._context.device, revision)])
+        self.spent.trials += 1
+        self.spent.failures += result.failure is not None
+        for part, seconds in result.timings.items():
+            self.spent.timings[part] = self.spent.timings.get(part, 0.0) + seconds
+        return trial
+
+
+def _result(future: Future[MeasureResult]) -> MeasureResult:
+    try:
+        return future.result()
+    except Exception as error:  # noqa: BLE001  a runner's error costs one candidate
+        text = f"{type(error).__name__}: {error}"
+        return MeasureResult(failure=Failure(FailureKind.INTERNAL, text))

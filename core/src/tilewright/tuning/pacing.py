@@ -1,0 +1,52 @@
+"""How many trials the rest of a budget pays for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tilewright.tuning.budget import Budget
+
+
+class Pace:
+    """A budget on its clock, which starts now; `spent` tells the trials measured since.
+
+    Amounts are in the budget's own unit, seconds or trials. Seconds become trials by what a trial
+    took so far, all in.
+    """
+
+    def __init__(self, budget: Budget, spent: Callable[[], int]) -> None:
+        self._budget = budget
+        self._spent = spent
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self._start
+
+    @property
+    def left(self) -> float:
+        """What is not spent yet; negative where the last batch took too long."""
+        if self._budget.trials is not None:
+            return self._budget.trials - self._spent()
+        return (self._budget.seconds or 0.0) - self.seconds
+
+    def trials(self, amount: float) -> float:
+        """How many an amount pays for; none while nobody knows what one takes."""
+        if self._budget.trials is not None:
+            return amount
+        return amount * self._spent() / self.seconds if self._spent() else 0.0
+
+    def affordable(self, limit: int, *, keep: int = 0) -> int:
+        """Trials of a batch that are paid for when some are kept for later.
+
+        At least one while there are seconds left and none are kept.
+        """
+        left = self.left
+        if left <= 0:
+            return 0
+        if self._budget.trials is None and not self._spent():
+            return limit
+        least = 1 if self._budget.trials is None and not keep else 0
+        return max(least, int(min(limit, self.trials(left) - keep)))

@@ -1,0 +1,123 @@
+"""What is computed, without saying how: the same value on every target and in every network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from tilewright.canonical import canonical_json, content_key, freeze, thaw
+
+Role = Literal["activation", "constant"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """An operand in logical axis order, whatever the model's layout."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    role: Role = "activation"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
+        if self.role not in ("activation", "constant"):
+            raise ValueError(f"an operand is an activation or a constant, not {self.role!r}")
+
+    def to_json(self) -> list[Any]:
+        return [list(self.shape), self.dtype, self.role]
+
+    @classmethod
+    def from_json(cls, data: Any) -> TensorSpec:
+        shape, dtype, role = data
+        return cls(tuple(shape), dtype, role)
+
+
+@dataclass(frozen=True)
+class EpilogueOp:
+    """One operator applied to the running value, its first argument unless `position` differs.
+
+    `operands` index the workload's inputs; the running value takes argument number `position`, the
+    operands fill the other arguments in order. So `x - y` with the running value as `y` is
+    `position=1`.
+    """
+
+    operator: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    operands: tuple[int, ...] = ()
+    position: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", freeze(self.attributes))
+        object.__setattr__(self, "operands", tuple(self.operands))
+
+    def __hash__(self) -> int:
+        return hash((self.operator, canonical_json(self.attributes), self.operands, self.position))
+
+    def to_json(self) -> list[Any]:
+        return [self.operator, thaw(self.attributes), list(self.operands), self.position]
+
+    @classmethod
+    def from_json(cls, data: Any) -> EpilogueOp:
+        operator, attributes, operands, position = data
+        return cls(operator, attributes, tuple(operands), position)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """An operator on ordered inputs, its attributes, and the epilogue fused behind it.
+
+    inputs       operands of the anchor operator first, then those of the epilogue, even where one
+                 of them is a tensor that the anchor reads too
+    attributes   what the operator's definition knows (`strides`, `padding`, ...); JSON values
+    epilogue     in execution order; every step keeps the anchor's output shape
+    """
+
+    operator: str
+    inputs: tuple[TensorSpec, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    epilogue: tuple[EpilogueOp, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+        object.__setattr__(self, "attributes", freeze(self.attributes))
+        object.__setattr__(self, "epilogue", tuple(self.epilogue))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @cached_property
+    def key(self) -> str:
+        """16 hexadecimal digits; equal for equal workloads in any network, on any target."""
+        return content_key(self.to_json())
+
+    @cached_property
+    def anchor(self) -> Workload:
+        """The workload without its epilogue and the operands that only the epilogue reads."""
+        if not self.epilogue:
+            return self
+        first = min((i for op in self.epilogue for i in op.operands), default=len(self.inputs))
+        return replace(self, inputs=self.inputs[:first], epilogue=())
+
+    @property
+    def anchor_key(self) -> str:
+        """Key without the epilogue: what a schedule mostly depends on."""
+        return self.anchor.key
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "operator": self.operator,
+            "inputs": [spec.to_json() for spec in self.inputs],
+            "attributes": thaw(self.attributes),
+            "epilogue": [op.to_json() for op in self.epilogue],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Workload:
+        return cls(
+            data["operator"],
+            tuple(TensorSpec.from_json(spec) for spec in data["inputs"]),
+            data["attributes"],
+            tuple(EpilogueOp.from_json(op) for op in data["epilogue"]),
+        )
