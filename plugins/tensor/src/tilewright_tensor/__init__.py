@@ -1,0 +1,3 @@
+"""Tensor programs for Tilewright: compute DAG, schedule, loop IR, interpreter, operator
+definitions.
+"""

@@ -1,0 +1,304 @@
+"""Affine indexes: a constant plus integer multiples of variables, floor divisions and remainders.
+
+Adding and scaling keep the form, so address arithmetic never becomes a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import gcd
+from typing import Union
+
+
+class IndexArithmetic:
+    """Lets a variable or an axis stand in index arithmetic; every result is an `Affine`."""
+
+    __slots__ = ()
+
+    def affine(self) -> Affine:
+        """Itself as an index."""
+        raise NotImplementedError
+
+    def __add__(self, other: Index) -> Affine:
+        return self.affine() + index(other)
+
+    def __radd__(self, other: Index) -> Affine:
+        return index(other) + self.affine()
+
+    def __sub__(self, other: Index) -> Affine:
+        return self.affine() - index(other)
+
+    def __rsub__(self, other: Index) -> Affine:
+        return index(other) - self.affine()
+
+    def __mul__(self, factor: int) -> Affine:
+        return self.affine() * factor
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Affine:
+        return self.affine() * -1
+
+    def __floordiv__(self, divisor: int) -> Affine:
+        return floor_div(self.affine(), divisor)
+
+    def __mod__(self, divisor: int) -> Affine:
+        return mod(self.affine(), divisor)
+
+
+@dataclass(frozen=True, slots=True)
+class Var(IndexArithmetic):
+    """A loop variable; equal by name, so names are unique within a program. It runs from 0."""
+
+    name: str
+
+    def affine(self) -> Affine:
+        return Affine(((self, 1),))
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """`value // divisor`, divisor >= 2."""
+
+    value: Affine
+    divisor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mod:
+    """`value % divisor`, divisor >= 2, result in [0, divisor)."""
+
+    value: Affine
+    divisor: int
+
+
+Atom = Union[Var, FloorDiv, Mod]
+Bounds = Mapping[Var, tuple[int, int]]
+"""Inclusive range of each variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """`constant + sum of coefficient * atom`.
+
+    Terms are in order of first use, without zero coefficients, no atom twice.
+    """
+
+    terms: tuple[tuple[Atom, int], ...] = ()
+    constant: int = 0
+
+    def affine(self) -> Affine:
+        return self
+
+    def __add__(self, other: Index) -> Affine:
+        if isinstance(other, int):
+            return Affine(self.terms, self.constant + other)
+        other = index(other)
+        if not other.terms:
+            return Affine(self.terms, self.constant + other.constant)
+        if not self.terms:
+            return Affine(other.terms, self.constant + other.constant)
+        merged = dict(self.terms)
+        for atom, coefficient in other.terms:
+            total = merged.get(atom, 0) + coefficient
+            if total:
+                merged[atom] = total
+            else:
+                del merged[atom]
+        return Affine(tuple(merged.items()), self.constant + other.constant)
+
+    def __radd__(self, other: Index) -> Affine:
+        return index(other) + self
+
+    def __mul__(self, factor: int) -> Affine:
+        if factor == 1:
+            return self
+        if factor == 0:
+            return Affine()
+        return Affine(tuple((a, c * factor) for a, c in self.terms), self.constant * factor)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Affine:
+        return self * -1
+
+    def __sub__(self, other: Index) -> Affine:
+        return self + index(other) * -1
+
+    def __rsub__(self, other: Index) -> Affine:
+        return index(other) - self
+
+    def __floordiv__(self, divisor: int) -> Affine:
+        return floor_div(self, divisor)
+
+    def __mod__(self, divisor: int) -> Affine:
+        return mod(self, divisor)
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+    def variables(self) -> frozenset[Var]:
+        """Every variable inside, those under divisions too."""
+        found: set[Var] = set()
+        for atom, _ in self.terms:
+            found |= {atom} if isinstance(atom, Var) else atom.value.variables()
+        return frozenset(found)
+
+    def substitute(self, values: Mapping[Var, Affine], bounds: Bounds = {}) -> Affine:  # noqa: B006
+        """Every variable replaced where `values` has it.
+
+        Divisions are simplified anew under the bounds.
+        """
+        merged: dict[Atom, int] = {}
+        constant = self.constant
+        for atom, coefficient in self.terms:
+            if isinstance(atom, Var):
+                new = values.get(atom)
+                if new is None:
+                    merged[atom] = merged.get(atom, 0) + coefficient
+                    continue
+            elif isinstance(atom, FloorDiv):
+                new = floor_div(atom.value.substitute(values, bounds), atom.divisor, bounds)
+            else:
+                new = mod(atom.value.substitute(values, bounds), atom.divisor, bounds)
+            constant += new.constant * coefficient
+            for inner, scale in new.terms:
+                merged[inner] = merged.get(inner, 0) + scale * coefficient
+        return Affine(tuple((a, c) for a, c in merged.items() if c), constant)
+
+    def range(self, bounds: Bounds) -> tuple[int, int]:
+        """Smallest and largest value, inclusive; exact for affine terms, safe for divisions.
+
+        Raises KeyError where a variable has no bounds.
+        """
+        low = high = self.constant
+        for atom, coefficient in self.terms:
+            if isinstance(atom, Var):
+                lo, hi = bounds[atom]
+            elif isinstance(atom, FloorDiv):
+                lo, hi = (end // atom.divisor for end in atom.value.range(bounds))
+            else:
+                inner_lo, inner_hi = atom.value.range(bounds)
+                if inner_lo // atom.divisor == inner_hi // atom.divisor:
+                    lo, hi = inner_lo % atom.divisor, inner_hi % atom.divisor
+                else:
+                    lo, hi = 0, atom.divisor - 1
+            if coefficient > 0:
+                low += coefficient * lo
+                high += coefficient * hi
+            else:
+                low += coefficient * hi
+                high += coefficient * lo
+        return low, high
+
+    def evaluate(self, values: Mapping[Var, int]) -> int:
+        """The number it is at a point."""
+        total = self.constant
+        for atom, coefficient in self.terms:
+            if isinstance(atom, Var):
+                total += coefficient * values[atom]
+            elif isinstance(atom, FloorDiv):
+                total += coefficient * (atom.value.evaluate(values) // atom.divisor)
+            else:
+                total += coefficient * (atom.value.evaluate(values) % atom.divisor)
+        return total
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for atom, coefficient in self.terms:
+            if isinstance(atom, Var):
+                text = atom.name
+            else:
+                inner = str(atom.value)
+                if len(atom.value.terms) > 1 or atom.value.constant:
+                    inner = f"({inner})"
+                text = f"({inner} {'//' if isinstance(atom, FloorDiv) else '%'} {atom.divisor})"
+            scale = "" if abs(coefficient) == 1 else f"*{abs(coefficient)}"
+            if parts:
+                parts.append(f" {'-' if coefficient < 0 else '+'} {text}{scale}")
+            else:
+                parts.append(f"{'-' if coefficient < 0 else ''}{text}{scale}")
+        if not parts:
+            return str(self.constant)
+        if self.constant:
+            parts.append(f" {'-' if self.constant < 0 else '+'} {abs(self.constant)}")
+        return "".join(parts)
+
+
+Index = Union[Affine, IndexArithmetic, int]
+
+
+def index(value: Index) -> Affine:
+    """Anything usable as an index, as an `Affine`."""
+    return Affine((), value) if isinstance(value, int) else value.affine()
+
+
+def floor_div(value: Affine, divisor: int, bounds: Bounds = {}) -> Affine:  # noqa: B006
+    """`value // divisor`, simplified as far as the variables' bounds allow."""
+    return _divide(value, divisor, bounds)[0]
+
+
+def mod(value: Affine, divisor: int, bounds: Bounds = {}) -> Affine:  # noqa: B006
+    """`value % divisor`, simplified as far as the variables' bounds allow."""
+    return _divide(value, divisor, bounds)[1]
+
+
+def _divide(value: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine]:
+    """Quotient and remainder."""
+    if divisor == 1:
+        return value, Affine()
+    whole, rest = multiples(value, divisor)
+    if not rest.terms:
+        return whole, rest
+    span = _range(rest, bounds)
+    if span and span[0] // divisor == span[1] // divisor:
+        shift = span[0] // divisor
+        return whole + shift, rest - shift * divisor
+    # (g*a + r) // (g*d) == a // d where 0 <= r < g
+    for factor in sorted({gcd(c, divisor) for _, c in rest.terms} - {1}, reverse=True):
+        multiple, small = multiples(rest, factor)
+        span = _range(small, bounds)
+        if span and span[0] >= 0 and span[1] < factor:
+            quotient, remainder = _divide(multiple, divisor // factor, bounds)
+            return whole + quotient, remainder * factor + small
+    if len(rest.terms) == 1 and not rest.constant:
+        ((atom, coefficient),) = rest.terms
+        if coefficient == 1 and isinstance(atom, FloorDiv):
+            outer = Affine(((FloorDiv(atom.value, atom.divisor * divisor), 1),))
+            return whole + outer, Affine(((Mod(rest, divisor), 1),))
+        if coefficient == 1 and isinstance(atom, Mod) and atom.divisor % divisor == 0:
+            outer = Affine(((FloorDiv(rest, divisor), 1),))
+            return whole + outer, _divide(atom.value, divisor, bounds)[1]
+    return whole + Affine(((FloorDiv(rest, divisor), 1),)), Affine(((Mod(rest, divisor), 1),))
+
+
+def rejoined(value: Affine) -> Affine:
+    """The same with `(v // d)*d + v % d` written as `v`."""
+    for atom, coefficient in value.terms:
+        if isinstance(atom, FloorDiv) and coefficient % atom.divisor == 0:
+            scale, rest = coefficient // atom.divisor, mod(atom.value, atom.divisor)
+            found = [(a, c * scale) for a, c in rest.terms]
+            if not rest.constant and len(found) == 1 and found[0] in value.terms:
+                others = tuple(term for term in value.terms if term[0] not in (atom, found[0][0]))
+                return rejoined(Affine(others, value.constant) + atom.value * scale)
+    return value
+
+
+def multiples(value: Affine, divisor: int) -> tuple[Affine, Affine]:
+    """(a, b) with value = a*divisor + b, every multiple of the divisor in a."""
+    return (
+        Affine(
+            tuple((a, c // divisor) for a, c in value.terms if c % divisor == 0),
+            value.constant // divisor,
+        ),
+        Affine(tuple((a, c) for a, c in value.terms if c % divisor), value.constant % divisor),
+    )
+
+
+def _range(value: Affine, bounds: Bounds) -> tuple[int, int] | None:
+    try:
+        return value.range(bounds)
+    except KeyError:
+        return None

@@ -1,0 +1,1 @@
+"""Schedules derived from a compute DAG by rules: what Ansor calls sketches."""

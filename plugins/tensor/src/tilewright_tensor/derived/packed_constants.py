@@ -1,0 +1,51 @@
+"""Constants rearranged, once, into the order in which a kernel reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright_tensor.affine import Var
+from tilewright_tensor.derived.access import reads, single_var
+from tilewright_tensor.derived.splits import tile_knob
+from tilewright_tensor.derived.vectors import Vectors
+from tilewright_tensor.stage import Stage
+
+
+def packed_layout(
+    stage: Stage, name: str, letters: str, vectors: Vectors, values: Mapping[str, Any]
+) -> str | None:
+    """Layout text of a constant for the tiles of a stage: outer loops, inner sums, register tile.
+
+    None where the stage does not read it, or not by its axes alone.
+    """
+    read = next((one for one in reads(stage) if one.tensor.name == name), None)
+    if read is None:
+        return None
+    letter_of: dict[Var, str] = {}
+    for letter, one, extent in zip(letters, read.indices, read.tensor.shape, strict=True):
+        var = single_var(one)
+        if var and not one.constant:
+            letter_of[var] = letter
+        elif extent > 1 or one.terms:
+            return None
+    outside = [letter for letter in letters if letter not in letter_of.values()]
+    inside: list[str] = []
+    tile: list[str] = []
+    for axis in sorted(stage.axes, key=lambda a: a is _vector_axis(stage, vectors)):
+        if axis.var in letter_of:
+            letter = letter_of[axis.var]
+            size = values.get(tile_knob(axis.name), (1, 1, 1, 1))[-1]
+            outside.append(letter)
+            tile += [f"{size}{letter.lower()}"] if size > 1 else []
+    for axis in stage.reduce_axes:
+        if axis.var in letter_of:
+            letter = letter_of[axis.var]
+            first, second = values.get(tile_knob(axis.name), (1, axis.extent))
+            (outside if first > 1 else inside).append(letter)
+            inside += [f"{second}{letter.lower()}"] if first > 1 and second > 1 else []
+    return "".join([*outside, *inside, *tile])
+
+
+def _vector_axis(stage: Stage, vectors: Vectors) -> object:
+    return None if vectors.axis is None else stage.axes[vectors.axis]

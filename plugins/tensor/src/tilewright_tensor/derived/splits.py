@@ -1,0 +1,59 @@
+"""Tile sizes worth trying; they need not divide."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tilewright.space.split import divisors
+
+_INNER = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28)
+_MOST_WASTE = 1.15
+_MIDDLE = (1, 2, 4)
+_MOST_VECTORS = 8
+_SHORT = 8
+_REDUCTION_TILES = 512
+
+
+def tile_knob(axis: str) -> str:
+    """The name of the knob that tiles an axis."""
+    return f"tile_{axis}"
+
+
+@lru_cache(maxsize=1024)
+def spatial_splits(
+    extent: int, unit: int, *, middle: bool, tiled: bool
+) -> tuple[tuple[int, ...], ...]:
+    """(outer, second, third, register tile) of a spatial axis, the third 1 without `middle`.
+
+    Register tiles are multiples of `unit`, the vector width on the vector axis. Where a tile does
+    not divide, the outer factor is 1: the tail then leaves a serial loop that runs without guards.
+    Without `tiled` the register tile is one unit, where nothing is read again along the axis.
+    """
+    found: list[tuple[int, ...]] = []
+    whole = -(-extent // unit)
+    for count in _INNER if tiled else (1,):
+        if count > min(whole, _MOST_VECTORS if unit > 1 else _INNER[-1]):
+            break
+        inner = min(count * unit, extent)
+        tiles = -(-extent // inner)
+        if tiles * inner > _MOST_WASTE * max(extent, whole * unit):
+            continue
+        exact = tiles * inner == extent
+        for third in _MIDDLE if middle else (1,):
+            if third > 1 and (not exact or tiles % third):
+                continue
+            rest = tiles // third
+            seconds = divisors(rest) if exact else (rest,)
+            found += [(rest // second, second, third, inner) for second in seconds]
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def reduction_splits(extent: int, *, whole: bool) -> tuple[tuple[int, int], ...]:
+    """(outer, inner) of a reduce axis; divisors only. `whole`: not cut at all."""
+    if whole or extent == 1:
+        return ((1, extent),)
+    if extent < _SHORT:
+        return ((1, extent), (extent, 1))
+    inner = [n for n in divisors(extent) if n <= _REDUCTION_TILES or n == extent]
+    return tuple((extent // n, n) for n in inner)

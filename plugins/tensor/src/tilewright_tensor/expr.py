@@ -1,0 +1,273 @@
+"""Scalar values: operations over constants, indexes, reads of tensors and loads of buffers.
+
+Values compose with Python's arithmetic: `a[i, k] * b[k, j] + 1.0`. Comparisons are functions
+(`lt(x, y)`), because `==` compares expressions. Index arithmetic (`Affine`, `Var`, ...) lives in
+`affine` and can be imported from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+from tilewright_tensor.affine import (
+    Affine,
+    Atom,
+    Bounds,
+    FloorDiv,
+    Index,
+    IndexArithmetic,
+    Mod,
+    Var,
+    floor_div,
+    index,
+    mod,
+)
+
+if TYPE_CHECKING:
+    from tilewright_tensor.dag import Tensor
+    from tilewright_tensor.loop_ir import Buffer
+
+__all__ = [
+    "OPERATIONS", "Affine", "Atom", "Bounds", "Const", "FloorDiv", "Index", "IndexValue", "Load",
+    "Mod", "Op", "Read", "Value", "Var", "absolute", "as_value", "cast", "ceil", "cos", "divide",
+    "dtype_of", "eq", "erf", "exp", "floor", "floor_div", "ge", "gt", "index", "le", "leaves",
+    "log", "logical_and", "logical_not", "logical_or", "lt", "map_value", "maximum", "minimum",
+    "mod", "ne", "power", "round_", "select", "sin", "sqrt", "tanh",
+]  # fmt: skip
+
+
+class Arithmetic:
+    """Lets values be added, subtracted, multiplied, divided and negated.
+
+    Numbers take the other side's dtype.
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: Operand) -> Op:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: Operand) -> Op:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: Operand) -> Op:
+        return _binary("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Op:
+        return _binary("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Op:
+        return _binary("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Op:
+        return _binary("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> Op:
+        return _binary("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Op:
+        return _binary("div", other, self)
+
+    def __neg__(self) -> Op:
+        return _unary("neg", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Arithmetic):
+    """A number of a dtype."""
+
+    value: float | int | bool
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexValue(Arithmetic):
+    """An index used as a value of dtype int64."""
+
+    value: Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Op(Arithmetic):
+    """An operation; `name` is one of `OPERATIONS`.
+
+    Comparisons and logic give bool, `cast` gives `dtype`.
+    """
+
+    name: str
+    args: tuple[Value, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Arithmetic):
+    """An element of a tensor of the compute DAG."""
+
+    tensor: Tensor
+    indices: tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Arithmetic):
+    """An element of a buffer of the loop IR."""
+
+    buffer: Buffer
+    indices: tuple[Affine, ...]
+
+
+Value = Union[Const, IndexValue, Op, Read, Load]
+Operand = Any
+"""A `Value`, a number, or an index; what `as_value` takes."""
+
+OPERATIONS: Mapping[str, int] = {
+    # arithmetic: integers floor on `div`; `max` and `min` return NaN if either side is NaN
+    "add": 2, "sub": 2, "mul": 2, "div": 2, "mod": 2, "pow": 2, "max": 2, "min": 2, "neg": 1,
+    "abs": 1,
+    # functions of one float
+    "exp": 1, "log": 1, "sqrt": 1, "tanh": 1, "erf": 1, "sin": 1, "cos": 1,
+    "floor": 1, "ceil": 1, "round": 1,
+    # comparisons and logic, dtype bool
+    "lt": 2, "le": 2, "gt": 2, "ge": 2, "eq": 2, "ne": 2, "and": 2, "or": 2, "not": 1,
+    # select(condition, then, else) evaluates both sides lazily: a Load in the side not taken is
+    # not performed
+    "select": 3, "cast": 1,
+}  # fmt: skip
+"""Operation name to number of arguments."""
+
+
+def dtype_of(value: Value) -> str:
+    """The dtype an expression has."""
+    if isinstance(value, IndexValue):
+        return "int64"
+    if isinstance(value, Read):
+        return value.tensor.dtype
+    if isinstance(value, Load):
+        return value.buffer.dtype
+    return value.dtype
+
+
+def map_value(value: Value, leaf: Callable[[Value], Value]) -> Value:
+    """The expression with every leaf (all but `Op`) replaced by what `leaf` makes of it."""
+    if isinstance(value, Op):
+        return Op(value.name, tuple(map_value(arg, leaf) for arg in value.args), value.dtype)
+    return leaf(value)
+
+
+def leaves(value: Value) -> list[Value]:
+    """All leaves, left to right, repeats kept."""
+    if isinstance(value, Op):
+        return [found for arg in value.args for found in leaves(arg)]
+    return [value]
+
+
+# --- building values ------------------------------------------------------------------------------
+
+
+def as_value(operand: Operand, dtype: str = "float32") -> Value:
+    """A value as it is, an index as an `IndexValue`, a number as a `Const` of the dtype."""
+    if isinstance(operand, Const | IndexValue | Op | Read | Load):
+        return operand
+    if isinstance(operand, Affine | IndexArithmetic):
+        return IndexValue(index(operand))
+    if dtype == "int64" and isinstance(operand, int):
+        return IndexValue(Affine((), operand))
+    if isinstance(operand, bool | int | float):
+        return Const(operand, dtype)
+    raise ValueError(f"expected a value, an index or a number, got {operand!r}")
+
+
+def _same_dtype(name: str, *operands: Operand) -> tuple[tuple[Value, ...], str]:
+    """The operands as values of the dtype that those have which are not mere numbers."""
+    known = [as_value(o) for o in operands if not isinstance(o, int | float)]
+    dtypes = {dtype_of(value) for value in known} or {"float32"}
+    if len(dtypes) > 1:
+        raise ValueError(
+            f"{name} of {' and '.join(sorted(dtypes))}: cast one side, e.g. cast(x, 'float32')"
+        )
+    (dtype,) = dtypes
+    return tuple(as_value(operand, dtype) for operand in operands), dtype
+
+
+def _binary(name: str, left: Operand, right: Operand) -> Op:
+    args, dtype = _same_dtype(name, left, right)
+    return Op(name, args, dtype)
+
+
+def _unary(name: str, operand: Operand) -> Op:
+    value = as_value(operand)
+    return Op(name, (value,), dtype_of(value))
+
+
+def _comparison(name: str) -> Callable[[Operand, Operand], Op]:
+    def compare(left: Operand, right: Operand) -> Op:
+        return Op(name, _same_dtype(name, left, right)[0], "bool")
+
+    compare.__name__ = name
+    compare.__doc__ = f"`{name}` of two values or indexes, elementwise, dtype bool."
+    return compare
+
+
+def _function(name: str) -> Callable[[Operand], Op]:
+    def function(operand: Operand) -> Op:
+        return _unary(name, operand)
+
+    function.__name__ = name
+    function.__doc__ = f"`{name}` of a value, in its dtype."
+    return function
+
+
+lt, le, gt, ge, eq, ne = (_comparison(name) for name in ("lt", "le", "gt", "ge", "eq", "ne"))
+exp, log, sqrt, tanh, erf = (_function(name) for name in ("exp", "log", "sqrt", "tanh", "erf"))
+sin, cos, floor, ceil = (_function(name) for name in ("sin", "cos", "floor", "ceil"))
+round_, absolute, logical_not = (_function(name) for name in ("round", "abs", "not"))
+
+
+def maximum(left: Operand, right: Operand) -> Op:
+    """The larger; NaN if either is NaN."""
+    return _binary("max", left, right)
+
+
+def minimum(left: Operand, right: Operand) -> Op:
+    """The smaller; NaN if either is NaN."""
+    return _binary("min", left, right)
+
+
+def power(base: Operand, exponent: Operand) -> Op:
+    """`base ** exponent`."""
+    return _binary("pow", base, exponent)
+
+
+def divide(left: Operand, right: Operand) -> Op:
+    """`left / right`; floors for integers."""
+    return _binary("div", left, right)
+
+
+def logical_and(*conditions: Value) -> Value:
+    """True where all are; of one condition, itself."""
+    return _chain("and", conditions)
+
+
+def logical_or(*conditions: Value) -> Value:
+    """True where any is; of one condition, itself."""
+    return _chain("or", conditions)
+
+
+def _chain(name: str, conditions: tuple[Value, ...]) -> Value:
+    result, *rest = conditions
+    for condition in rest:
+        result = Op(name, (result, condition), "bool")
+    return result
+
+
+def select(condition: Value, then: Operand, otherwise: Operand) -> Op:
+    """`then` where the condition holds, else `otherwise`; the side not taken is not evaluated."""
+    sides, dtype = _same_dtype("select", then, otherwise)
+    return Op("select", (condition, *sides), dtype)
+
+
+def cast(operand: Operand, dtype: str) -> Value:
+    """The value converted to the dtype; floats to integers round towards zero."""
+    value = as_value(operand, dtype)
+    return value if dtype_of(value) == dtype else Op("cast", (value,), dtype)

@@ -1,0 +1,101 @@
+"""What is known at a point of a program: the ranges of variables and the guards around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from tilewright_tensor.affine import Affine, Bounds, FloorDiv, multiples
+from tilewright_tensor.expr import Const, IndexValue, Op, Value
+
+Condition = tuple[Affine, int]
+"""`index < limit`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Ranges of the variables, and conditions that hold."""
+
+    bounds: Bounds
+    conditions: tuple[Condition, ...] = ()
+
+    def holds(self, condition: Condition) -> bool | None:
+        """True or False where it is certain, else None."""
+        index, limit = condition
+        low, high = index.range(self.bounds)
+        if high < limit:
+            return True
+        if low >= limit:
+            return False
+        for known, bound in self.conditions:
+            # own*index = scale*known + rest <= scale*(bound - 1) + max(rest)
+            own, scale = _scales(index, known)
+            rest = (index * own - known * scale).range(self.bounds)[1]
+            if (scale * (bound - 1) + rest) // own < limit:
+                return True
+        if len(index.terms) == 1:
+            ((atom, coefficient),) = index.terms
+            if isinstance(atom, FloorDiv) and coefficient > 0:
+                # v // d < n exactly where v < n*d
+                quotient = -((index.constant - limit) // coefficient)
+                return self.holds((atom.value, quotient * atom.divisor))
+        return None
+
+    def normal(self, condition: Condition) -> Condition:
+        """The condition without what cannot change it.
+
+        `16*a + b < 32` is `a < 2` where b is in 0 .. 15.
+        """
+        index, limit = condition
+        for factor in sorted({abs(c) for _, c in index.terms} - {1}, reverse=True):
+            if limit % factor:
+                continue
+            quotient, rest = multiples(index, factor)
+            low, high = rest.range(self.bounds)
+            if low >= 0 and high < factor:
+                return quotient, limit // factor
+        return condition
+
+    def with_conditions(self, conditions: Sequence[Condition]) -> Facts:
+        """With more that holds."""
+        return Facts(self.bounds, (*self.conditions, *conditions)) if conditions else self
+
+    def simplified(self, name: str, args: tuple[Value, ...], dtype: str) -> Value:
+        """The operation, or what it comes to: decided comparisons, logic and selects are folded."""
+        if name == "select" and isinstance(args[0], Const):
+            return args[1] if args[0].value else args[2]
+        if name in ("and", "or"):
+            decisive = name == "or"
+            for one, other in (args, args[::-1]):
+                if isinstance(one, Const):
+                    return one if bool(one.value) is decisive else other
+        if name == "not" and isinstance(args[0], Const):
+            return Const(not args[0].value, "bool")
+        if name in _LESS and isinstance(args[0], IndexValue) and isinstance(args[1], IndexValue):
+            known = self.holds(_LESS[name](args[0].value, args[1].value))
+            if known is not None:
+                return Const(known, "bool")
+        return Op(name, args, dtype)
+
+
+def _scales(index: Affine, known: Affine) -> tuple[int, int]:
+    """Factors that make both have the same multiple of the first atom of what is known.
+
+    (1, 1) where none do.
+    """
+    if known.terms:
+        atom, theirs = known.terms[0]
+        ours = dict(index.terms).get(atom, 0)
+        if ours * theirs > 0:
+            common = gcd(ours, theirs)
+            return abs(theirs) // common, abs(ours) // common
+    return 1, 1
+
+
+_LESS: Mapping[str, Callable[[Affine, Affine], tuple[Affine, int]]] = {
+    "lt": lambda a, b: (a - b, 0),
+    "le": lambda a, b: (a - b, 1),
+    "gt": lambda a, b: (b - a, 0),
+    "ge": lambda a, b: (b - a, 1),
+}

@@ -1,0 +1,1 @@
+"""Loop features: what a cost model sees of a loop program."""

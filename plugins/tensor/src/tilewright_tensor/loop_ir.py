@@ -1,0 +1,151 @@
+"""Loop programs: the lowest level, from which every target's text is generated.
+
+A program owns its operands as buffers in physical layout, scratch buffers by scope, and one
+statement. There is no pointer arithmetic and no type punning; every access is a buffer with one
+affine index a dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Union
+
+from tilewright_tensor.expr import Affine, Value, Var
+
+Scope = Literal["global", "shared", "local", "register"]
+"""Who sees a buffer.
+
+global     operands and workspace: all threads
+shared     the threads of one block (GPU)
+local      one thread; addressable
+register   one thread; every index is constant once unrolled and vectorised loops are expanded
+"""
+
+LoopKind = Literal[
+    "serial", "parallel", "unrolled", "vectorized",
+    "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
+    "vthread",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Row-major, contiguous memory of a dtype.
+
+    Equal by value, so names are unique within a program.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    scope: Scope = "global"
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        total = 1
+        for extent in self.shape:
+            total *= extent
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`for var in range(extent): body`, carried out as `kind` says.
+
+    A vectorised loop holds stores and guards only.
+    """
+
+    var: Var
+    extent: int
+    kind: LoopKind
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`buffer[indices] = value`."""
+
+    buffer: Buffer
+    indices: tuple[Affine, ...]
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`if index < limit for every condition: body`; how tails are expressed.
+
+    A lower bound `index >= low` is written `(-index, 1 - low)`. The lowering leaves out what is
+    known to hold.
+    """
+
+    conditions: tuple[tuple[Affine, int], ...]
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """Scratch memory that lives as long as the body; its content is undefined at the start."""
+
+    buffer: Buffer
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Statements one after the other."""
+
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """A hint that the line of this element will be read soon.
+
+    The address may lie outside the buffer.
+    """
+
+    buffer: Buffer
+    indices: tuple[Affine, ...]
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All threads of the block arrive before any goes on (GPU)."""
+
+
+Statement = Union[Loop, Store, Guard, Allocate, Block, Prefetch, Barrier]
+
+
+def block(statements: Sequence[Statement]) -> Statement:
+    """The statements in order.
+
+    Blocks inside are opened, and a single statement stands for itself.
+    """
+    flat: list[Statement] = []
+    for statement in statements:
+        flat += statement.statements if isinstance(statement, Block) else [statement]
+    return flat[0] if len(flat) == 1 else Block(tuple(flat))
+
+
+@dataclass(frozen=True, slots=True)
+class LoopProgram:
+    """A kernel.
+
+    inputs, outputs   operands in the workload's order, physical shapes, scope global
+    workspace         global scratch that the caller provides, content undefined
+    body              reads inputs and workspace, writes workspace and every element of the outputs
+    """
+
+    name: str
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    body: Statement
+    workspace: tuple[Buffer, ...] = field(default=())
+
+    def __str__(self) -> str:
+        from tilewright_tensor.text import program_text
+
+        return program_text(self)

@@ -1,0 +1,269 @@
+"""From a schedule to a loop program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright_tensor.affine import Affine, Var, floor_div, mod, multiples
+from tilewright_tensor.expr import Load, Op, Read, Value, leaves
+from tilewright_tensor.facts import Condition, Facts
+from tilewright_tensor.loop_ir import (
+    Allocate,
+    Barrier,
+    Buffer,
+    Guard,
+    Loop,
+    LoopProgram,
+    Prefetch,
+    Scope,
+    Statement,
+    Store,
+    block,
+)
+from tilewright_tensor.peel import peeled
+from tilewright_tensor.placement import PlacedLoop, Placement, place
+from tilewright_tensor.schedule import Schedule
+
+
+def lower(schedule: Schedule, name: str) -> LoopProgram:
+    """The loop program of a schedule; operands are the DAG's, in physical layout.
+
+    Loops of extent 1 are gone. A stage with a nest of its own that is no output becomes workspace,
+    one attached inside another is allocated there, as large as what is computed there. ValueError
+    where a stage is read outside its place.
+    """
+    return _Lowering(schedule).program(name)
+
+
+class _Lowering:
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.placed = place(schedule)
+        self.facts = next(iter(self.placed.values())).facts
+        self.buffers: dict[str, Buffer] = {}
+        self.fresh: dict[Var, tuple[int, int]] = {}
+        self.lanes: dict[str, tuple[int, int] | None] = {}
+        for tensor in schedule.dag.inputs:
+            self.buffers[tensor.name] = self._buffer(tensor.name, tensor.shape, tensor.dtype)
+        for placement in self.placed.values():
+            stage = placement.stage
+            if stage.attach and stage.name not in self.schedule.layouts:
+                self.lanes[stage.name] = _lanes(placement)
+            self.buffers[stage.name] = self._buffer(
+                stage.name, placement.region, stage.dtype, stage.scope if stage.attach else "global"
+            )
+
+    def _buffer(
+        self, name: str, shape: tuple[int, ...], dtype: str, scope: Scope = "global"
+    ) -> Buffer:
+        if layout := self.schedule.layouts.get(name):
+            shape = layout.physical_shape(shape)
+        elif lanes := self.lanes.get(name):
+            axis, width = lanes
+            shape = (*shape[:axis], -(-shape[axis] // width), *shape[axis + 1 :], width)
+        return Buffer(name, shape, dtype, scope)
+
+    def program(self, name: str) -> LoopProgram:
+        dag = self.schedule.dag
+        outputs = [tensor.name for tensor in dag.outputs]
+        own = [stage for stage in self.schedule.stages.values() if not stage.attach]
+        body = block([self._nest(self.placed[stage.name]) for stage in own])
+        if any(placement.guards for placement in self.placed.values()):
+            body = peeled(body, Facts({**self.facts.bounds, **self.fresh}))
+        return LoopProgram(
+            name,
+            tuple(self.buffers[tensor.name] for tensor in dag.inputs),
+            tuple(self.buffers[one] for one in outputs),
+            body,
+            tuple(self.buffers[stage.name] for stage in own if stage.name not in outputs),
+        )
+
+    def _nest(self, placement: Placement) -> Statement:
+        """All loops of a stage, from the inside out."""
+        stage, loops, first = placement.stage, placement.loops, placement.first_reduction
+        indices = self._element(placement)
+        buffer = self.buffers[stage.name]
+        value = self._loaded(placement.body, placement.facts_at_body)
+        # a reduction over one element is that element
+        reduces = stage.combiner is not None and first < len(loops)
+        if stage.combiner is not None and reduces:
+            value = stage.combiner.operation(Load(buffer, indices), value)
+        statement: Statement = Store(buffer, indices, value)
+        for depth in range(len(loops) - 1, -1, -1):
+            loop = loops[depth]
+            statement = _guarded(_conditions(placement, depth, after_guests=True), statement)
+            statement = self._with_guests(placement.guests.get(loop.name, ()), statement)
+            statement = self._with_prefetches(placement, depth, statement)
+            statement = _guarded(_conditions(placement, depth, after_guests=False), statement)
+            statement = _looped(loop, loop.var, statement)
+            if depth == first and reduces:
+                statement = block([self._initial(placement, indices), statement])
+        return _guarded(_conditions(placement, -1, after_guests=False), statement)
+
+    def _element(self, placement: Placement) -> tuple[Affine, ...]:
+        """Where the stage's element lies in its buffer."""
+        logical = [
+            (local if placement.stage.attach else start + local) if extent > 1 else Affine()
+            for start, local, extent in zip(
+                placement.start, placement.local, placement.region, strict=True
+            )
+        ]
+        return self._physical(placement.stage.name, logical)
+
+    def _physical(self, name: str, logical: Sequence[Affine]) -> tuple[Affine, ...]:
+        bounds = self.facts.bounds
+        if layout := self.schedule.layouts.get(name):
+            return layout.physical_index(logical, bounds)
+        if lanes := self.lanes.get(name):
+            axis, width = lanes
+            block, lane = floor_div(logical[axis], width, bounds), mod(logical[axis], width, bounds)
+            return (*logical[:axis], block, *logical[axis + 1 :], lane)
+        return tuple(logical)
+
+    def _loaded(self, value: Value, facts: Facts) -> Value:
+        """The value with reads of tensors turned into loads of buffers."""
+        if isinstance(value, Op):
+            args = tuple(self._loaded(arg, facts) for arg in value.args)
+            return (
+                facts.simplified(value.name, args, value.dtype)
+                if facts.conditions
+                else Op(value.name, args, value.dtype)
+            )
+        return self._load(value) if isinstance(value, Read) else value
+
+    def _load(self, read: Read) -> Load:
+        name = read.tensor.name
+        logical: Sequence[Affine] = read.indices
+        placement = self.placed.get(name)
+        if placement and placement.stage.attach:
+            logical = [
+                index - start if extent > 1 else Affine()
+                for index, start, extent in zip(
+                    logical, placement.start, placement.region, strict=True
+                )
+            ]
+        return Load(self.buffers[name], self._physical(name, logical))
+
+    def _initial(self, placement: Placement, indices: tuple[Affine, ...]) -> Statement:
+        """The nest that writes the identity: the spatial loops from the first reduction on."""
+        stage, first = placement.stage, placement.first_reduction
+        assert stage.combiner is not None
+        inner = [loop for loop in placement.loops[first:] if not loop.reduction]
+        fresh = {
+            loop.var: Var(f"{loop.var.name}.init")
+            for loop in inner
+            if not loop.shares and loop.extent > 1
+        }
+        self.fresh.update((new, self.facts.bounds[old]) for old, new in fresh.items())
+        rename = {old: Affine(((new, 1),)) for old, new in fresh.items()}
+        reduced = {loop.var for loop in placement.loops if loop.reduction}
+        pending = [
+            condition
+            for guard in placement.guards
+            if guard.depth >= first
+            for condition in guard.conditions
+            if reduced.isdisjoint(condition[0].variables())
+        ]
+        statement: Statement = Store(
+            self.buffers[stage.name],
+            tuple(index.substitute(rename) for index in indices),
+            stage.combiner.identity(stage.dtype),
+        )
+        for position in range(len(inner) - 1, -1, -1):
+            loop = inner[position]
+            here = [c for c in pending if loop.var in c[0].variables()]
+            pending = [c for c in pending if c not in here]
+            statement = _guarded(
+                [(index.substitute(rename), limit) for index, limit in here], statement
+            )
+            statement = _looped(loop, fresh.get(loop.var, loop.var), statement)
+        return _guarded(pending, statement)
+
+    def _with_guests(self, guests: Sequence[str], statement: Statement) -> Statement:
+        """What is attached here, then the statement.
+
+        Scratch lives around both; barriers stand around the writing of shared memory.
+        """
+        if not guests:
+            return statement
+        scopes = [self.schedule.stages[guest].scope for guest in guests]
+        # the first barrier waits for readers of the iteration before, the others for the writers
+        # of shared memory
+        parts: list[Statement] = [Barrier()] if "shared" in scopes else []
+        written: list[str] = []
+        for guest, scope in zip(guests, scopes, strict=True):
+            if written and (
+                scope != "shared" or any(map(self.schedule.stages[guest].reads, written))
+            ):
+                parts.append(Barrier())
+                written = []
+            parts.append(self._nest(self.placed[guest]))
+            if scope == "shared":
+                written.append(guest)
+        if written:
+            parts.append(Barrier())
+        statement = block([*parts, statement])
+        for guest in reversed(guests):
+            statement = Allocate(self.buffers[guest], statement)
+        return statement
+
+    def _with_prefetches(self, placement: Placement, depth: int, statement: Statement) -> Statement:
+        notes = [
+            note for note in placement.stage.prefetches if note.loop == placement.loops[depth].name
+        ]
+        if not notes:
+            return statement
+        inner = {loop.var: Affine() for loop in placement.loops[depth + 1 :]}
+        found: list[Statement] = []
+        for note in notes:
+            read = next(
+                x
+                for x in leaves(placement.body)
+                if isinstance(x, Read) and x.tensor.name == note.tensor
+            )
+            load = self._load(read)
+            indices = tuple(index.substitute(inner, self.facts.bounds) for index in load.indices)
+            found.append(Prefetch(load.buffer, indices, note.offset_bytes))
+        return block([*found, statement])
+
+
+def _lanes(placement: Placement) -> tuple[int, int] | None:
+    """(axis, width) where vectors run along an axis that is not the last of the scratch.
+
+    The scratch then has the lanes as a dimension of their own, innermost, so that vectors lie
+    together.
+    """
+    vector = next(
+        (loop for loop in placement.loops if loop.kind == "vectorized" and loop.extent > 1), None
+    )
+    if vector is None:
+        return None
+    axis = next(
+        (d for d, local in enumerate(placement.local) if (vector.var, 1) in local.terms), None
+    )
+    if axis is None or all(extent == 1 for extent in placement.region[axis + 1 :]):
+        return None
+    _, lanes = multiples(placement.local[axis], vector.extent)
+    # vectors that start anywhere would straddle two rows of lanes
+    return (axis, vector.extent) if lanes == Affine(((vector.var, 1),)) else None
+
+
+def _conditions(placement: Placement, depth: int, *, after_guests: bool) -> list[Condition]:
+    return [
+        condition
+        for guard in placement.guards
+        if guard.depth == depth and guard.after_guests is after_guests
+        for condition in guard.conditions
+    ]
+
+
+def _guarded(conditions: Sequence[Condition], statement: Statement) -> Statement:
+    return Guard(tuple(conditions), statement) if conditions else statement
+
+
+def _looped(loop: PlacedLoop, var: Var, statement: Statement) -> Statement:
+    return (
+        statement
+        if loop.shares or loop.extent == 1
+        else Loop(var, loop.extent, loop.kind, statement)
+    )

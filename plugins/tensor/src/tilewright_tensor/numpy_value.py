@@ -1,0 +1,106 @@
+"""Values evaluated by numpy, over arrays of points.
+
+What the interpreter and the reference evaluation share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import erf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright_tensor.affine import Affine, Var
+from tilewright_tensor.expr import Const, IndexValue, Load, Read, Value
+
+Array = NDArray[Any]
+Points = Mapping[Var, Any]
+"""The value of each variable: a number, or an array with one entry a point (arrays broadcast)."""
+Fetch = Callable[[Read | Load, tuple[Any, ...], Any], Any]
+"""Elements of a read at index arrays; the last argument tells which points count, None for all."""
+
+
+def index_at(index: Affine, points: Points) -> Any:
+    """An index at every point."""
+    total: Any = index.constant
+    for atom, coefficient in index.terms:
+        if isinstance(atom, Var):
+            value = points[atom]
+        else:
+            inner = index_at(atom.value, points)
+            value = (
+                inner // atom.divisor if type(atom).__name__ == "FloorDiv" else inner % atom.divisor
+            )
+        total = total + coefficient * value
+    return total
+
+
+def value_at(
+    value: Value, points: Points, fetch: Fetch, dtype: Callable[[str], Any], active: Any = None
+) -> Any:
+    """A value at every point, computed in the numpy dtypes that `dtype` gives for names.
+
+    `active` marks the points whose value will be used: the others (the sides of a select not
+    taken) may read outside.
+    """
+    if isinstance(value, Const):
+        return dtype(value.dtype)(value.value)
+    if isinstance(value, IndexValue):
+        return (
+            np.int64(index_at(value.value, points))
+            if value.value.is_constant
+            else index_at(value.value, points)
+        )
+    if isinstance(value, Read | Load):
+        return fetch(value, tuple(index_at(index, points) for index in value.indices), active)
+    if value.name == "select":
+        condition = np.asarray(value_at(value.args[0], points, fetch, dtype, active))
+        taken = condition if active is None else condition & active
+        other = ~condition if active is None else ~condition & active
+        return np.where(
+            condition,
+            value_at(value.args[1], points, fetch, dtype, taken),
+            value_at(value.args[2], points, fetch, dtype, other),
+        )
+    args = [value_at(arg, points, fetch, dtype, active) for arg in value.args]
+    with np.errstate(all="ignore"):
+        if value.name == "cast":
+            return np.asarray(args[0]).astype(dtype(value.dtype))
+        if value.name == "div" and np.issubdtype(np.result_type(*args), np.integer):
+            return np.floor_divide(*args)
+        result = _FUNCTIONS[value.name](*args)
+    return (
+        result
+        if value.dtype == "bool"
+        else np.asarray(result).astype(dtype(value.dtype), copy=False)
+    )
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "mod": np.mod,
+    "max": np.maximum,
+    "min": np.minimum, "neg": np.negative, "abs": np.abs, "pow": np.power,
+    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh,
+    "erf": np.vectorize(erf, otypes=[float]),
+    "floor": np.floor, "ceil": np.ceil, "round": np.round, "sin": np.sin, "cos": np.cos,
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    "eq": np.equal, "ne": np.not_equal,
+    "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
+}  # fmt: skip
+
+
+def element(array: Array, name: str, indices: tuple[Any, ...], active: Any) -> Any:
+    """Elements of an array at index arrays. IndexError where a point that counts lies outside."""
+    safe = []
+    for dimension, (at, extent) in enumerate(zip(indices, array.shape, strict=True)):
+        outside = (np.asarray(at) < 0) | (np.asarray(at) >= extent)
+        if outside.any():
+            if active is None or (outside & active).any():
+                raise IndexError(
+                    f"{name}: dimension {dimension} has extent {extent}, read or written outside"
+                )
+            at = np.clip(at, 0, extent - 1)  # noqa: PLW2901
+        safe.append(at)
+    return array[tuple(safe)]

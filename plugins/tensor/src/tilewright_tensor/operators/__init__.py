@@ -1,0 +1,1 @@
+"""Operator definitions, one file a family; `operators.builtin_operators()` has them all."""

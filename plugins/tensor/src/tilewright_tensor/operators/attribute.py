@@ -1,0 +1,95 @@
+"""Attributes of operators: their canonical form and their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Any
+
+REQUIRED = object()
+"""Default of an attribute that must be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """Name, default and canonical form.
+
+    Equal meanings must get equal values, or equal layers get different keys.
+
+    canonical   makes the one JSON value from what a user may write; raises ValueError or TypeError
+    default     any value that `canonical` takes; `REQUIRED` where there is none
+    """
+
+    name: str
+    canonical: Callable[[Any], Any]
+    default: Any = REQUIRED
+
+
+def integer(value: Any) -> int:
+    """A whole number; 2.0 is one, True is none."""
+    if isinstance(value, bool | str) or int(value) != value:
+        raise ValueError(f"expected a whole number, got {value!r}")
+    return int(value)
+
+
+def number(value: Any) -> float:
+    """A finite float, so that 1 and 1.0 are the same."""
+    if isinstance(value, bool | str) or not isfinite(value):
+        raise ValueError(f"expected a finite number, got {value!r}")
+    return float(value)
+
+
+def optional_number(value: Any) -> float | None:
+    """A float, or None for no limit, which an infinity means too."""
+    return None if value is None or value in (inf, -inf) else number(value)
+
+
+def flag(value: Any) -> bool:
+    """True or False; 0 and 1 are taken too."""
+    if value not in (0, 1):
+        raise ValueError(f"expected true or false, got {value!r}")
+    return bool(value)
+
+
+def text(value: Any) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, got {value!r}")
+    return value
+
+
+def integers(value: Any) -> list[int]:
+    """A list of whole numbers of any length; a single one counts as a list of one."""
+    return [integer(n) for n in value] if isinstance(value, list | tuple) else [integer(value)]
+
+
+def extents(count: int) -> Callable[[Any], list[int]]:
+    """`count` positive whole numbers, one per spatial axis; a single one stands for all."""
+
+    def canonical(value: Any) -> list[int]:
+        listed = integers(value)
+        listed = listed * count if len(listed) == 1 else listed
+        if len(listed) != count or min(listed) < 1:
+            raise ValueError(f"expected {count} positive numbers, got {value!r}")
+        return listed
+
+    return canonical
+
+
+def margins(count: int) -> Callable[[Any], list[int]]:
+    """What is added around `count` spatial axes: all begins, then all ends.
+
+    Of an image [top, left, bottom, right]. A single number stands for all; `count` numbers are
+    begins and ends at once.
+    """
+
+    def canonical(value: Any) -> list[int]:
+        listed = integers(value)
+        if len(listed) in (1, count):
+            listed = (listed * count if len(listed) == 1 else listed) * 2
+        if len(listed) != 2 * count or min(listed) < 0:
+            raise ValueError(f"expected {2 * count} numbers, none negative, got {value!r}")
+        return listed
+
+    return canonical

@@ -1,0 +1,122 @@
+"""Element-wise operators, from tables of name and value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tilewright_tensor import expr as e
+from tilewright_tensor.dag import compute
+from tilewright_tensor.operators.attribute import Attribute, number, optional_number
+from tilewright_tensor.operators.operator_def import (
+    Attributes,
+    Inputs,
+    Operand,
+    OperatorDef,
+    expect,
+    numpy_reference,
+    one_dtype,
+)
+from tilewright_tensor.operators.places import axis_names, broadcast_place, broadcast_shapes
+
+if TYPE_CHECKING:
+    from tilewright_tensor.dag import Axis, Tensor
+
+_SQRT_HALF = math.sqrt(0.5)
+
+
+def _clip(x: Any, **bounds: float | None) -> Any:
+    low, high = bounds["min"], bounds["max"]
+    raised = x if low is None else e.maximum(x, low)
+    return raised if high is None else e.minimum(raised, high)
+
+
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "identity": lambda x: x,
+    "relu": lambda x: e.maximum(x, 0.0),
+    "neg": lambda x: -x,
+    "abs": e.absolute,
+    "exp": e.exp,
+    "log": e.log,
+    "sqrt": e.sqrt,
+    "tanh": e.tanh,
+    "erf": e.erf,
+    "sigmoid": lambda x: 1.0 / (e.exp(-x) + 1.0),
+    "gelu": lambda x: x * 0.5 * (e.erf(x * _SQRT_HALF) + 1.0),
+    "hard_swish": lambda x: x * e.minimum(e.maximum(x + 3.0, 0.0), 6.0) * (1.0 / 6.0),
+}
+
+_WITH_ATTRIBUTES: dict[str, tuple[Callable[..., Any], tuple[Attribute, ...]]] = {
+    "clip": (
+        _clip,
+        (Attribute("min", optional_number, None), Attribute("max", optional_number, None)),
+    ),
+    "leaky_relu": (
+        lambda x, alpha: e.select(e.lt(x, 0.0), x * alpha, x),
+        (Attribute("alpha", number, 0.01),),
+    ),
+    "hard_sigmoid": (
+        lambda x, alpha, beta: e.minimum(e.maximum(x * alpha + beta, 0.0), 1.0),
+        (Attribute("alpha", number, 0.2), Attribute("beta", number, 0.5)),
+    ),
+}
+"""Of one operand; the attributes follow it by name."""
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "divide": lambda x, y: x / y,
+    "maximum": e.maximum,
+    "minimum": e.minimum,
+    "power": e.power,
+    "prelu": lambda x, slope: e.select(e.lt(x, 0.0), x * slope, x),
+}
+"""Of two operands of one rank, broadcast on axes of extent 1."""
+
+_POSITIVE = {"log": (0,), "sqrt": (0,), "divide": (1,), "power": (0,)}
+"""Operands that random data must keep above zero."""
+
+
+def _infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    shapes = [list(one.shape) for one in inputs]
+    expect(
+        len({len(shape) for shape in shapes}) == 1, f"expected operands of one rank, got {shapes}"
+    )
+    return broadcast_shapes(*shapes), one_dtype(inputs)
+
+
+def _elementwise(
+    name: str,
+    operands: Sequence[str],
+    value: Callable[..., Any],
+    attributes: tuple[Attribute, ...] = (),
+) -> OperatorDef:
+    def stage(tensors: Sequence[Tensor], given: Attributes) -> Tensor:
+        def element(*place: Axis) -> Any:
+            reads = (tensor[broadcast_place(place, tensor.shape)] for tensor in tensors)
+            return value(*reads, **given)
+
+        shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
+        return compute(name, shape, element, axes=axis_names(len(shape)))
+
+    return OperatorDef(
+        name,
+        tuple(
+            Operand(operand, values="positive" if i in _POSITIVE.get(name, ()) else "signed")
+            for i, operand in enumerate(operands)
+        ),
+        _infer,
+        stage,
+        numpy_reference(name),
+        attributes,
+        elementwise=True,
+    )
+
+
+OPERATORS = (
+    *(_elementwise(name, ["data"], value) for name, value in _UNARY.items()),
+    *(_elementwise(name, ["data"], *entry) for name, entry in _WITH_ATTRIBUTES.items()),
+    *(_elementwise(name, ["a", "b"], value) for name, value in _BINARY.items()),
+)

@@ -1,0 +1,196 @@
+"""Softmax and the normalisations: over a batch, over an axis, over neighbouring channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tilewright_tensor.dag import compute, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.expr import exp, power, sqrt
+from tilewright_tensor.operators.attribute import Attribute, integer, number
+from tilewright_tensor.operators.operator_def import (
+    Attributes,
+    Inputs,
+    Operand,
+    OperatorDef,
+    expect,
+    numpy_reference,
+    one_dtype,
+)
+from tilewright_tensor.operators.padding import pad_stage
+from tilewright_tensor.operators.places import axis_names
+
+if TYPE_CHECKING:
+    from tilewright_tensor.dag import Axis, Reduction, Tensor
+    from tilewright_tensor.expr import Value
+
+
+def _softmax_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    rank, axis = len(inputs[0].shape), attributes["axis"]
+    expect(-rank <= axis < rank, f"axis {axis} does not exist in rank {rank}")
+    return inputs[0].shape, inputs[0].dtype
+
+
+def _softmax_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    data = tensors[0]
+    names = axis_names(len(data.shape))
+    axis = attributes["axis"] % len(names)
+    others = names[:axis] + names[axis + 1 :]
+    shape = data.shape[:axis] + data.shape[axis + 1 :]
+    k = reduce_axis(data.shape[axis], "k")
+
+    def along(place: Sequence[Axis]) -> tuple[Axis, ...]:
+        return (*place[:axis], k, *place[axis:])
+
+    def beside(place: Sequence[Axis]) -> tuple[Axis, ...]:
+        return (*place[:axis], *place[axis + 1 :])
+
+    largest = compute("softmax_max", shape, lambda *p: reduce_max(data[along(p)], k), axes=others)
+    raised = compute(
+        "softmax_exp", data.shape, lambda *p: exp(data[p] - largest[beside(p)]), axes=names
+    )
+    total = compute("softmax_sum", shape, lambda *p: reduce_sum(raised[along(p)], k), axes=others)
+    return compute("softmax", data.shape, lambda *p: raised[p] / total[beside(p)], axes=names)
+
+
+def _batch_norm_infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    shape = inputs[0].shape
+    expect(len(shape) >= 2, f"expected data [N, C, ...], got {list(shape)}")
+    for one, operand in zip(inputs[1:], _BATCH_NORM_OPERANDS[1:], strict=True):
+        expect(
+            one.shape == shape[1:2], f"{operand.name} has shape {list(one.shape)}, not [{shape[1]}]"
+        )
+    return shape, one_dtype(inputs)
+
+
+def _batch_norm_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    data, gamma, beta, mean, variance = tensors
+
+    def element(*place: Axis) -> Value:
+        c = place[1]
+        scale = gamma[c] / sqrt(variance[c] + attributes["epsilon"])
+        return (data[place] - mean[c]) * scale + beta[c]
+
+    return compute("batch_norm", data.shape, element, axes=axis_names(len(data.shape)))
+
+
+def _layer_norm_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    shape, axis = inputs[0].shape, attributes["axis"]
+    expect(-len(shape) <= axis < len(shape), f"axis {axis} does not exist in rank {len(shape)}")
+    for one, name in zip(inputs[1:], ("gamma", "beta"), strict=True):
+        expect(
+            one.shape == (shape[axis],), f"{name} has shape {list(one.shape)}, not [{shape[axis]}]"
+        )
+    return shape, one_dtype(inputs)
+
+
+def _layer_norm_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    data, gamma, beta = tensors
+    names = axis_names(len(data.shape))
+    axis = attributes["axis"] % len(names)
+    others = names[:axis] + names[axis + 1 :]
+    shape = data.shape[:axis] + data.shape[axis + 1 :]
+    k = reduce_axis(data.shape[axis], "k")
+    share = 1.0 / data.shape[axis]
+
+    def along(place: Sequence[Axis]) -> tuple[Axis, ...]:
+        return (*place[:axis], k, *place[axis:])
+
+    def beside(place: Sequence[Axis]) -> tuple[Axis, ...]:
+        return (*place[:axis], *place[axis + 1 :])
+
+    total = compute("sum", shape, lambda *p: reduce_sum(data[along(p)], k), axes=others)
+    mean = compute("mean", shape, lambda *p: total[p] * share, axes=others)
+
+    def squared(*place: Axis) -> Reduction:
+        difference = data[along(place)] - mean[place]
+        return reduce_sum(difference * difference, k)
+
+    squares = compute("squares", shape, squared, axes=others)
+    scale = compute(
+        "scale", shape, lambda *p: 1.0 / sqrt(squares[p] * share + attributes["epsilon"]),
+        axes=others,
+    )  # fmt: skip
+
+    def element(*place: Axis) -> Value:
+        centred = data[place] - mean[beside(place)]
+        return centred * scale[beside(place)] * gamma[place[axis]] + beta[place[axis]]
+
+    return compute("layer_norm", data.shape, element, axes=names)
+
+
+def _lrn_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    expect(len(inputs[0].shape) >= 2, f"expected data [N, C, ...], got {list(inputs[0].shape)}")
+    expect(attributes["size"] > 0, f"size {attributes['size']} is not positive")
+    return inputs[0].shape, inputs[0].dtype
+
+
+def _lrn_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    data, size = tensors[0], attributes["size"]
+    names = axis_names(len(data.shape))
+    before = [0] * len(names)
+    after = [0] * len(names)
+    before[1], after[1] = (size - 1) // 2, size - 1 - (size - 1) // 2
+    padded = pad_stage(data, before, after, 0.0)
+    k = reduce_axis(size, "k")
+
+    def squares(n: Axis, c: Axis, *place: Axis) -> Reduction:
+        neighbour = padded[(n, c + k, *place)]
+        return reduce_sum(neighbour * neighbour, k)
+
+    total = compute("square_sum", data.shape, squares, axes=names)
+
+    def element(*place: Axis) -> Value:
+        scale = total[place] * (attributes["alpha"] / size) + attributes["bias"]
+        return data[place] / power(scale, attributes["beta"])
+
+    return compute("lrn", data.shape, element, axes=names)
+
+
+_BATCH_NORM_OPERANDS = (
+    Operand("data"),
+    Operand("gamma"),
+    Operand("beta"),
+    Operand("mean"),
+    Operand("variance", values="positive"),
+)
+
+OPERATORS = (
+    OperatorDef(
+        "softmax",
+        (Operand("data"),),
+        _softmax_infer,
+        _softmax_compute,
+        numpy_reference("softmax"),
+        (Attribute("axis", integer, -1),),
+    ),
+    OperatorDef(
+        "batch_norm",
+        _BATCH_NORM_OPERANDS,
+        _batch_norm_infer,
+        _batch_norm_compute,
+        numpy_reference("batch_norm"),
+        (Attribute("epsilon", number, 1e-5),),
+    ),
+    OperatorDef(
+        "layer_norm",
+        (Operand("data"), Operand("gamma"), Operand("beta")),
+        _layer_norm_infer,
+        _layer_norm_compute,
+        numpy_reference("layer_norm"),
+        (Attribute("axis", integer, -1), Attribute("epsilon", number, 1e-5)),
+    ),
+    OperatorDef(
+        "lrn",
+        (Operand("data"),),
+        _lrn_infer,
+        _lrn_compute,
+        numpy_reference("lrn"),
+        (
+            Attribute("size", integer),
+            Attribute("alpha", number, 1e-4),
+            Attribute("beta", number, 0.75),
+            Attribute("bias", number, 1.0),
+        ),
+    ),
+)

@@ -1,0 +1,215 @@
+"""What the operators give, by numpy in float64, written apart from their compute DAGs.
+
+Each function takes (arrays, attributes) and gives the output. No other file of operators imports
+numpy, so that operators can be listed without it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tilewright_tensor.layout import Array
+    from tilewright_tensor.operators.operator_def import Attributes
+
+_PATCH_ELEMENTS = 1 << 22  # of a convolution's patch matrix at a time: 32 MB of float64
+_erf_objects = np.frompyfunc(math.erf, 1, 1)
+
+
+def _windows(
+    array: Array, window: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
+) -> Array:
+    """A view of every window over the last axes: [N, C, OH, OW, KH, KW] of [N, C, H, W]."""
+    spans = tuple((extent - 1) * step + 1 for extent, step in zip(window, dilation, strict=True))
+    axes = tuple(range(array.ndim - len(window), array.ndim))
+    view = np.lib.stride_tricks.sliding_window_view(array, spans, axis=axes)
+    steps: tuple[Any, ...] = tuple(slice(None, None, step) for step in (*strides, *dilation))
+    return view[(..., *steps)]
+
+
+def _convolution(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    """The weights times a matrix of patches (im2col), some rows of the image at a time."""
+    data, weight = arrays
+    groups, count = attributes["groups"], len(attributes["strides"])
+    margin = zip(attributes["padding"][:count], attributes["padding"][count:], strict=True)
+    padded = np.pad(data, [(0, 0), (0, 0), *margin])
+    padded = padded.reshape(len(data), groups, -1, *padded.shape[2:])
+    view = _windows(padded, weight.shape[2:], attributes["strides"], attributes["dilation"])
+    places = view.shape[3 : 3 + count]
+    view = np.moveaxis(view, range(3, 3 + count), range(-count, 0))  # [N, G, C/G, KH, KW, OH, OW]
+    matrix = weight.reshape(groups, weight.shape[0] // groups, -1)
+    result = np.empty((len(data), groups, matrix.shape[1], *places))
+    rows = max(1, _PATCH_ELEMENTS // (len(data) * groups * matrix.shape[2] * prod(places[1:])))
+    for begin in range(0, places[0], rows):
+        part: Any = (..., slice(begin, begin + rows), *[slice(None)] * (count - 1))
+        columns = view[part].reshape(len(data), groups, matrix.shape[2], -1)
+        result[part] = (matrix @ columns).reshape(result[part].shape)
+    return result.reshape(len(data), weight.shape[0], *places)
+
+
+def _pool_places(extents: Sequence[int], attributes: Attributes) -> list[int]:
+    """Windows along each axis, counted one by one; none begins behind the data."""
+    found = []
+    for d, extent in enumerate(extents):
+        window, stride = attributes["pool_size"][d], attributes["strides"][d]
+        before, after = attributes["padding"][d], attributes["padding"][len(extents) + d]
+        starts = range(-before, extent, stride)
+        whole = [s for s in starts if s + window <= extent + after]
+        out = [s for s in starts if s > whole[-1]][:1] if attributes["ceil_mode"] else []
+        sticks_out = out and whole[-1] + window < extent + after
+        found.append(len(whole) + bool(sticks_out))
+    return found
+
+
+def _pool_windows(data: Array, attributes: Attributes, fill: float, margin: float) -> Array:
+    """Every window [N, C, OH, OW, KH, KW]; `margin` is the padding, `fill` what lies beyond."""
+    padding, window = attributes["padding"], attributes["pool_size"]
+    places = _pool_places(data.shape[2:], attributes)
+    inner = [(0, 0), (0, 0), *((padding[d], padding[2 + d]) for d in range(2))]
+    padded = np.pad(data, inner, constant_values=margin)
+    spans = [(places[d] - 1) * attributes["strides"][d] + window[d] for d in range(2)]
+    outer = [(0, max(0, spans[d] - padded.shape[2 + d])) for d in range(2)]
+    padded = np.pad(padded, [(0, 0), (0, 0), *outer], constant_values=fill)
+    view = _windows(padded, window, attributes["strides"], [1, 1])
+    return view[:, :, : places[0], : places[1]]
+
+
+def _max_pool2d(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    return np.asarray(_pool_windows(arrays[0], attributes, -np.inf, -np.inf).max(axis=(-2, -1)))
+
+
+def _avg_pool2d(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    margin = 0.0 if attributes["count_include_pad"] else np.nan
+    means = np.nanmean(_pool_windows(arrays[0], attributes, np.nan, margin), axis=(-2, -1))
+    return np.asarray(means)
+
+
+def _softmax(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    shifted = np.exp(arrays[0] - arrays[0].max(axis=attributes["axis"], keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=attributes["axis"], keepdims=True))
+
+
+def _batch_norm(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    shape = (1, -1, *[1] * (arrays[0].ndim - 2))
+    gamma, beta, mean, variance = (array.reshape(shape) for array in arrays[1:])
+    return np.asarray(gamma * (arrays[0] - mean) / np.sqrt(variance + attributes["epsilon"]) + beta)
+
+
+def _layer_norm(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    data, axis = arrays[0], attributes["axis"]
+    shape = [n if d == axis % data.ndim else 1 for d, n in enumerate(data.shape)]
+    gamma, beta = (array.reshape(shape) for array in arrays[1:])
+    centred = data - data.mean(axis=axis, keepdims=True)
+    scale = np.sqrt(data.var(axis=axis, keepdims=True) + attributes["epsilon"])
+    return np.asarray(centred / scale * gamma + beta)
+
+
+def _lrn(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    size, squares = attributes["size"], arrays[0] ** 2
+    before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
+    padded = np.pad(squares, [(0, 0), (before, after), *[(0, 0)] * (squares.ndim - 2)])
+    totals = sum(padded[:, i : i + squares.shape[1]] for i in range(size))
+    scale = attributes["bias"] + attributes["alpha"] / size * totals
+    return np.asarray(arrays[0] / scale ** attributes["beta"])
+
+
+def _reduce(function: Callable[..., Any]) -> Callable[[Sequence[Array], Attributes], Array]:
+    def reference(arrays: Sequence[Array], attributes: Attributes) -> Array:
+        axes = tuple(attributes["axes"]) or None
+        return np.asarray(function(arrays[0], axis=axes, keepdims=attributes["keepdims"]))
+
+    return reference
+
+
+def _pad(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    rank, padding = arrays[0].ndim, attributes["padding"]
+    pairs = list(zip(padding[:rank], padding[rank:], strict=True))
+    return np.pad(arrays[0], pairs, constant_values=attributes["value"])
+
+
+def _reshape(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    wanted = [arrays[0].shape[d] if n == 0 else n for d, n in enumerate(attributes["shape"])]
+    return arrays[0].reshape(wanted)
+
+
+def _flatten(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    return arrays[0].reshape(prod(arrays[0].shape[: attributes["axis"]]), -1)
+
+
+def _slice(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    steps = attributes["strides"] or [1] * arrays[0].ndim
+    cuts = zip(attributes["begin"], attributes["end"], steps, strict=True)
+    return arrays[0][tuple(slice(*cut) for cut in cuts)]
+
+
+def _erf(x: Array) -> Array:
+    return np.asarray(_erf_objects(x), np.float64)
+
+
+def _clip(x: Array, **bounds: float | None) -> Array:
+    low, high = bounds["min"], bounds["max"]
+    return np.asarray(np.clip(x, -np.inf if low is None else low, np.inf if high is None else high))
+
+
+_ELEMENTWISE: dict[str, Callable[..., Any]] = {
+    "identity": np.array,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "neg": np.negative,
+    "abs": np.abs,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "tanh": np.tanh,
+    "erf": _erf,
+    "sigmoid": lambda x: 0.5 * (1.0 + np.tanh(0.5 * x)),
+    "gelu": lambda x: 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))),
+    "hard_swish": lambda x: x * np.clip(x / 6.0 + 0.5, 0.0, 1.0),
+    "clip": _clip,
+    "leaky_relu": lambda x, alpha: np.where(x < 0.0, alpha * x, x),
+    "hard_sigmoid": lambda x, alpha, beta: np.clip(alpha * x + beta, 0.0, 1.0),
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "power": np.power,
+    "prelu": lambda x, slope: np.where(x < 0.0, slope * x, x),
+}
+"""Of the operands in order, and the attributes by name."""
+
+
+def _elementwise(function: Callable[..., Any]) -> Callable[[Sequence[Array], Attributes], Array]:
+    return lambda arrays, attributes: function(*arrays, **attributes)
+
+
+REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
+    "conv1d": _convolution,
+    "conv2d": _convolution,
+    "dense": lambda arrays, _attributes: arrays[0] @ arrays[1].T,
+    "matmul": lambda arrays, _attributes: arrays[0] @ arrays[1],
+    "max_pool2d": _max_pool2d,
+    "avg_pool2d": _avg_pool2d,
+    "global_avg_pool2d": lambda arrays, _attributes: arrays[0].mean(axis=(2, 3), keepdims=True),
+    "softmax": _softmax,
+    "batch_norm": _batch_norm,
+    "layer_norm": _layer_norm,
+    "lrn": _lrn,
+    "reduce_sum": _reduce(np.sum),
+    "reduce_mean": _reduce(np.mean),
+    "reduce_max": _reduce(np.max),
+    "concat": lambda arrays, attributes: np.concatenate(arrays, axis=attributes["axis"]),
+    "reshape": _reshape,
+    "flatten": _flatten,
+    "transpose": lambda arrays, attributes: arrays[0].transpose(attributes["axes"] or None),
+    "pad": _pad,
+    "slice": _slice,
+    "layout_transform": lambda arrays, _attributes: arrays[0].copy(),
+    "cast": lambda arrays, attributes: arrays[0].astype(attributes["dtype"]),
+    **{name: _elementwise(function) for name, function in _ELEMENTWISE.items()},
+}

@@ -1,0 +1,156 @@
+"""`@operator`: an operator of one's own from a function that computes it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright_tensor.dag import Dag, Tensor, placeholder
+from tilewright_tensor.operators.attribute import (
+    Attribute,
+    flag,
+    integer,
+    integers,
+    number,
+    text,
+)
+from tilewright_tensor.operators.operator_def import (
+    Attributes,
+    Inputs,
+    Operand,
+    OperatorDef,
+    ReferenceFunction,
+)
+from tilewright_tensor.operators.reads import read_outside
+
+Function = Callable[..., Tensor]
+
+_CANONICAL: Mapping[type, Callable[[Any], Any]] = {
+    bool: flag,
+    int: integer,
+    float: number,
+    str: text,
+    list: integers,
+    tuple: integers,
+}
+
+
+def operator(
+    *described: Operand | Attribute,
+    reference: ReferenceFunction | None = None,
+    elementwise: bool = False,
+) -> Callable[[Function], OperatorDef]:
+    """Make a function of tensors an operator, to return from the hook `tilewright_operators`.
+
+    The function's name is the operator's, its parameters are the operands (`*tensors`: any number)
+    and those behind `*` the attributes, of the types of their defaults. Shape and dtype of the
+    output are those of the tensor that it returns; it raises ValueError for operands that do not
+    fit.
+
+    described     operands that are not activations of signed random values, attributes that no
+                  default describes; by the parameters' names
+    reference     (float64 arrays, attributes) -> output, by numpy, where the interpreted definition
+                  is too slow; once a task, the two are compared at both ends of the output
+    elementwise   as in `OperatorDef`
+
+    >>> @operator(Operand("points", role="constant"))
+    ... def distances(data, points, *, scale=1.0): ...
+    """
+
+    def decorate(function: Function) -> OperatorDef:
+        name = function.__name__
+        given = {one.name: one for one in described}
+        operands: list[Operand] = []
+        attributes: list[Attribute] = []
+        variadic = False
+        for parameter in inspect.signature(function).parameters.values():
+            known = given.pop(parameter.name, None)
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                attributes.append(_attribute(name, parameter, known))
+            else:
+                variadic = variadic or parameter.kind is inspect.Parameter.VAR_POSITIONAL
+                operands.append(_operand(name, parameter, known))
+        if given:
+            names = [*(one.name for one in operands), *(one.name for one in attributes)]
+            unknown = next(iter(given))
+            raise UsageError(
+                f"operator {name} has no parameter '{unknown}'",
+                remedy=did_you_mean(unknown, names),
+            )
+        definition = OperatorDef(
+            name,
+            tuple(operands),
+            lambda inputs, values: _inferred(definition, inputs, values),
+            lambda tensors, values: _computed(function, tensors, values),
+            (lambda: reference) if reference else None,
+            tuple(attributes),
+            elementwise=elementwise,
+            variadic=variadic,
+        )
+        return definition
+
+    return decorate
+
+
+def _operand(
+    operator: str, parameter: inspect.Parameter, known: Operand | Attribute | None
+) -> Operand:
+    if isinstance(known, Attribute):
+        raise UsageError(
+            f"operator {operator}: '{parameter.name}' is an operand, not an attribute",
+            remedy="attributes are the parameters behind '*'",
+        )
+    return known or Operand(parameter.name)
+
+
+def _attribute(
+    operator: str, parameter: inspect.Parameter, known: Operand | Attribute | None
+) -> Attribute:
+    if isinstance(known, Attribute):
+        return known
+    default = parameter.default
+    if known is not None or type(default) not in _CANONICAL:
+        expected = f"an Attribute('{parameter.name}', ...) in @operator, or a default"
+        raise UsageError(
+            f"operator {operator}: what values does the attribute '{parameter.name}' take?",
+            remedy=f"give {expected} that is a number, bool, text or list of whole numbers",
+        )
+    return Attribute(parameter.name, _CANONICAL[type(default)], default)
+
+
+def _computed(function: Function, tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    """What the function returns, under the operator's name. Raises ValueError with the line."""
+    try:
+        result = function(*tensors, **attributes)
+    except (ValueError, IndexError, TypeError, ZeroDivisionError) as error:
+        lines = [f for f in extract_tb(error.__traceback__) if f.filename == _file(function)]
+        place = f"{Path(lines[-1].filename).name}:{lines[-1].lineno}: " if lines else ""
+        raise ValueError(f"{place}{error}") from error
+    if not isinstance(result, Tensor) or result.body is None:
+        raise ValueError(
+            f"expected that it returns what compute(...) gives, got {type(result).__name__}"
+        )
+    return replace(result, name=function.__name__)
+
+
+def _inferred(
+    definition: OperatorDef, inputs: Inputs, attributes: Attributes
+) -> tuple[tuple[int, ...], str]:
+    tensors = [
+        placeholder(definition.operand(i).name, spec.shape, spec.dtype)
+        for i, spec in enumerate(inputs)
+    ]
+    result = definition.compute(tensors, attributes)
+    for tensor in Dag([result], tensors).computes:
+        if message := read_outside(tensor):
+            raise ValueError(message)
+    return result.shape, result.dtype
+
+
+def _file(function: Function) -> str:
+    return function.__code__.co_filename

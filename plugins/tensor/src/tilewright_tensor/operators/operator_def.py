@@ -1,0 +1,146 @@
+"""What an operator is, apart from any schedule and any target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.workload import Role, TensorSpec
+from tilewright_tensor.operators.attribute import REQUIRED, Attribute
+
+if TYPE_CHECKING:
+    from tilewright_tensor.dag import Tensor
+    from tilewright_tensor.layout import Array
+
+NAME = re.compile(r"[a-z][a-z0-9_.]*")
+"""What an operator's name looks like."""
+Attributes = Mapping[str, Any]
+Inputs = Sequence[TensorSpec]
+ReferenceFunction = Callable[["Sequence[Array]", Attributes], "Array"]
+Values = Literal["signed", "weight", "positive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An argument of an operator.
+
+    name      of its placeholder in the compute DAG
+    letters   its logical axes; empty: those of an activation of its rank
+    role      what it is in a text form that does not say
+    values    what random data it is given: `signed` uniform in [-1, 1], `weight` the same divided
+              by the root of the elements of an output channel, so that sums stay near 1,
+              `positive` uniform in [0.5, 1.5]
+    """
+
+    name: str
+    letters: str = ""
+    role: Role = "activation"
+    values: Values = "signed"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorDef:
+    """An operator with one output: everything the rest asks of it, in logical axis order.
+
+    operands     the arguments in order; with `variadic` the last one repeats
+    infer        (shape, dtype) of the output; raises ValueError for operands that do not fit
+    compute      the output as a tensor of the compute DAG; its stage has the operator's name
+    reference    imports and returns a function (float64 arrays, attributes) -> the output, by numpy
+                 and apart from `compute`; None: the interpreted DAG serves
+    attributes   in the order of the text form
+    elementwise  operands of one rank broadcast, element by element: it may stand in an epilogue
+    """
+
+    name: str
+    operands: tuple[Operand, ...]
+    infer: Callable[[Inputs, Attributes], tuple[tuple[int, ...], str]]
+    compute: Callable[[Sequence[Tensor], Attributes], Tensor]
+    reference: Callable[[], ReferenceFunction] | None = None
+    attributes: tuple[Attribute, ...] = ()
+    elementwise: bool = False
+    variadic: bool = False
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise UsageError(
+                f"an operator cannot be named '{self.name}'",
+                remedy="names are small letters, digits, '_' and '.', a letter first",
+            )
+
+    def operand(self, position: int) -> Operand:
+        """The operand at a position; a variadic one is numbered (`data0`, `data1`, ...)."""
+        last = len(self.operands) - 1
+        if self.variadic and position >= last:
+            repeated = self.operands[last]
+            return Operand(
+                f"{repeated.name}{position - last}",
+                repeated.letters,
+                repeated.role,
+                repeated.values,
+            )
+        return self.operands[position]
+
+    def normalise(self, attributes: Attributes, where: str = "") -> dict[str, Any]:
+        """Every attribute in canonical form, defaults filled in. Raises UsageError."""
+        known = {attribute.name: attribute for attribute in self.attributes}
+        for name in attributes:
+            if name not in known:
+                raise UsageError(
+                    f"{self.name} has no attribute {name!r}",
+                    where=where,
+                    remedy=did_you_mean(name, list(known)),
+                )
+        found: dict[str, Any] = {}
+        for name, attribute in known.items():
+            value = attributes.get(name, attribute.default)
+            if value is REQUIRED:
+                raise UsageError(f"{self.name} needs the attribute {name!r}", where=where)
+            try:
+                found[name] = attribute.canonical(value)
+            except (TypeError, ValueError) as error:
+                raise UsageError(f"{self.name}: attribute {name!r}: {error}", where=where) from None
+        return found
+
+    def output(self, inputs: Inputs, attributes: Attributes, where: str = "") -> TensorSpec:
+        """The output's specification. Raises UsageError for operands that do not fit."""
+        wanted = len(self.operands)
+        if len(inputs) != wanted and not (self.variadic and len(inputs) >= wanted):
+            raise UsageError(
+                f"{self.name}: expected {'at least ' if self.variadic else ''}{wanted} operands "
+                f"({', '.join(o.name for o in self.operands)}), got {len(inputs)}",
+                where=where,
+            )
+        try:
+            shape, dtype = self.infer(inputs, attributes)
+        except ValueError as error:
+            raise UsageError(f"{self.name}: {error}", where=where) from None
+        if any(extent < 1 for extent in shape):
+            raise UsageError(f"{self.name}: the output would have shape {list(shape)}", where=where)
+        return TensorSpec(shape, dtype)
+
+
+def expect(condition: bool, message: str) -> None:
+    """Raise ValueError with the message unless the condition holds; for `infer` functions."""
+    if not condition:
+        raise ValueError(message)
+
+
+def one_dtype(inputs: Inputs) -> str:
+    """The dtype that all operands have; ValueError where they differ; for `infer` functions."""
+    found = sorted({spec.dtype for spec in inputs})
+    expect(len(found) == 1, f"the operands differ in dtype: {', '.join(found)}")
+    return found[0]
+
+
+def numpy_reference(name: str) -> Callable[[], ReferenceFunction]:
+    """The thunk of a built-in operator's reference; it imports numpy when called."""
+
+    def load() -> ReferenceFunction:
+        from tilewright_tensor.operators.numpy_references import REFERENCES
+
+        return REFERENCES[name]
+
+    return load

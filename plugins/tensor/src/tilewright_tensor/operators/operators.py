@@ -1,0 +1,174 @@
+"""The set of known operators, and what needs more than one of them: epilogues."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.workload import EpilogueOp, TensorSpec, Workload
+from tilewright_tensor.dag import Dag, placeholder
+from tilewright_tensor.operators import (
+    convolution,
+    elementwise,
+    movement,
+    normalization,
+    padding,
+    pooling,
+    product,
+    reduction,
+    reshaping,
+)
+from tilewright_tensor.operators.operator_def import Attributes, OperatorDef
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tilewright.host import PluginHost
+    from tilewright_tensor.layout import Array
+
+
+class Operators(Mapping[str, OperatorDef]):
+    """Operator definitions by name."""
+
+    def __init__(self, definitions: Iterable[OperatorDef]) -> None:
+        self._by_name: dict[str, OperatorDef] = {}
+        for definition in definitions:
+            if definition.name in self._by_name:
+                raise UsageError(f"two definitions of the operator '{definition.name}'")
+            self._by_name[definition.name] = definition
+
+    @classmethod
+    def of(cls, host: PluginHost) -> Operators:
+        """Those of all plugins. Raises UsageError where two plugins clash, and names them."""
+        definitions: Mapping[str, Any] = host.components("operator")
+        return cls(definitions.values())
+
+    def __getitem__(self, name: str) -> OperatorDef:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def find(self, name: str, where: str = "") -> OperatorDef:
+        """The definition of an operator. Raises UsageError with the nearest name."""
+        if name not in self:
+            remedy = did_you_mean(name, list(self))
+            raise UsageError(f"no operator named '{name}'", where=where, remedy=remedy)
+        return self[name]
+
+    def workload(
+        self,
+        operator: str,
+        inputs: Sequence[TensorSpec],
+        attributes: Attributes | None = None,
+        epilogue: Sequence[EpilogueOp] = (),
+        where: str = "",
+    ) -> Workload:
+        """The canonical workload: attributes normalised, everything checked. Raises UsageError.
+
+        The epilogue's operands are inputs of their own, behind the anchor's, each used once and in
+        order.
+        """
+        canonical = [
+            EpilogueOp(
+                op.operator,
+                self.find(op.operator, where).normalise(op.attributes, where),
+                op.operands,
+                op.position,
+            )
+            for op in epilogue
+        ]
+        used = [i for op in epilogue for i in op.operands]
+        anchor_count = len(inputs) - len(used)
+        if used != list(range(anchor_count, len(inputs))):
+            raise UsageError(
+                f"{operator}: the epilogue reads inputs {used} of {len(inputs)}", where=where,
+                remedy="its operands are the last inputs, each used once and in order",
+            )  # fmt: skip
+        definition = self.find(operator, where)
+        workload = Workload(
+            operator, tuple(inputs), definition.normalise(attributes or {}, where), tuple(canonical)
+        )
+        self.output(workload, where)
+        return workload
+
+    def output(self, workload: Workload, where: str = "") -> TensorSpec:
+        """The output's specification. Raises UsageError for operands that do not fit."""
+        anchor = workload.anchor
+        running = self.find(anchor.operator, where).output(anchor.inputs, anchor.attributes, where)
+        for op in workload.epilogue:
+            definition = self.find(op.operator, where)
+            if not definition.elementwise:
+                raise UsageError(
+                    f"{op.operator} is not element-wise: no epilogue has it", where=where
+                )
+            operands = [workload.inputs[i] for i in op.operands]
+            operands.insert(op.position, running)
+            result = definition.output(operands, op.attributes, where)
+            if result.shape != running.shape:
+                raise UsageError(
+                    f"{op.operator} in the epilogue makes {list(result.shape)} "
+                    f"of {list(running.shape)}",
+                    where=where,
+                    remedy="its other operands must have the output's rank, and its extents or 1",
+                )
+            running = result
+        return running
+
+    def compute_dag(self, workload: Workload) -> Dag:
+        """The workload in logical layout, one stage (or more) an operator.
+
+        Placeholders come in the order of the inputs, named as the operator's operands (`data`,
+        `weight`), those of the epilogue `e0`, `e1`, ... Stages are named after their operators
+        (`conv2d`, `add`, a second one `add_1`), helping stages as their operator does (`pad`).
+        `dag.outputs[0]` is the last stage.
+        """
+        anchor = workload.anchor
+        definition = self.find(anchor.operator)
+        count = len(anchor.inputs)
+        names = [definition.operand(i).name for i in range(count)]
+        names += [f"e{i}" for i in range(len(workload.inputs) - count)]
+        inputs = [
+            placeholder(n, s.shape, s.dtype) for n, s in zip(names, workload.inputs, strict=True)
+        ]
+        running = definition.compute(inputs[:count], anchor.attributes)
+        used = Counter([anchor.operator])
+        for op in workload.epilogue:
+            tensors = [inputs[i] for i in op.operands]
+            tensors.insert(op.position, running)
+            stage = self.find(op.operator).compute(tensors, op.attributes)
+            repeats = used[op.operator]
+            running = replace(stage, name=f"{stage.name}_{repeats}") if repeats else stage
+            used[op.operator] += 1
+        return Dag([running], inputs)
+
+    def evaluate(self, operator: str, arrays: Sequence[Array], attributes: Attributes) -> Array:
+        """The output by the numpy reference, or by the compute DAG; floats stay float64."""
+        definition = self.find(operator)
+        if definition.reference:
+            return definition.reference()(arrays, attributes)
+        from tilewright_tensor.evaluate import evaluate
+
+        return evaluate(self.applied(operator, arrays, attributes), arrays)[0]
+
+    def applied(self, operator: str, arrays: Sequence[Array], attributes: Attributes) -> Dag:
+        """The compute DAG of one operator on arrays."""
+        specs = tuple(TensorSpec(array.shape, str(array.dtype)) for array in arrays)
+        return self.compute_dag(Workload(operator, specs, attributes))
+
+
+@cache
+def builtin_operators() -> Operators:
+    """The operators of this distribution."""
+    families: tuple[Any, ...] = (
+        convolution, product, pooling, normalization, reduction, elementwise,
+        reshaping, padding, movement,
+    )  # fmt: skip
+    return Operators(definition for family in families for definition in family.OPERATORS)

@@ -1,0 +1,332 @@
+"""Bound inference: over which region each stage is computed, in which loops, under which guards.
+
+Consumers are placed before producers. What a stage attached inside a consumer's loop has to
+compute is found from the reads there: an index splits into a part of the variables that are fixed
+at the attach point, where the region starts, and a part that varies inside it, whose range is the
+region's extent. Where that is unclear (a division that mixes both), or reads start at different
+places, the whole axis is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from tilewright_tensor.affine import Affine, Bounds, Var
+from tilewright_tensor.expr import Const, IndexValue, Op, Read, Value, leaves
+from tilewright_tensor.facts import Condition, Facts
+from tilewright_tensor.loop_ir import LoopKind
+from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.stage import Split, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLoop:
+    """A loop of a stage.
+
+    `shares` where it runs on a thread of an enclosing stage and makes no loop of its own.
+    """
+
+    name: str
+    var: Var
+    extent: int
+    kind: LoopKind
+    reduction: bool
+    shares: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedGuard:
+    """Conditions around what is inside the loop number `depth` (-1: around the nest).
+
+    `after_guests`: not around the stages attached there, whose barriers all threads have to reach.
+    """
+
+    depth: int
+    conditions: tuple[Condition, ...]
+    after_guests: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A stage in its place.
+
+    start, region   first index and extent of what is computed, by axis
+    local           index within the region by axis, over the loops' variables
+    body            the stage's body over the loops' variables; reads index whole tensors
+    facts           what is known outside the nest
+    guests          stages attached at each loop, in order of execution
+    """
+
+    stage: Stage
+    loops: tuple[PlacedLoop, ...]
+    start: tuple[Affine, ...]
+    region: tuple[int, ...]
+    local: tuple[Affine, ...]
+    body: Value
+    facts: Facts
+    guards: tuple[PlacedGuard, ...]
+    guests: Mapping[str, tuple[str, ...]]
+
+    @property
+    def first_reduction(self) -> int:
+        """Number of the outermost reduction loop that runs more than once.
+
+        Where there is none, the number of loops.
+        """
+        return next(
+            (d for d, loop in enumerate(self.loops) if loop.reduction and loop.extent > 1),
+            len(self.loops),
+        )
+
+    @property
+    def facts_at_body(self) -> Facts:
+        """What is known where the element is computed."""
+        return self.facts.with_conditions([c for g in self.guards for c in g.conditions])
+
+    def depth(self, loop: str) -> int:
+        """Number of the loop, outermost first. ValueError where there is none of that name."""
+        for depth, one in enumerate(self.loops):
+            if one.name == loop:
+                return depth
+        names = ", ".join(one.name for one in self.loops)
+        raise ValueError(
+            f"stages are computed at loop '{loop}' of {self.stage.name}, whose loops are {names}"
+        )
+
+    def facts_inside(self, depth: int) -> Facts:
+        """What is known inside the loop number `depth`, where guests are."""
+        return self.facts.with_conditions(
+            [
+                c
+                for g in self.guards
+                if g.depth <= depth and not g.after_guests
+                for c in g.conditions
+            ]
+        )
+
+
+class _Placer:
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.bounds: dict[Var, tuple[int, int]] = {}
+        self.placed: dict[str, Placement] = {}
+        # vars of the loops around a stage's nest, outermost first, with their kinds
+        self.around: dict[str, tuple[PlacedLoop, ...]] = {}
+        self.guests: dict[str, dict[str, list[str]]] = {name: {} for name in schedule.stages}
+        for stage in schedule.stages.values():
+            if stage.attach:
+                consumer, loop = stage.attach
+                if consumer not in schedule.stages:
+                    raise ValueError(
+                        f"{stage.name} is computed inside {consumer}, which is inlined"
+                    )
+                self.guests[consumer].setdefault(loop, []).append(stage.name)
+
+    def place(self, stage: Stage) -> None:
+        facts = Facts(self.bounds)
+        around: tuple[PlacedLoop, ...] = ()
+        if stage.attach:
+            consumer, at = stage.attach
+            if consumer not in self.placed:
+                raise ValueError(
+                    f"{stage.name} is computed inside {consumer}, which does not come after it"
+                )
+            host = self.placed[consumer]
+            depth = host.depth(at)
+            facts = host.facts_inside(depth)
+            around = self.around[consumer] + host.loops[: depth + 1]
+        self.around[stage.name] = around
+        start, region = self._region(stage, around)
+        reductions = stage.reductions()
+        extents = {axis.name: extent for axis, extent in zip(stage.axes, region, strict=True)}
+        extents.update((axis.name, axis.extent) for axis in stage.reduce_axes)
+        extents = stage.extents(extents)
+        loops, too_few = [], []
+        inside_parallel = any(loop.kind == "parallel" for loop in around)
+        for name in stage.loops:
+            kind = stage.kinds.get(name, "serial")
+            if kind == "parallel" and inside_parallel:
+                kind = "serial"  # all threads are taken
+            loop = PlacedLoop(
+                name, Var(f"{stage.name}.{name}"), extents[name], kind, name in reductions
+            )
+            shared = _thread_of(loop, around)
+            if shared:
+                if loop.extent > shared.extent:
+                    raise ValueError(
+                        f"loop {name} of {stage.name} needs {loop.extent} {loop.kind}, "
+                        f"{shared.var.name} has {shared.extent}"
+                    )
+                if loop.extent < shared.extent:
+                    too_few.append((Affine(((shared.var, 1),)), loop.extent))
+                loop = PlacedLoop(
+                    name, shared.var, loop.extent, loop.kind, loop.reduction, shares=True
+                )
+            else:
+                self.bounds[loop.var] = (0, loop.extent - 1)
+            loops.append(loop)
+        indices = stage.indices(
+            {
+                loop.name: Affine(((loop.var, 1),)) if loop.extent > 1 else Affine()
+                for loop in loops
+            },
+            extents,
+            self.bounds,
+        )
+        local = tuple(indices[axis.name] for axis in stage.axes)
+        point = {axis.var: s + i for axis, s, i in zip(stage.axes, start, local, strict=True)}
+        conditions = too_few + [
+            (indices[relation.parent], extents[relation.parent])
+            for relation in stage.relations
+            if isinstance(relation, Split)
+            and prod(extents[child] for child in relation.children) != extents[relation.parent]
+        ]
+        if stage.attach:
+            for axis in stage.axes:
+                conditions += [(point[axis.var], axis.extent), (-point[axis.var], 1)]
+        point.update((axis.var, indices[axis.name]) for axis in stage.reduce_axes)
+        self.placed[stage.name] = Placement(
+            stage, tuple(loops), start, region, local, _resolved(stage.body, point, facts), facts,
+            self._guards(stage, loops, conditions, facts),
+            {loop: tuple(names) for loop, names in self.guests[stage.name].items()},
+        )  # fmt: skip
+
+    def _region(
+        self, stage: Stage, around: tuple[PlacedLoop, ...]
+    ) -> tuple[tuple[Affine, ...], tuple[int, ...]]:
+        """Start and extent by axis of what has to be computed."""
+        if not stage.attach:
+            return (Affine(),) * len(stage.shape), stage.shape
+        fixed = {
+            loop.var for loop in around if not (stage.scope == "shared" and _is_thread(loop.kind))
+        }
+        reads = [
+            read.indices
+            for name, placement in self.placed.items()
+            for read in leaves(placement.body)
+            if isinstance(read, Read)
+            and read.tensor.name == stage.name
+            and self._inside(name, stage)
+        ]
+        if not reads:
+            raise ValueError(
+                f"{stage.name} is computed inside {stage.attach[0]}, but nothing reads it"
+            )
+        start, region = [], []
+        for indices, extent in zip(zip(*reads, strict=True), stage.shape, strict=True):
+            spans = {_span(index, fixed, self.bounds) for index in indices}
+            origins = {span[0] for span in spans if span}
+            if None in spans or len(origins) > 1:
+                low, high, origin = 0, extent - 1, Affine()
+            else:
+                (origin,) = origins
+                low, high = min(s[1] for s in spans if s), max(s[2] for s in spans if s)
+                if origin.is_constant:
+                    low, high = max(low, 0), min(high, extent - 1)
+                if high - low + 1 >= extent:
+                    low, high, origin = 0, extent - 1, Affine()
+            start.append(origin + low)
+            region.append(high - low + 1)
+        return tuple(start), tuple(region)
+
+    def _inside(self, reader: str, stage: Stage) -> bool:
+        """Checks that the reader runs inside the loop at which the stage is attached."""
+        assert stage.attach
+        consumer, at = stage.attach
+        host = self.placed[consumer]
+        inner = host.loops[host.depth(at)].var
+        if reader != consumer and inner not in {loop.var for loop in self.around[reader]}:
+            raise ValueError(
+                f"{stage.name} is computed at {consumer}.{at}, "
+                f"but {reader} reads it outside of this loop"
+            )
+        return True
+
+    def _guards(
+        self, stage: Stage, loops: list[PlacedLoop], conditions: list[Condition], facts: Facts
+    ) -> tuple[PlacedGuard, ...]:
+        depth_of = {loop.var: depth for depth, loop in enumerate(loops) if not loop.shares}
+        barrier = max(
+            (d for d, loop in enumerate(loops) if self._shares_inside(stage.name, loop.name)),
+            default=-1,
+        )
+        threads = {loop.var for loop in (*self.around[stage.name], *loops) if _is_thread(loop.kind)}
+        by_place: dict[tuple[int, bool], list[Condition]] = {}
+        kept: list[Condition] = []
+        for condition in conditions:
+            # a condition that another one implies is left out
+            if facts.with_conditions(kept).holds(condition):
+                continue
+            condition = facts.normal(condition)  # noqa: PLW2901
+            kept.append(condition)
+            variables = condition[0].variables()
+            depth = max((depth_of[var] for var in variables if var in depth_of), default=-1)
+            late = 0 <= barrier >= depth and not threads.isdisjoint(variables)
+            by_place.setdefault((barrier if late else depth, late), []).append(condition)
+        return tuple(
+            PlacedGuard(depth, tuple(found), late)
+            for (depth, late), found in sorted(by_place.items())
+        )
+
+    def _shares_inside(self, stage: str, loop: str) -> bool:
+        """Whether a stage in shared memory is computed at the loop, however deep."""
+        return any(
+            self.schedule.stages[guest].scope == "shared"
+            or any(self._shares_inside(guest, g) for g in self.guests[guest])
+            for guest in self.guests[stage].get(loop, ())
+        )
+
+
+def place(schedule: Schedule) -> dict[str, Placement]:
+    """Every stage in its place, consumers before producers.
+
+    ValueError where a stage is read outside its place.
+    """
+    placer = _Placer(schedule)
+    for stage in reversed(tuple(schedule.stages.values())):
+        placer.place(stage)
+    return placer.placed
+
+
+def _is_thread(kind: LoopKind) -> bool:
+    return kind.startswith("threadIdx") or kind == "vthread"
+
+
+def _thread_of(loop: PlacedLoop, around: tuple[PlacedLoop, ...]) -> PlacedLoop | None:
+    if not loop.kind.startswith("threadIdx"):
+        return None
+    return next((other for other in around if other.kind == loop.kind), None)
+
+
+def _span(index: Affine, fixed: set[Var], bounds: Bounds) -> tuple[Affine, int, int] | None:
+    """(origin, low, high): the part of fixed variables, and the range of the rest.
+
+    None where they mix.
+    """
+    outer, inner = [], []
+    for atom, coefficient in index.terms:
+        variables = {atom} if isinstance(atom, Var) else atom.value.variables()
+        if variables <= fixed:
+            outer.append((atom, coefficient))
+        elif variables.isdisjoint(fixed):
+            inner.append((atom, coefficient))
+        else:
+            return None
+    low, high = Affine(tuple(inner), index.constant).range(bounds)
+    return Affine(tuple(outer)), low, high
+
+
+def _resolved(value: Value, point: Mapping[Var, Affine], facts: Facts) -> Value:
+    """The value at a point, what is known folded."""
+    if isinstance(value, Op):
+        return facts.simplified(
+            value.name, tuple(_resolved(arg, point, facts) for arg in value.args), value.dtype
+        )
+    if isinstance(value, Read):
+        return Read(value.tensor, tuple(i.substitute(point, facts.bounds) for i in value.indices))
+    if isinstance(value, IndexValue):
+        return IndexValue(value.value.substitute(point, facts.bounds))
+    assert isinstance(value, Const)
+    return value

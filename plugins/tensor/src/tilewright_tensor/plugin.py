@@ -1,0 +1,51 @@
+"""Registers what tilewright-tensor offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from tilewright import hookimpl
+
+if TYPE_CHECKING:
+    from tilewright.config import ConfigEntity
+    from tilewright.host import PluginHost
+    from tilewright.roles import Reference
+    from tilewright.task import Task
+    from tilewright_tensor.features.loop_features import LoopFeatures
+    from tilewright_tensor.operators.operator_def import OperatorDef
+
+
+@hookimpl
+def tilewright_hookspecs() -> Sequence[ModuleType]:
+    """`tilewright_operators`."""
+    from tilewright_tensor import hookspecs
+
+    return (hookspecs,)
+
+
+@hookimpl
+def tilewright_operators() -> Sequence[OperatorDef]:
+    """The built-in operators."""
+    from tilewright_tensor.operators.operators import builtin_operators
+
+    return tuple(builtin_operators().values())
+
+
+@hookimpl
+def tilewright_references(host: PluginHost) -> Sequence[Reference]:
+    """One an operator of any plugin; a third party implements `tilewright_operators` only."""
+    from tilewright_tensor.operators.operators import Operators
+    from tilewright_tensor.reference import OperatorReference
+
+    return OperatorReference.of(Operators.of(host))
+
+
+@hookimpl(optionalhook=True)
+def tilewright_featurize(
+    task: Task, configs: Sequence[ConfigEntity], host: PluginHost
+) -> LoopFeatures | None:
+    from tilewright_tensor.features.loop_features import loop_features
+
+    return loop_features(task, configs, host)

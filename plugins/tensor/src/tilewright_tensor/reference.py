@@ -1,0 +1,139 @@
+"""What is known of an operator apart from any schedule, as core asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod, sqrt
+from typing import TYPE_CHECKING
+
+from tilewright.workload import TensorSpec, Workload
+from tilewright_tensor.dag import terms_per_element
+from tilewright_tensor.layout import Layout
+from tilewright_tensor.operators.operator_def import Attributes, Operand, OperatorDef
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.operators.text_form import format_workload, parse_workload
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tilewright_tensor.layout import Array
+
+
+class OperatorReference:
+    """Core's `Reference` for one operator definition; the others are needed for its epilogues."""
+
+    def __init__(self, operator: str, operators: Operators) -> None:
+        self.operator = operator
+        self.operators = operators
+
+    @classmethod
+    def of(cls, operators: Operators) -> tuple[OperatorReference, ...]:
+        """One a definition; any element-wise one may follow any other as epilogue."""
+        return tuple(cls(name, operators) for name in operators)
+
+    @property
+    def definition(self) -> OperatorDef:
+        """The operator's definition."""
+        return self.operators[self.operator]
+
+    def inputs(self, workload: Workload, seed: int) -> list[Array]:
+        """Seeded finite random inputs in logical layout, as `Operand.values` wants them."""
+        import numpy as np
+
+        operands = self._operands(workload)
+        return [
+            _random(spec, operand, np.random.default_rng((seed, position)))
+            for position, (spec, operand) in enumerate(zip(workload.inputs, operands, strict=True))
+        ]
+
+    def outputs(self, workload: Workload, inputs: Sequence[Array]) -> list[Array]:
+        """Expected outputs in logical layout: all in float64, the epilogue too, cast at the end.
+
+        Raises UsageError where a numpy reference disagrees with the compute DAG.
+        """
+        import numpy as np
+
+        wide = [array.astype(np.float64) if array.dtype.kind == "f" else array for array in inputs]
+        anchor = workload.anchor
+        running = self._applied(anchor.operator, wide[: len(anchor.inputs)], anchor.attributes)
+        for op in workload.epilogue:
+            arrays = [wide[i] for i in op.operands]
+            arrays.insert(op.position, running)
+            running = self._applied(op.operator, arrays, op.attributes)
+        return [np.ascontiguousarray(running, self.operators.output(workload).dtype)]
+
+    def output_shapes(self, workload: Workload) -> list[tuple[tuple[int, ...], str]]:
+        """(shape, dtype) of the one output."""
+        output = self.operators.output(workload)
+        return [(output.shape, output.dtype)]
+
+    def tolerance(self, workload: Workload) -> float:
+        """Largest max|a-b| / max|b| of a right answer: max(64, 16 sqrt(terms of a sum)) epsilons.
+
+        Rounding errors of a sum, in whatever order, grow with the root of its length; 64 epsilons
+        leave room for functions that targets approximate. Integers must agree exactly.
+        """
+        import numpy as np
+
+        dtype = np.dtype(self.operators.output(workload).dtype)
+        if dtype.kind != "f":
+            return 0.0
+        dag = self.operators.compute_dag(workload)
+        terms = max(map(terms_per_element, dag.computes))
+        return float(np.finfo(dtype).eps) * max(64.0, 16.0 * sqrt(terms))
+
+    def operations(self, workload: Workload) -> int:
+        """Floating-point operations of the compute DAG, a multiply-add counting two."""
+        return self.operators.compute_dag(workload).operation_count
+
+    def bytes(self, workload: Workload) -> int:
+        """Bytes of all operands and the output, each once."""
+        import numpy as np
+
+        every = (*workload.inputs, self.operators.output(workload))
+        return sum(prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in every)
+
+    def pack(self, array: Array, layout: str) -> Array:
+        """A logical array rearranged into a layout; partly filled blocks end in zeros."""
+        return Layout.parse(layout).pack(array)
+
+    def unpack(self, array: Array, layout: str, shape: tuple[int, ...]) -> Array:
+        """The inverse of `pack`."""
+        return Layout.parse(layout).unpack(array, shape)
+
+    def parse(self, arguments: str, where: str) -> Workload:
+        """The workload of a text form from its first parenthesis to its end. Raises UsageError."""
+        return parse_workload(self.operators, f"{self.operator}{arguments}", where)
+
+    def format(self, workload: Workload) -> str:
+        """Text form, `operator(arguments) + operator(arguments)`."""
+        return format_workload(self.operators, workload)
+
+    def _applied(self, operator: str, arrays: Sequence[Array], attributes: Attributes) -> Array:
+        result = self.operators.evaluate(operator, arrays, attributes)
+        if self.operators[operator].reference is not None:
+            from tilewright_tensor.operators.spot_check import spot_check
+
+            spot_check(self.operators.applied(operator, arrays, attributes), arrays, result)
+        return result
+
+    def _operands(self, workload: Workload) -> list[Operand]:
+        operands = [self.definition.operand(i) for i in range(len(workload.anchor.inputs))]
+        for op in workload.epilogue:
+            definition = self.operators.find(op.operator)
+            arguments = [i for i in range(len(op.operands) + 1) if i != op.position]
+            operands += [definition.operand(i) for i in arguments]
+        return operands
+
+
+def _random(spec: TensorSpec, operand: Operand, rng: np.random.Generator) -> Array:
+    import numpy as np
+
+    dtype = np.dtype(spec.dtype)
+    if dtype.kind != "f":
+        low = 1 if operand.values == "positive" else 0 if dtype.kind in "ub" else -7
+        return rng.integers(low, 2 if dtype.kind == "b" else 8, spec.shape).astype(dtype)
+    if operand.values == "positive":
+        return rng.uniform(0.5, 1.5, spec.shape).astype(dtype)
+    scale = 1 / sqrt(prod(spec.shape[1:])) if operand.values == "weight" else 1.0
+    return rng.uniform(-scale, scale, spec.shape).astype(dtype)
