@@ -1,0 +1,1 @@
+"""x86 target for Tilewright: code generation with llvmlite and hand-written strategies."""

@@ -1,0 +1,169 @@
+"""Operations on scalars (width 0) and vectors of a width, as instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilewright_x86 import vector_math
+from tilewright_x86.isa import Isa
+from tilewright_x86.llvm_text import LLVM_TYPES, FunctionText, constant, is_float, mangled, type_of
+
+_FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_INT_BINARY = {"add": "add", "sub": "sub", "mul": "mul"}
+_BOOL_BINARY = {"add": "or", "sub": "xor", "mul": "and"}  # as numpy has them
+_FLOAT_INTRINSICS = {
+    "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "abs": "fabs",
+    "exp": "exp", "log": "log", "tanh": "tanh", "sin": "sin", "cos": "cos", "pow": "pow",
+}  # fmt: skip
+
+
+class Arithmetic:
+    """Writes operations on operands that are there already."""
+
+    def __init__(self, function: FunctionText, isa: Isa, declare: Callable[[str], None]) -> None:
+        self.function = function
+        self.isa = isa
+        self.declare = declare
+
+    def intrinsic(self, name: str, texts: list[str], dtype: str, width: int) -> str:
+        kind = type_of(dtype, width)
+        suffix = mangled(LLVM_TYPES[dtype])
+        if width:
+            suffix = f"v{width}{suffix}"
+        full = f"@llvm.{name}.{suffix}"
+        self.declare(f"{kind} {full}({', '.join([kind] * len(texts))})")
+        return self.function.define(
+            f"call {kind} {full}({', '.join(f'{kind} {text}' for text in texts)})"
+        )
+
+    def float_(self, name: str, texts: list[str], dtype: str, width: int) -> str:
+        define, kind = self.function.define, type_of(dtype, width)
+        if name in _FLOAT_BINARY:
+            return define(f"{_FLOAT_BINARY[name]} {kind} {texts[0]}, {texts[1]}")
+        if name in ("max", "min"):
+            return self._extremum(name, texts, kind, width)
+        if name == "neg":
+            return define(f"fneg {kind} {texts[0]}")
+        if name == "mod":
+            return self._float_mod(texts, dtype, width)
+        if name in vector_math.FUNCTIONS:
+            if dtype == "float32":
+                writer = vector_math.Float32(self.function, width, self.isa.fma, self.declare)
+                return vector_math.FUNCTIONS[name](writer, texts[0])
+            if name == "erf":
+                return self._libm("erf", texts[0], dtype, width)
+        return self.intrinsic(_FLOAT_INTRINSICS[name], texts, dtype, width)
+
+    def _extremum(self, name: str, texts: list[str], kind: str, width: int) -> str:
+        """Maximum or minimum that returns NaN if either side is NaN.
+
+        `select(a > b, a, b)` is the machine's own maximum: it returns b where one side is NaN. So
+        NaN in b passes, and only NaN in a needs care, which a literal does not.
+        """
+        predicate = "ogt" if name == "max" else "olt"
+        left, right = texts
+        if not right.startswith("%"):
+            left, right = right, left
+        mask = type_of("bool", width)
+        chosen = self.function.define(f"fcmp {predicate} {kind} {left}, {right}")
+        result = self.function.define(f"select {mask} {chosen}, {kind} {left}, {kind} {right}")
+        if not left.startswith("%"):
+            return result
+        nan = self.function.define(f"fcmp uno {kind} {left}, {left}")
+        return self.function.define(f"select {mask} {nan}, {kind} {left}, {kind} {result}")
+
+    def _float_mod(self, texts: list[str], dtype: str, width: int) -> str:
+        """Remainder with the sign of the divisor."""
+        define, kind = self.function.define, type_of(dtype, width)
+        mask = type_of("bool", width)
+        zero = "zeroinitializer" if width else constant(0.0, dtype)
+        rest = define(f"frem {kind} {texts[0]}, {texts[1]}")
+        negative = define(f"fcmp olt {kind} {rest}, {zero}")
+        negative_divisor = define(f"fcmp olt {kind} {texts[1]}, {zero}")
+        nonzero = define(f"fcmp une {kind} {rest}, {zero}")
+        differ = define(f"xor {mask} {negative}, {negative_divisor}")
+        wrong = define(f"and {mask} {differ}, {nonzero}")
+        moved = define(f"fadd {kind} {rest}, {texts[1]}")
+        return define(f"select {mask} {wrong}, {kind} {moved}, {kind} {rest}")
+
+    def _libm(self, name: str, text: str, dtype: str, width: int) -> str:
+        """A function of libm that LLVM has no intrinsic for, once a lane."""
+        item = LLVM_TYPES[dtype]
+        self.declare(f"{item} @{name}({item})")
+        if not width:
+            return self.function.define(f"call {item} @{name}({item} {text})")
+        kind, vector = f"<{width} x {item}>", "poison"
+        for lane in range(width):
+            scalar = self.function.define(f"extractelement {kind} {text}, i32 {lane}")
+            scalar = self.function.define(f"call {item} @{name}({item} {scalar})")
+            vector = self.function.define(
+                f"insertelement {kind} {vector}, {item} {scalar}, i32 {lane}"
+            )
+        return vector
+
+    def integer(self, name: str, texts: list[str], dtype: str, width: int) -> str:
+        define, kind = self.function.define, type_of(dtype, width)
+        unsigned = dtype.startswith("uint") or dtype == "bool"
+        binary = _BOOL_BINARY if dtype == "bool" else _INT_BINARY
+        if name in binary:
+            return define(f"{binary[name]} {kind} {texts[0]}, {texts[1]}")
+        if name in ("max", "min"):
+            return self.intrinsic(f"{'u' if unsigned else 's'}{name}", texts, dtype, width)
+        if name == "neg":
+            return define(f"sub {kind} {'zeroinitializer' if width else '0'}, {texts[0]}")
+        if name == "abs":
+            if unsigned:
+                return texts[0]
+            negative = define(f"sub {kind} {'zeroinitializer' if width else '0'}, {texts[0]}")
+            return self.intrinsic("smax", [texts[0], negative], dtype, width)
+        if name in ("div", "mod"):
+            return self._integer_division(name, texts, dtype, width)
+        if name in ("floor", "ceil", "round"):
+            return texts[0]
+        raise ValueError(f"no operation {name!r} on {dtype}")
+
+    def _integer_division(self, name: str, texts: list[str], dtype: str, width: int) -> str:
+        """Floor division and its remainder."""
+        define, kind = self.function.define, type_of(dtype, width)
+        mask, zero = type_of("bool", width), "zeroinitializer" if width else "0"
+        left, right = texts
+        if dtype.startswith("uint"):
+            return define(f"{'udiv' if name == 'div' else 'urem'} {kind} {left}, {right}")
+        rest = define(f"srem {kind} {left}, {right}")
+        sign = define(f"xor {kind} {rest}, {right}")
+        opposite = define(f"icmp slt {kind} {sign}, {zero}")
+        nonzero = define(f"icmp ne {kind} {rest}, {zero}")
+        wrong = define(f"and {mask} {opposite}, {nonzero}")
+        if name == "mod":
+            moved = define(f"add {kind} {rest}, {right}")
+            return define(f"select {mask} {wrong}, {kind} {moved}, {kind} {rest}")
+        quotient = define(f"sdiv {kind} {left}, {right}")
+        step = define(f"sext {mask} {wrong} to {kind}")
+        return define(f"add {kind} {quotient}, {step}")
+
+    def cast(self, text: str, source: str, dtype: str, width: int) -> str:
+        if source == dtype:
+            return text
+        before, after = type_of(source, width), type_of(dtype, width)
+        if dtype == "bool":
+            zero = "zeroinitializer" if width else constant(0, source)
+            compare = "fcmp une" if is_float(source) else "icmp ne"
+            return self.function.define(f"{compare} {before} {text}, {zero}")
+        unsigned = source == "bool" or source.startswith("uint")
+        if is_float(source) and is_float(dtype):
+            wider = ["float16", "float32", "float64"]
+            word = "fpext" if wider.index(dtype) > wider.index(source) else "fptrunc"
+        elif is_float(source):
+            word = "fptoui" if dtype.startswith("uint") else "fptosi"
+        elif is_float(dtype):
+            word = "uitofp" if unsigned else "sitofp"
+        else:
+            have, want = (_bits(before), _bits(after))
+            if have == want:
+                return text
+            word = "trunc" if want < have else "zext" if unsigned else "sext"
+        return self.function.define(f"{word} {before} {text} to {after}")
+
+
+def _bits(kind: str) -> int:
+    return int(kind.rpartition("i")[2].rstrip(">"))

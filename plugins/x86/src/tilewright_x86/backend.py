@@ -1,0 +1,84 @@
+"""The x86 target: probe, build, link, load, peak."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.device import Device
+from tilewright.errors import UsageError
+from tilewright.roles import Artifact
+from tilewright.target import Target
+from tilewright_tensor.loop_ir import LoopProgram
+from tilewright_tensor.network_program import NetworkProgram
+from tilewright_x86.isa import isa_of, require
+from tilewright_x86.kernel import X86Kernel
+from tilewright_x86.program import X86Program
+
+
+class X86Backend:
+    """Implements `TargetBackend` for the processor of this machine.
+
+    Programs are `LoopProgram` or `X86Program`.
+    """
+
+    def probe(self) -> Sequence[Device]:
+        """One device, `cpu`, or none on another architecture."""
+        from tilewright_x86.cpu import cpu_device
+
+        return cpu_device()
+
+    def check_target(self, target: Target, device: Device) -> None:
+        """Raises UsageError for an ISA that this machine lacks."""
+        require(isa_of(target).name, f"target {target}")
+
+    def build(self, program: LoopProgram | X86Program, target: Target) -> Artifact:
+        """Object code of one kernel. Raises ValueError for a program that x86 cannot run."""
+        from tilewright_x86 import jit
+        from tilewright_x86.artifact import artifact_of
+        from tilewright_x86.emit import emit
+        from tilewright_x86.program import as_x86_program
+
+        isa, chosen = isa_of(target), as_x86_program(program)
+        kernel = emit(chosen.loops, isa, target.threads)
+        return artifact_of(
+            target,
+            [jit.compile_object(kernel.module, isa, chosen.passes)],
+            symbol=kernel.name,
+            operands=[(b.shape, b.dtype) for b in (*chosen.loops.inputs, *chosen.loops.outputs)],
+            workspace_bytes=kernel.workspace_bytes,
+        )
+
+    def link(self, network_program: NetworkProgram, target: Target) -> Artifact:
+        """Object code of a whole network. Raises ValueError for a program that x86 cannot run."""
+        from tilewright_x86.link import link_network
+
+        return link_network(network_program, target)
+
+    def load(self, artifact: Artifact, device: Device) -> X86Kernel:
+        """The kernel, in this process.
+
+        Raises UsageError for an ISA that this machine lacks, and for damaged code.
+        """
+        from tilewright_x86.kernel import load_kernel
+
+        if device.name != "cpu":
+            raise UsageError(
+                f"device {device.name!r}: x86 code runs on 'cpu'", remedy="pass --device cpu"
+            )
+        return load_kernel(artifact)
+
+    def measure_peak(
+        self,
+        device: Device,
+        threads: int,
+    ) -> tuple[float, float]:
+        """(float32 operations a second, bytes read a second from main memory) at a thread count."""
+        from tilewright_x86.peak import measure_bandwidth, measure_flops
+
+        return measure_flops(threads), measure_bandwidth(threads)
+
+
+def make_backend(options: Any, host: Any) -> X86Backend:
+    """Factory of the target component."""
+    return X86Backend()

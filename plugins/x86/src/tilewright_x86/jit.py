@@ -1,0 +1,120 @@
+"""LLVM: text to object code, object code to a running function.
+
+The one file that drives llvmlite.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import llvmlite.binding as llvm  # noqa: TID253 - the one file that drives it, imported late
+
+from tilewright_x86.isa import Isa
+
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+# Strength reduction gives every address of an unrolled body a register of its own, which are then
+# spilled: half the speed of some kernels, and a third of the compile time. The emitter already
+# writes addresses as one pointer a loop and constant offsets.
+llvm.set_option("tilewright", "-disable-lsr")
+
+PIPELINES: Mapping[str, tuple[str, ...]] = {
+    # the emitter hoists, shares and promotes, so that code generation alone reaches the peak
+    "none": (),
+    "light": ("sroa", "instruction_combine", "loop_rotate", "simplify_cfg"),
+    "O2": (),
+}
+"""Names of optimisation pipelines to the passes they run; O2 is LLVM's own."""
+
+_lock = threading.Lock()
+
+
+@cache
+def target_machine(isa: Isa) -> llvm.TargetMachine:
+    """LLVM's code generator for a level, scheduled for this machine's processor.
+
+    The small code model: constants are read relative to the instruction. The large one, LLVM's
+    default for code in memory, goes through a global offset table, which the loader misplaces where
+    an engine holds several objects.
+    """
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu="x86-64",
+        features=isa.feature_text,
+        opt=2,
+        reloc="pic",
+        codemodel="small",
+        jit=True,
+    )
+
+
+def compile_object(text: str, isa: Isa, passes: str = "none") -> bytes:
+    """Object code of a module. Raises ValueError where LLVM refuses the text."""
+    data: bytes = target_machine(isa).emit_object(optimised(text, isa, passes))
+    return data
+
+
+def optimised(text: str, isa: Isa, passes: str = "none") -> llvm.ModuleRef:
+    """The module after a pipeline. Raises ValueError."""
+    if passes not in PIPELINES:
+        raise ValueError(f"no pass pipeline {passes!r}; there are {', '.join(PIPELINES)}")
+    try:
+        module = llvm.parse_assembly(text)
+    except RuntimeError as error:
+        raise ValueError(f"LLVM: {error}") from None
+    machine = target_machine(isa)
+    if passes == "O2":
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+    elif PIPELINES[passes]:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+        manager = llvm.create_new_module_pass_manager()
+        for name in PIPELINES[passes]:
+            getattr(manager, f"add_{name}_pass")()
+        manager.run(module, builder)
+    return module
+
+
+def assembly(text: str, isa: Isa, passes: str = "none") -> str:
+    """What the processor will run, readable."""
+    listing: str = target_machine(isa).emit_assembly(optimised(text, isa, passes))
+    return listing
+
+
+class Loaded:
+    """Object code in this process; addresses of its functions, until closed."""
+
+    def __init__(self, objects: Sequence[bytes], isa: Isa) -> None:
+        with _lock:
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _engine_machine(isa))
+            for data in objects:
+                self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+            self._engine.finalize_object()
+
+    def address(self, symbol: str) -> int:
+        """Address of a function."""
+        address: int = self._engine.get_function_address(symbol)
+        return address
+
+    def close(self) -> None:
+        """Free the code; calling into it afterwards is a fault."""
+        self._engine.close()
+
+
+def _engine_machine(isa: Isa) -> llvm.TargetMachine:
+    """An engine owns its machine, so that each gets one."""
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu="x86-64", features=isa.feature_text, opt=2, jit=True
+    )
+
+
+def add_symbol(name: str, address: int) -> None:
+    """Let code loaded from now on call a function by name."""
+    llvm.add_symbol(name, address)
+
+
+def llvm_version() -> str:
+    """Version of the LLVM that generates the code."""
+    return ".".join(str(part) for part in llvm.llvm_version_info)

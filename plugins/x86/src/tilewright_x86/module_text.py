@@ -1,0 +1,42 @@
+"""Functions put together to modules, and what is known of a kernel beside its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tilewright_tensor.loop_ir import LoopProgram
+from tilewright_x86.llvm_text import ITEM_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A kernel's functions, what they declare, and the bytes of workspace it wants."""
+
+    name: str
+    functions: tuple[str, ...]
+    declarations: frozenset[str]
+    workspace_bytes: int
+
+    @property
+    def module(self) -> str:
+        """A whole module."""
+        return module_text(self.functions, self.declarations)
+
+
+def module_text(functions: Iterable[str], declarations: Iterable[str]) -> str:
+    """Functions with their declarations and the one attribute group they use."""
+    declared = "\n".join(f"declare {line}" for line in sorted(declarations))
+    attributes = (
+        'attributes #0 = { nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }'
+    )
+    return "\n\n".join((*functions, declared, attributes)) + "\n"
+
+
+def workspace_layout(program: LoopProgram) -> tuple[dict[str, int], int]:
+    """Byte offset of every workspace buffer, 64-byte aligned, and the total."""
+    offsets, total = {}, 0
+    for buffer in program.workspace:
+        offsets[buffer.name] = total
+        total += -(-buffer.size * ITEM_BYTES[buffer.dtype] // 64) * 64
+    return offsets, total

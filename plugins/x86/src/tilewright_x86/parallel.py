@@ -1,0 +1,55 @@
+"""The thread pool that kernels call: a pinned spin-then-futex pool in LLVM IR, one a process.
+
+`tw_parallel_for(fn, context, extent, threads)` calls `fn(context, begin, end)` over pieces that
+cover [0, extent) once.
+* The caller takes part. Every participant has a range of its own, taken in four chunks by an atomic
+  counter, and takes chunks of others when it is done: data stays with its core from kernel to
+  kernel, yet a core that is disturbed, or a worker that sleeps, delays nobody for more than a
+  chunk.
+* Joining is by a gate: a worker that comes after the gate has closed does nothing and is not waited
+  for.
+* There are as many participants as asked for, but no more than the affinity mask has CPUs: further
+  ones would spin where others work.
+* A worker spins for about a millisecond after its last work, then waits in a futex.
+* Workers are pinned, each to its own CPU of the process's affinity mask; unpinned ones are woken on
+  the waker's CPU, which costs half a millisecond. The caller is not pinned: threads made later
+  would inherit its mask. Where the system has moved the caller to a worker's CPU, that worker is
+  pinned to the one that became free.
+* Workers start when they are first needed and block all signals. Nested calls, and calls while
+  another thread of the process is in a parallel loop, run serially. After fork the child starts
+  workers of its own; a fork in the middle of a parallel loop is not supported.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def ensure_pool() -> None:
+    """Make `tw_parallel_for` known to code that is loaded from now on."""
+    from tilewright_x86 import jit
+    from tilewright_x86.isa import ISAS
+
+    text = files("tilewright_x86").joinpath("pool.ll").read_text(encoding="utf-8")
+    code = jit.Loaded([jit.compile_object(text, ISAS[-1], "O2")], ISAS[-1])
+    configure = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
+        code.address("tw_configure")
+    )
+    cpus = sorted(os.sched_getaffinity(0))
+    configure((ctypes.c_int32 * len(cpus))(*cpus), len(cpus))
+    stop = ctypes.CFUNCTYPE(None)(code.address("tw_stop"))
+    reset = ctypes.CFUNCTYPE(None)(code.address("tw_reset"))
+    jit.add_symbol("tw_parallel_for", code.address("tw_parallel_for"))
+    atexit.register(
+        stop
+    )  # before the interpreter frees the code that workers stand in; keeps `code` alive
+    os.register_at_fork(after_in_child=reset)
+    _KEPT.append(code)
+
+
+_KEPT: list[object] = []  # code of the pool lives as long as the process

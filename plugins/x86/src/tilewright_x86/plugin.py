@@ -1,0 +1,47 @@
+"""Registers what tilewright-x86 offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tilewright.plugin import Component, hookimpl
+
+if TYPE_CHECKING:
+    from tilewright.roles import TargetBackend
+    from tilewright.strategy import Strategy
+    from tilewright.target import Target
+
+
+@hookimpl
+def tilewright_targets() -> Sequence[Component[TargetBackend]]:
+    """The target `x86`."""
+    return [
+        Component(
+            name="x86",
+            summary="x86 processors: isa=avx512, avx2 or sse4, threads=N",
+            load=_backend,
+        )
+    ]
+
+
+@hookimpl
+def tilewright_strategies() -> Sequence[Strategy]:
+    """The hand-written strategies; importing the list imports none of them."""
+    from tilewright_x86.strategies import STRATEGIES
+
+    return STRATEGIES
+
+
+@hookimpl
+def tilewright_resolve_target(text: str) -> Target | None:
+    """`native`, and `x86:...` with ISA and threads filled in."""
+    from tilewright_x86.isa import resolve_target
+
+    return resolve_target(text)
+
+
+def _backend() -> Callable[..., TargetBackend]:
+    from tilewright_x86.backend import make_backend
+
+    return make_backend

@@ -1,0 +1,43 @@
+"""The strategies of x86: hand-written ones, and those that compute anything with a definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tilewright.strategy import Schedule, Strategy
+
+if TYPE_CHECKING:
+    from tilewright.host import PluginHost
+
+
+def _strategy(
+    name: str, operators: tuple[str, ...], *, revision: int = 1, priority: int = 10
+) -> Strategy:
+    return Strategy(name, revision, ("x86",), operators, _loader(name), priority)
+
+
+def _loader(name: str) -> Callable[[PluginHost], Schedule]:
+    def load(host: PluginHost) -> Schedule:
+        from tilewright_tensor.operators.operators import Operators
+
+        module = import_module(f"{__name__}.{name}")
+        schedule: Schedule = module.make(Operators(host.hook_values("tilewright_operators")))
+        return schedule
+
+    return load
+
+
+STRATEGIES = (
+    _strategy("conv2d_direct", ("conv2d",)),
+    _strategy("conv2d_depthwise", ("conv2d",)),
+    _strategy("dense_packed", ("dense",)),
+    _strategy("pool2d", ("max_pool2d", "avg_pool2d", "global_avg_pool2d"), revision=2),
+    _strategy("softmax_rows", ("softmax",)),
+    _strategy("layout_transform", ("layout_transform",)),
+    _strategy("elementwise", (), revision=2),
+    _strategy("derived", (), priority=5),
+    _strategy("default", (), priority=0),
+)
+"""Each is the module of its name, whose `make(operators)` gives the schedule."""

@@ -1,0 +1,86 @@
+"""Depthwise convolution in NCHW[x]c: a tile of pixels of one vector of channels in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.config import ConfigEntity
+from tilewright.layouts import Layouts
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.task import Task
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule import Schedule
+from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_registers
+from tilewright_x86.strategies.tensor_schedule import (
+    TensorSchedule,
+    blocked,
+    channel_blocks,
+    constants,
+    epilogue_layouts,
+    is_float32,
+    lanes,
+    largest_divisor,
+    padded,
+)
+
+
+class Conv2dDepthwise(TensorSchedule):
+    """Depthwise convolutions; knobs choose the layout block and the tile of pixels."""
+
+    name = "conv2d_depthwise"
+
+    def applies(self, task: Task) -> bool:
+        """float32 with one constant filter a channel, and channels that fill some of a vector."""
+        data, weight, *_ = task.workload.inputs
+        return (
+            is_float32(task)
+            and weight.role == "constant"
+            and task.workload.attributes["groups"] == data.shape[1] == weight.shape[0]
+            and channel_blocks(data.shape[1], lanes(task))[0] > 1
+        )
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """Block of the layout, pixels of the tile, whether the taps are unrolled."""
+        channels = task.workload.inputs[0].shape[1]
+        width = self.operators.output(task.workload).shape[3]
+        knobs = Knobs(self.name)
+        knobs.define_knob("block_c", channel_blocks(channels, lanes(task)))
+        knobs.define_split("tile_ow", width, num_outputs=2, max_factor=28)
+        knobs.define_knob("unroll_kh", [False, True])
+        return [knobs.alternative()]
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """The narrowest block and at most eight pixels."""
+        channels = task.workload.inputs[0].shape[1]
+        width = self.operators.output(task.workload).shape[3]
+        pixels = largest_divisor(width, 8)
+        return ConfigEntity(
+            self.name,
+            {
+                "block_c": channel_blocks(channels, lanes(task))[0],
+                "tile_ow": (width // pixels, pixels),
+                "unroll_kh": True,
+            },
+        )
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """Blocked images, filters with the channels of a block side by side."""
+        image = blocked(config["block_c"])
+        filters = f"OIHW{config['block_c']}o"
+        epilogue = epilogue_layouts(task, 2, image)
+        return Layouts((image, filters, *epilogue), (image,), constants(task))
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """The taps around a row of pixels of one vector of channels."""
+        s, total, final = accumulate_in_registers(schedule, "conv2d")
+        s = padded(s, config["block_c"])
+        tile = RegisterTile(1, config["tile_ow"][-1], 1, min(lanes(task), config["block_c"]))
+        s = tile.stored(s, total, final)
+        taps = s.loops(total)[4:]
+        return tile.accumulated(s, total, taps, taps if config["unroll_kh"] else taps[-1:])
+
+
+def make(operators: Operators) -> Conv2dDepthwise:
+    """The strategy's working half."""
+    return Conv2dDepthwise(operators)

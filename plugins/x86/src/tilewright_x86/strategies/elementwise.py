@@ -1,0 +1,106 @@
+"""Chains of element-wise operators in one pass over memory, in the layout of the neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from tilewright.config import ConfigEntity
+from tilewright.layouts import Layouts
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.task import Task
+from tilewright_tensor.layout import Layout
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule import Schedule
+from tilewright_x86.strategies.tensor_schedule import (
+    TensorSchedule,
+    blocked,
+    channel_blocks,
+    constants,
+    epilogue_layouts,
+    is_float32,
+    lanes,
+    largest_divisor,
+)
+
+_SMALLEST_PART = 1024
+"""Elements of a part that one thread makes at a time, at least."""
+
+
+class Elementwise(TensorSchedule):
+    """Element-wise chains; one knob is the layout they share with their neighbours."""
+
+    name = "elementwise"
+
+    def applies(self, task: Task) -> bool:
+        """Element-wise anchors on float32 with at least one axis."""
+        definition = self.operators.get(task.workload.operator)
+        return (
+            definition is not None
+            and definition.elementwise
+            and is_float32(task)
+            and len(task.workload.inputs[0].shape) > 0
+        )
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """The layout of all operands of full shape."""
+        knobs = Knobs(self.name)
+        knobs.define_knob("layout", self._layouts(task))
+        return [knobs.alternative()]
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """Blocks of one vector where there are channels to block, as most neighbours want."""
+        return ConfigEntity(self.name, {"layout": self._layouts(task)[-1]})
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """The chosen layout wherever it fits."""
+        operands = epilogue_layouts(task, 0, config["layout"])
+        return Layouts(operands, (config["layout"],), constants(task))
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """One nest in the order of memory; what is a run of it for all operands is one loop."""
+        s, final = schedule, schedule.dag.outputs[0].name
+        for tensor in s.dag.computes[:-1]:
+            s = s.inline(tensor)
+        loops, axes = list(s.loops(final)), list(range(len(s.loops(final))))
+        block = Layout.parse(config["layout"]).blocks[1] if len(loops) == 4 else 1
+        if block > 1:
+            n, c, h, w = loops
+            s = s.split(final, c, [block])
+            loops, axes = [n, f"{c}.0", h, w, f"{c}.1"], [0, 1, 2, 3, 1]
+            s = s.reorder(final, loops)
+        inner = loops.pop()
+        while loops and self._same_operands(task, axes[-1], axes[-2]):
+            s = s.fuse(final, [loops[-1], inner])
+            inner = f"{loops.pop()}@{inner}"
+            axes.pop()
+        if not loops:
+            extent = prod(self.operators.output(task.workload).shape)
+            parts = largest_divisor(extent, max(1, extent // _SMALLEST_PART))
+            s = s.split(final, inner, [extent // parts])
+            loops, inner = [f"{inner}.0"], f"{inner}.1"
+        around = loops[:-1] or loops
+        s = s.fuse(final, around) if len(around) > 1 else s
+        return s.parallel(final, "@".join(around)).vectorize(final, inner)
+
+    def _same_operands(self, task: Task, *axes: int) -> bool:
+        """Whether an operand that is broadcast along one of the axes is so along all."""
+        shape = self.operators.output(task.workload).shape
+        operands = task.workload.inputs
+        return all(len({spec.shape[a] == shape[a] for a in axes}) == 1 for spec in operands)
+
+    def _layouts(self, task: Task) -> list[str]:
+        shape = self.operators.output(task.workload).shape
+        logical = Layout.logical(len(shape)).text
+        if len(shape) != 4:
+            return [logical]
+        return [
+            logical,
+            *(blocked(b) for b in channel_blocks(shape[1], lanes(task))[::-1] if b > 1),
+        ]
+
+
+def make(operators: Operators) -> Elementwise:
+    """The strategy's working half."""
+    return Elementwise(operators)

@@ -1,0 +1,126 @@
+"""Changes of layout in tiles that are transposed in registers: both sides see whole vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+
+from tilewright.config import ConfigEntity
+from tilewright.layouts import Layouts
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.task import Task
+from tilewright_tensor.layout import Layout
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule import Schedule
+from tilewright_x86.strategies.register_tile import accumulate_in_registers
+from tilewright_x86.strategies.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    epilogue_layouts,
+    is_float32,
+    lanes,
+    largest_divisor,
+)
+
+
+class LayoutTransform(TensorSchedule):
+    """Layout transforms; knobs choose the tile and in whose order memory is walked."""
+
+    name = "layout_transform"
+
+    def applies(self, task: Task) -> bool:
+        """float32 between layouts without padding."""
+        shape = task.workload.inputs[0].shape
+        return is_float32(task) and all(side.divides(shape) for side in _sides(task))
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """Elements of a tile along the two axes, and which side is walked from begin to end."""
+        read, write = _axes(task)
+        knobs = Knobs(self.name)
+        knobs.define_knob("read", _widths(task, read))
+        knobs.define_knob("write", _widths(task, write))
+        knobs.define_knob("order", ["source", "target"])
+        return [knobs.alternative()]
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """Whole vectors, the target written from begin to end."""
+        read, write = (_widths(task, axis)[0] for axis in _axes(task))
+        return ConfigEntity(self.name, {"read": read, "write": write, "order": "target"})
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """The two that the operator names."""
+        source, target = _sides(task)
+        epilogue = epilogue_layouts(task, 1, target.text)
+        return Layouts((source.text, *epilogue), (target.text,), constants(task) - {0})
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """A tile is loaded along one axis and stored along the other, or the same one."""
+        s, held, final = accumulate_in_registers(schedule, "layout_transform")
+        shape = task.workload.inputs[0].shape
+        read, write = _axes(task)
+        widths = {read: config["read"], write: config["write"]}
+        loops = s.loops(final)
+        for axis, width in widths.items():
+            s = s.split(final, loops[axis], [width])
+        # loops whose last tile overhangs are serial and innermost: their tails are peeled
+        walked = _sides(task)[config["order"] == "target"]
+        overhangs = {axis: shape[axis] % width != 0 for axis, width in widths.items()}
+        axes = sorted(
+            dict.fromkeys(dim.axis for dim in walked.dims), key=lambda a: overhangs.get(a, False)
+        )
+        around = [f"{loops[axis]}.0" if axis in widths else loops[axis] for axis in axes]
+        outer = around[: max(1, len(around) - sum(overhangs.values()) - 1)]
+        row, column = (read, write) if _crossed(task) else (write, read)
+        s = s.reorder(final, [*around, f"{loops[row]}.1", f"{loops[column]}.1"])
+        s = s.unroll(final, f"{loops[row]}.1").vectorize(final, f"{loops[column]}.1")
+        s = s.fuse(final, outer) if len(outer) > 1 else s
+        fused = "@".join(outer)
+        s = s.parallel(final, fused)
+        s = s.compute_at(held, final, around[-1] if len(outer) < len(around) else fused, "register")
+        loops = s.loops(held)
+        s = s.reorder(
+            held,
+            [
+                *(x for x in loops if x not in (loops[read], loops[write])),
+                loops[write],
+                loops[read],
+            ],
+        )
+        return s.unroll(held, loops[write]).vectorize(held, loops[read])
+
+
+def _sides(task: Task) -> tuple[Layout, Layout]:
+    attributes = task.workload.attributes
+    return Layout.parse(attributes["src"]), Layout.parse(attributes["dst"])
+
+
+def _crossed(task: Task) -> bool:
+    """Whether the memory of the two sides runs along different axes."""
+    source, target = _sides(task)
+    return source.dims[-1].axis != target.dims[-1].axis
+
+
+def _axes(task: Task) -> tuple[int, int]:
+    """The axes of a tile: along which the source's memory runs, and along which the target's does.
+
+    Where that is the same, the second is the next one out in the target.
+    """
+    source, target = (
+        dict.fromkeys(dim.axis for dim in reversed(side.dims)) for side in _sides(task)
+    )
+    read = next(iter(source))
+    return read, next((axis for axis in target if axis != read), read)
+
+
+def _widths(task: Task, axis: int) -> list[int]:
+    """Elements of an axis that may lie in one vector, in whole blocks; the most first."""
+    blocks = [side.blocks[axis] for side in _sides(task) if side.blocks[axis] > 1]
+    extent, most = task.workload.inputs[0].shape[axis], lanes(task)
+    widest = largest_divisor(gcd(*blocks), most) if blocks else min(extent, most)
+    return [widest, widest // 2] if widest > 4 and widest % 2 == 0 else [widest]
+
+
+def make(operators: Operators) -> LayoutTransform:
+    """The strategy's working half."""
+    return LayoutTransform(operators)

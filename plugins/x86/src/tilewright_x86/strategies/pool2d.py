@@ -1,0 +1,85 @@
+"""Pooling over windows or whole images in NCHW[x]c, vectors of channels at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.config import ConfigEntity
+from tilewright.layouts import Layouts
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.task import Task
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule import Schedule
+from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_registers
+from tilewright_x86.strategies.tensor_schedule import (
+    TensorSchedule,
+    blocked,
+    channel_blocks,
+    constants,
+    epilogue_layouts,
+    is_float32,
+    lanes,
+    largest_divisor,
+    padded,
+    vector_counts,
+)
+
+_MOST_SUMS = 16
+"""More running sums or maxima at a time than this hide no latency any more."""
+
+
+class Pool2d(TensorSchedule):
+    """Maximum, average and global average pooling."""
+
+    name = "pool2d"
+
+    def applies(self, task: Task) -> bool:
+        """float32 with channels that fill at least some of a vector."""
+        return (
+            is_float32(task)
+            and channel_blocks(task.workload.inputs[0].shape[1], lanes(task))[0] > 1
+        )
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """Block of the layout, and how many places and vectors of channels are made at once."""
+        shape = self.operators.output(task.workload).shape
+        knobs = Knobs(self.name)
+        knobs.define_knob("block_c", channel_blocks(shape[1], lanes(task)))
+        vectors = knobs.define_knob("vectors", vector_counts(shape[1], lanes(task), 4))
+        tile_ow = knobs.define_split("tile_ow", shape[3], num_outputs=2, max_factor=_MOST_SUMS)
+        knobs.constrain(tile_ow[-1] * vectors <= _MOST_SUMS)
+        return [knobs.alternative()]
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """The narrowest block and about four sums at once."""
+        shape = self.operators.output(task.workload).shape
+        places = largest_divisor(shape[3], 4)
+        return ConfigEntity(
+            self.name,
+            {
+                "block_c": channel_blocks(shape[1], lanes(task))[0],
+                "vectors": vector_counts(shape[1], lanes(task), 4 // places)[-1],
+                "tile_ow": (shape[3] // places, places),
+            },
+        )
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """Blocked images on both sides."""
+        image = blocked(config["block_c"])
+        return Layouts((image, *epilogue_layouts(task, 1, image)), (image,), constants(task))
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """The window around a row of places of some vectors of channels."""
+        reduction = next(t.name for t in schedule.dag.computes if t.reduce_axes)
+        s, total, final = accumulate_in_registers(schedule, reduction)
+        s = padded(s, config["block_c"])
+        width = min(lanes(task), config["block_c"])
+        tile = RegisterTile(1, config["tile_ow"][-1], config["vectors"], width)
+        s = tile.stored(s, total, final)
+        return tile.accumulated(s, total, s.loops(total)[4:], ())
+
+
+def make(operators: Operators) -> Pool2d:
+    """The strategy's working half."""
+    return Pool2d(operators)

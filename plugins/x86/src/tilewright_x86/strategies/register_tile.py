@@ -1,0 +1,68 @@
+"""A tile of the output in registers while a sum, a maximum or a product over windows goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright_tensor.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterTile:
+    """Rows times columns of an NCHW output, times `vectors` vectors of `width` channels."""
+
+    rows: int
+    columns: int
+    vectors: int
+    width: int
+
+    def stored(
+        self, schedule: Schedule, total: str, final: str, *, rows_outermost: bool = False
+    ) -> Schedule:
+        """`final` stores tile by tile and holds `total` in registers meanwhile.
+
+        Images, channels and rows of tiles are one parallel loop, channels outermost unless
+        `rows_outermost`.
+        """
+        n, c, h, w = schedule.loops(final)
+        s = schedule.split(final, c, [self.vectors, self.width])
+        s = s.split(final, h, [self.rows]).split(final, w, [self.columns])
+        around = [n, *([f"{h}.0", f"{c}.0"] if rows_outermost else [f"{c}.0", f"{h}.0"])]
+        inside = [f"{h}.1", f"{w}.1", f"{c}.1"]
+        s = s.reorder(final, [*around, f"{w}.0", *inside, f"{c}.2"])
+        for loop in inside:
+            s = s.unroll(final, loop)
+        s = s.vectorize(final, f"{c}.2").compute_at(total, final, f"{w}.0", "register")
+        return s.fuse(final, around).parallel(final, "@".join(around))
+
+    def accumulated(
+        self, schedule: Schedule, total: str, terms: Sequence[str], unrolled: Sequence[str]
+    ) -> Schedule:
+        """`total` adds term by term to the whole tile: the loops over terms, some of them unrolled,
+        are around it.
+        """
+        n, c, h, w = schedule.loops(total)[:4]
+        s = schedule.split(total, c, [self.width])
+        inside = [n, h, w, f"{c}.0"]
+        s = s.reorder(total, [*terms, *inside, f"{c}.1"])
+        for loop in [*unrolled, *inside]:
+            s = s.unroll(total, loop)
+        return s.vectorize(total, f"{c}.1")
+
+
+def accumulate_in_registers(schedule: Schedule, anchor: str) -> tuple[Schedule, str, str]:
+    """(schedule, accumulating stage, final stage): the anchor's sum is apart from what is stored.
+
+    Behind an epilogue, whose inner steps are inlined, the last stage stores; without one, a copy
+    does.
+    """
+    final = schedule.dag.outputs[0].name
+    if final == anchor:
+        return schedule.cache_write(anchor, "register"), f"{anchor}.register", final
+    behind = False
+    for tensor in schedule.dag.computes:
+        if behind and tensor.name != final:
+            schedule = schedule.inline(tensor)
+        behind = behind or tensor.name == anchor
+    return schedule, anchor, final

@@ -1,0 +1,340 @@
+"""Scalar expressions as instructions, for one element or for all lanes of a vectorised loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilewright_tensor.affine import Affine
+from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, dtype_of
+from tilewright_x86.arithmetic_text import Arithmetic
+from tilewright_x86.index_text import Indexes, LaneVaryingDivisionError, Linear
+from tilewright_x86.isa import Isa
+from tilewright_x86.llvm_text import LLVM_TYPES, FunctionText, constant, is_float, type_of
+from tilewright_x86.memory_text import Memory, Operand
+
+_LOGIC = {"and": "and", "or": "or"}
+_FLOAT_COMPARE = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+_INT_COMPARE = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+
+
+class Values:
+    """Writes expressions into a function."""
+
+    def __init__(
+        self,
+        function: FunctionText,
+        indexes: Indexes,
+        memory: Memory,
+        isa: Isa,
+        declare: Callable[[str], None],
+    ) -> None:
+        self.function = function
+        self.indexes = indexes
+        self.memory = memory
+        self.isa = isa
+        self.arithmetic = Arithmetic(function, isa, declare)
+
+    # --- entry points ---
+
+    def emit(self, value: Value) -> Operand:
+        """The expression's value at the present place."""
+        if isinstance(value, Load):
+            return self.memory.load(value)
+        if isinstance(value, Op):
+            return self._operation(value)
+        if isinstance(value, Const):
+            return Operand(constant(value.value, value.dtype), False)
+        if isinstance(value, IndexValue):
+            return self._index(value)
+        raise ValueError(f"a loop program holds no {type(value).__name__}")
+
+    def emit_all_lanes(self, value: Value) -> Operand:
+        """As `emit`, with a value that is the same in all lanes repeated."""
+        return Operand(self.spread(self.emit(value), dtype_of(value)), True)
+
+    def less(self, linear: Linear, limit: int) -> Operand:
+        """`linear < limit`; "true" or "false" where the ranges of the loops decide it."""
+        low, high = self.indexes.range(linear)
+        if high < limit:
+            return Operand("true", False)
+        if low >= limit:
+            return Operand("false", False)
+        if not linear.stride:
+            left, depth = self.indexes.text(linear), self.indexes.depth(linear)
+            return Operand(self.function.hoist(f"icmp slt i64 {left}, {limit}", depth), False)
+        lanes = self.indexes.lanes
+        assert lanes is not None
+        # room + lane * stride < 0
+        room = self.indexes.text(Linear(linear.constant - limit, linear.terms))
+        item = "i32" if low - limit >= -(2**31) and high - limit < 2**31 else "i64"
+        if item == "i32" and room.startswith("%"):
+            room = self.function.hoist(f"trunc i64 {room} to i32", self.indexes.depth(linear))
+        steps = ", ".join(f"{item} {lane * linear.stride}" for lane in range(lanes.width))
+        kind = f"<{lanes.width} x {item}>"
+        base = self._splat(room, item, lanes.width)
+        position = self.function.define(f"add {kind} {base}, <{steps}>")
+        return Operand(self.function.define(f"icmp slt {kind} {position}, zeroinitializer"), True)
+
+    def less_lane_by_lane(self, affine: Affine, limit: int) -> Operand:
+        """`less` for an index whose divisions differ from lane to lane."""
+        lanes = self.indexes.lanes
+        assert lanes is not None
+        vector = "poison"
+        for lane in range(lanes.valid):
+            self.indexes.at_lane(lane)
+            scalar = self.less(self.indexes.linear(affine), limit).text
+            self.indexes.back(lanes, lane)
+            vector = self.function.define(
+                f"insertelement <{lanes.width} x i1> {vector}, i1 {scalar}, i32 {lane}"
+            )
+        return Operand(vector, True)
+
+    def width(self, varies: bool) -> int:
+        """Lanes of an operand, 0 for a scalar."""
+        return self.indexes.lanes.width if varies and self.indexes.lanes else 0
+
+    def spread(self, operand: Operand, dtype: str) -> str:
+        """The operand with one element a lane; itself outside a vectorised loop."""
+        if operand.varies or self.indexes.lanes is None:
+            return operand.text
+        return self._splat(operand.text, LLVM_TYPES[dtype], self.indexes.lanes.width)
+
+    def _splat(self, text: str, item: str, width: int) -> str:
+        if not text.startswith("%"):
+            return f"splat ({item} {text})"
+        one = self.function.define(f"insertelement <{width} x {item}> poison, {item} {text}, i32 0")
+        return self.function.define(
+            f"shufflevector <{width} x {item}> {one}, <{width} x {item}> poison, "
+            f"<{width} x i32> zeroinitializer"
+        )
+
+    # --- indexes as values ---
+
+    def _index(self, value: IndexValue) -> Operand:
+        try:
+            linear = self.indexes.linear(value.value)
+        except LaneVaryingDivisionError:
+            return self._index_lane_by_lane(value)
+        base = self.indexes.text(linear._replace(stride=0))
+        lanes = self.indexes.lanes
+        if lanes is None or not linear.stride:
+            return Operand(base, False)
+        steps = ", ".join(f"i64 {lane * linear.stride}" for lane in range(lanes.width))
+        kind = f"<{lanes.width} x i64>"
+        spread = self._splat(base, "i64", lanes.width)
+        return Operand(self.function.define(f"add {kind} {spread}, <{steps}>"), True)
+
+    def _index_lane_by_lane(self, value: IndexValue) -> Operand:
+        lanes = self.indexes.lanes
+        assert lanes is not None
+        vector = "poison"
+        for lane in range(lanes.valid):
+            self.indexes.at_lane(lane)
+            scalar = self.indexes.text(self.indexes.linear(value.value))
+            self.indexes.back(lanes, lane)
+            vector = self.function.define(
+                f"insertelement <{lanes.width} x i64> {vector}, i64 {scalar}, i32 {lane}"
+            )
+        return Operand(vector, True)
+
+    def _index_comparison(self, value: Op) -> Operand | None:
+        """A comparison of indexes that ranges or one `less` decide, None if it is none."""
+        sides: list[Affine | int] = []
+        for arg in value.args:
+            if isinstance(arg, IndexValue):
+                sides.append(arg.value)
+            elif isinstance(arg, Const) and not is_float(arg.dtype):
+                sides.append(int(arg.value))
+            else:
+                return None
+        left, right = sides
+        difference = left - right if not isinstance(left, int) else -(right - left)
+        if isinstance(difference, int):
+            return None
+        try:
+            if value.name == "lt":
+                return self.less(self.indexes.linear(difference), 0)
+            if value.name == "le":
+                return self.less(self.indexes.linear(difference), 1)
+            if value.name == "gt":
+                return self.less(self.indexes.linear(-difference), 0)
+            if value.name == "ge":
+                return self.less(self.indexes.linear(-difference), 1)
+            linear = self.indexes.linear(difference)
+        except LaneVaryingDivisionError:
+            return None
+        low, high = self.indexes.range(linear)
+        if low > 0 or high < 0:
+            return Operand("false" if value.name == "eq" else "true", False)
+        return None
+
+    # --- operations ---
+
+    def _operation(self, value: Op) -> Operand:
+        name = value.name
+        if name in _FLOAT_COMPARE:
+            return self._comparison(value)
+        if name == "select":
+            return self._select(value)
+        if name in ("add", "sub") and self.isa.fma and value.dtype in ("float32", "float64"):
+            fused = self._fused(value)
+            if fused:
+                return fused
+        if name in _LOGIC or name == "not":
+            return self._logic(value)
+        operands = [self.emit(arg) for arg in value.args]
+        varies = any(operand.varies for operand in operands)
+        texts = (
+            [self.spread(o, dtype_of(a)) for o, a in zip(operands, value.args, strict=True)]
+            if varies
+            else [operand.text for operand in operands]
+        )
+        width, arithmetic = self.width(varies), self.arithmetic
+        if name == "cast":
+            source = dtype_of(value.args[0])
+            return Operand(arithmetic.cast(texts[0], source, value.dtype, width), varies)
+        if is_float(value.dtype):
+            return Operand(arithmetic.float_(name, texts, value.dtype, width), varies)
+        if name in ("div", "mod") and varies:
+            texts[1] = self._divisor(texts[1], value.dtype)
+        return Operand(arithmetic.integer(name, texts, value.dtype, width), varies)
+
+    def _divisor(self, text: str, dtype: str) -> str:
+        """The divisor with 1 in lanes that are masked off: an integer division by zero traps."""
+        lanes = self.indexes.lanes
+        assert lanes is not None
+        kind, mask = type_of(dtype, lanes.width), type_of("bool", lanes.width)
+        for part in filter(None, (lanes.mask, lanes.tail)):
+            text = self.function.define(
+                f"select {mask} {part}, {kind} {text}, {kind} splat ({LLVM_TYPES[dtype]} 1)"
+            )
+        return text
+
+    def _fused(self, value: Op) -> Operand | None:
+        """`a*b + c` and its kin as one rounding; None where no argument is a product."""
+        left, right = value.args
+        if isinstance(right, Op) and right.name == "mul":
+            product, rest, product_first = right, left, False
+        elif isinstance(left, Op) and left.name == "mul":
+            product, rest, product_first = left, right, True
+        else:
+            return None
+        first, second, third = (
+            self.emit(product.args[0]),
+            self.emit(product.args[1]),
+            self.emit(rest),
+        )
+        a, b, c = first.text, second.text, third.text
+        varies = first.varies or second.varies or third.varies
+        if varies:
+            a, b, c = (self.spread(operand, value.dtype) for operand in (first, second, third))
+        kind = type_of(value.dtype, self.width(varies))
+        if value.name == "sub":
+            if product_first:
+                c = self.function.define(f"fneg {kind} {c}")
+            else:
+                a = self.function.define(f"fneg {kind} {a}")
+        return Operand(
+            self.arithmetic.intrinsic("fma", [a, b, c], value.dtype, self.width(varies)), varies
+        )
+
+    def _comparison(self, value: Op) -> Operand:
+        decided = self._index_comparison(value)
+        if decided:
+            return decided
+        operands = [self.emit(arg) for arg in value.args]
+        varies = any(operand.varies for operand in operands)
+        dtype = dtype_of(value.args[0])
+        texts = [self.spread(o, dtype) if varies else o.text for o in operands]
+        kind = type_of(dtype, self.width(varies))
+        if is_float(dtype):
+            compare = f"fcmp {_FLOAT_COMPARE[value.name]}"
+        elif value.name in ("eq", "ne"):
+            compare = f"icmp {value.name}"
+        else:
+            unsigned = dtype.startswith("uint") or dtype == "bool"
+            compare = f"icmp {'u' if unsigned else 's'}{_INT_COMPARE[value.name]}"
+        return Operand(self.function.define(f"{compare} {kind} {texts[0]}, {texts[1]}"), varies)
+
+    def _logic(self, value: Op) -> Operand:
+        operands = [self.emit(arg) for arg in value.args]
+        if value.name == "not":
+            operands.append(Operand("true", False))
+            word = "xor"
+        else:
+            word = _LOGIC[value.name]
+            absorbing, neutral = ("false", "true") if word == "and" else ("true", "false")
+            if any(o.text == absorbing for o in operands):
+                return Operand(absorbing, False)
+            left = [o for o in operands if o.text != neutral]
+            if len(left) < 2:
+                return left[0] if left else operands[0]
+        varies = any(operand.varies for operand in operands)
+        texts = [self.spread(o, "bool") if varies else o.text for o in operands]
+        kind = type_of("bool", self.width(varies))
+        return Operand(self.function.define(f"{word} {kind} {texts[0]}, {texts[1]}"), varies)
+
+    # --- select ---
+
+    def _select(self, value: Op) -> Operand:
+        condition = self.emit(value.args[0])
+        if condition.text in ("true", "false"):
+            return self.emit(value.args[1 if condition.text == "true" else 2])
+        sides = value.args[1:]
+        if all(self._harmless(side) for side in sides):
+            operands = [self.emit(side) for side in sides]
+            return self._choose(condition, operands, value.dtype)
+        if not condition.varies:
+            return self._branch(condition.text, sides, value.dtype)
+        before = self.indexes.masked(condition.text)
+        then = self.emit(sides[0])
+        self.indexes.lanes = before
+        kind = type_of("bool", self.width(True))
+        opposite = self.function.define(f"xor {kind} {condition.text}, splat (i1 true)")
+        self.indexes.masked(opposite)
+        other = self.emit(sides[1])
+        self.indexes.lanes = before
+        return self._choose(condition, [then, other], value.dtype)
+
+    def _choose(self, condition: Operand, sides: list[Operand], dtype: str) -> Operand:
+        varies = condition.varies or any(side.varies for side in sides)
+        then, other = (self.spread(side, dtype) if varies else side.text for side in sides)
+        kind, mask = (
+            type_of(dtype, self.width(varies)),
+            type_of("bool", self.width(condition.varies)),
+        )
+        return Operand(
+            self.function.define(f"select {mask} {condition.text}, {kind} {then}, {kind} {other}"),
+            varies,
+        )
+
+    def _harmless(self, value: Value) -> bool:
+        """Whether evaluating where it is not wanted can neither fault nor trap."""
+        if isinstance(value, Load):
+            return self.memory.in_bounds(value)
+        if not isinstance(value, Op):
+            return True
+        if value.name in ("div", "mod") and not is_float(value.dtype):
+            return False
+        return all(self._harmless(arg) for arg in value.args)
+
+    def _branch(self, condition: str, sides: tuple[Value, ...], dtype: str) -> Operand:
+        function = self.function
+        labels = [function.fresh("then"), function.fresh("else"), function.fresh("join")]
+        function.effect(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}")
+        arms = []
+        for label, side in zip(labels, sides, strict=False):
+            function.block(label)
+            function.open_scope()
+            before = self.memory.enter(())
+            operand = Operand(self.spread(self.emit(side), dtype), self.indexes.lanes is not None)
+            self.memory.leave(before, ())
+            arms.append((operand, function.label))
+            function.effect(f"br label %{labels[2]}")
+            function.close_scope()
+        function.block(labels[2])
+        varies = self.indexes.lanes is not None
+        incoming = ", ".join(f"[ {operand.text}, %{label} ]" for operand, label in arms)
+        return Operand(
+            function.value(f"phi {type_of(dtype, self.width(varies))} {incoming}"), varies
+        )
