@@ -1,0 +1,1 @@
+"""Isolated building and measuring for Tilewright."""

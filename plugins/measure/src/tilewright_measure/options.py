@@ -1,0 +1,49 @@
+"""Options of the builders and runners."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from tilewright.options import Options
+
+
+class WorkerOptions(Options):
+    """What every isolated worker is given."""
+
+    timeout_seconds: float = Field(10.0, gt=0, description="longest time one candidate may take")
+    memory_gib: float = Field(
+        8.0, ge=0, description="address space of a worker in GiB; 0: no limit, as some drivers need"
+    )
+
+    @property
+    def memory_bytes(self) -> int:
+        return int(self.memory_gib * (1 << 30))
+
+
+class LocalBuilderOptions(WorkerOptions):
+    """Options of the builder `local`."""
+
+    n_parallel: int | None = Field(None, ge=1, description="worker processes; default: every core")
+
+
+class LocalRunnerOptions(WorkerOptions):
+    """Options of the runner `local`; the sampling time asked for comes on top of the timeout."""
+
+    racing: float = Field(
+        1.5,
+        ge=1,
+        description="stop after 3 samples when all are slower than this times the task's best",
+    )
+
+
+class ReplayOptions(Options):
+    """Options of the runner `replay`."""
+
+    records: Path = Field(description="file of recorded measurements to play; may be .gz")
+    unknown: Literal["invalid_config", "run_error", "internal"] = Field(
+        "invalid_config",
+        description="failure of a config that has no record under these conditions",
+    )

@@ -1,0 +1,17 @@
+"""Where a trial's time goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def part(timings: dict[str, float], name: str) -> Iterator[None]:
+    """Note the seconds that the block takes under a name, also where it raises."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        timings[name] = time.perf_counter() - started

@@ -1,0 +1,58 @@
+"""Samples of a kernel's time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.measure import Conditions, FailureKind
+from tilewright_measure.failures import RefusedError
+
+_FEWEST_SAMPLES = 3
+_MOST_CALLS = 1 << 20
+_SHORTEST_SECONDS = 1e-10  # no call of anything is faster
+_LONGEST_SECONDS = 1e5
+
+
+def take_samples(
+    timed: Callable[[int], float],
+    conditions: Conditions,
+    first_seconds: float,
+    hopeless_seconds: float = math.inf,
+) -> list[float]:
+    """Seconds a call, one a sample; `timed(number)` gives the seconds of so many calls together.
+
+    first_seconds     what one call took that came before; where that is shorter than a sample, one
+                      sample is thrown away to warm up
+    hopeless_seconds  the candidate has lost when its fastest sample is slower; then three samples
+                      will do
+
+    `number` grows until a sample lasts `min_repeat_ms`, and stays grown. Raises RefusedError
+    (`invalid_result`) for a time that cannot be.
+    """
+    shortest = conditions.min_repeat_ms / 1e3
+    number = conditions.number
+    if first_seconds < shortest:
+        once = checked_seconds(timed(number)) / number
+        number = max(number, min(_MOST_CALLS, math.ceil(shortest / once)))
+    samples: list[float] = []
+    while len(samples) < conditions.repeat:
+        seconds = checked_seconds(timed(number))
+        if seconds < shortest and number < _MOST_CALLS:
+            number = min(
+                _MOST_CALLS, max(math.ceil(1.05 * number * shortest / seconds), number + 1)
+            )
+            continue
+        samples.append(checked_seconds(seconds / number))
+        if len(samples) >= _FEWEST_SAMPLES and min(samples) > hopeless_seconds:
+            break
+    return samples
+
+
+def checked_seconds(value: Any) -> float:
+    """A time in seconds that can be, neither absurdly short nor long. Raises RefusedError."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not _SHORTEST_SECONDS <= value <= _LONGEST_SECONDS:
+        raise RefusedError(FailureKind.INVALID_RESULT, f"{str(value)[:40]!r} is no time in seconds")
+    return float(value)
