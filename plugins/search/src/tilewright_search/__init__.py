@@ -1,0 +1,1 @@
+"""Tuners, cost models and task schedulers for Tilewright."""

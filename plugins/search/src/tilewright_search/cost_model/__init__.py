@@ -1,0 +1,1 @@
+"""Models that rank configs without measuring them."""

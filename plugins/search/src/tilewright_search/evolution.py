@@ -1,0 +1,51 @@
+"""Evolution on a cost model: mutation and crossover of what the model takes for fast."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tilewright_search.cost_model.interface import Floats
+from tilewright_search.tile_moves import TileMoves
+
+if TYPE_CHECKING:
+    from tilewright.config import ConfigEntity
+    from tilewright.space.config_space import ConfigSpace
+
+
+def evolve(
+    space: ConfigSpace,
+    population: Sequence[ConfigEntity],
+    score: Callable[[Sequence[ConfigEntity]], Floats],
+    generator: random.Random,
+    *,
+    generations: int,
+    children: int,
+    crossover: float,
+) -> dict[ConfigEntity, float]:
+    """Every config of every generation with its score.
+
+    Parents are drawn from all that was scored, in proportion to how far they stand above the worst
+    of the best half. A child is a mix of two parents with the chance `crossover`, else a mutation
+    of one. Ansor drew parents from the last generation alone and forgot the good ones before it;
+    nothing is forgotten here, so that fewer children go as far.
+    """
+    moves = TileMoves(space)
+    scored = dict(zip(population, score(population).tolist(), strict=True))
+    for _ in range(generations):
+        ranked = sorted(scored, key=scored.__getitem__, reverse=True)[: max(2, children)]
+        floor = scored[ranked[-1]]
+        weights = [scored[config] - floor + 1e-9 for config in ranked]
+        fresh: dict[ConfigEntity, None] = {}
+        for _ in range(children):
+            first, second = generator.choices(ranked, weights, k=2)
+            if first is not second and generator.random() < crossover:
+                child = space.crossover(first, second, generator)
+            else:
+                child = moves.mutate(first, generator)
+            if child not in scored:
+                fresh[child] = None
+        if fresh:
+            scored.update(zip(fresh, score(list(fresh)).tolist(), strict=True))
+    return scored

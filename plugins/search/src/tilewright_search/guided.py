@@ -1,0 +1,174 @@
+"""What model-guided tuners share: learn from every trial of the run, look around, pick a batch."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from tilewright.options import Choice, Options
+from tilewright_search.cost_model.interface import CostModel, Floats
+from tilewright_search.diverse import pick_diverse
+from tilewright_search.effort import Effort
+from tilewright_search.experience import Experience
+from tilewright_search.featurizer import FeatureKind
+from tilewright_search.opinion import Opinion, SavedOpinion
+from tilewright_search.unseen import Unseen
+
+if TYPE_CHECKING:
+    from tilewright.config import ConfigEntity
+    from tilewright.measure import Trial
+    from tilewright.roles import TunerContext
+
+# The diverse pick looks at so many times the batch; what the model ranks lower is not worth a
+# measurement. A row of loop features costs a lowering, so there are fewer of them.
+_SHORTLIST = 8
+_LOOP_SHORTLIST = 3
+
+Score = Callable[[Sequence["ConfigEntity"]], Floats]
+
+
+class GuidedOptions(Options):
+    """Options of every model-guided tuner."""
+
+    batch: int = Field(16, ge=1, description="trials known before the model decides")
+    loss: Literal["rank", "reg"] = Field("reg", description="rank pairs, or fit throughput")
+    cost_model: Choice | None = Field(None, description="another cost model than xgboost")
+    features: Literal["auto", "knobs", "loops"] = Field(
+        "auto",
+        description="what the model sees of the best; auto: loops where there are alternatives",
+    )
+    pretrained: Path | None = Field(
+        None, description="saved cost model that ranks configs before there are trials"
+    )
+    epsilon: float = Field(0.05, ge=0, le=1, description="chance of a config to be random")
+    diversity: float = Field(0.2, ge=0, description="score given up for a config far from others")
+    sample: int = Field(384, ge=16, description="random configs that a batch starts from")
+
+
+class GuidedTuner(ABC):
+    """Proposes what a cost model, trained on the trials of the whole run, takes for the fastest.
+
+    >>> tuner.propose(16)       # nothing known, of other tasks neither: random ones
+    >>> tuner.observe(trials)
+    >>> tuner.propose(16)       # the best that `explore` found, spread out; a few at random
+
+    Exploring takes hundreds of scores and is led by a model of the knobs; a second model, of the
+    loops of the lowered programs, is asked about the few best. Equal seed and equal trials give
+    equal batches. `effort` says where the time went.
+    """
+
+    def __init__(self, options: Any, context: TunerContext) -> None:
+        self._options = options
+        self._task = context.task
+        self._space = context.space
+        self._alternatives = {alternative.name for alternative in context.space.alternatives}
+        self._unseen = Unseen(context)
+        self.effort: Effort = context.shared("tilewright_search.effort", Effort)
+        self._knobs = self._opinion(context, "knobs")
+        # Within one alternative the knobs say it all; several have only their loops in common.
+        several = len(context.space.alternatives) > 1
+        looks = options.features == "loops" or (options.features == "auto" and several)
+        self._loops = self._opinion(context, "loops") if looks else None
+        self._saved: SavedOpinion | None = None
+        if options.pretrained is not None:
+            model = _make_model(options, context)
+            self._saved = SavedOpinion(options.pretrained, model, context.host, self.effort)
+
+    @abstractmethod
+    def explore(
+        self,
+        best: Sequence[ConfigEntity],
+        sample: Sequence[ConfigEntity],
+        score: Score,
+        generator: random.Random,
+    ) -> dict[ConfigEntity, float]:
+        """Feasible configs with their scores, the sample's among them.
+
+        best     the fastest measured, fastest first
+        sample   random ones that were not measured, every alternative alike
+        """
+
+    def propose(self, count: int) -> Sequence[ConfigEntity]:
+        with self.effort.on("search"):
+            configs = self._batch(count)
+        self._unseen.mark(configs)
+        return configs
+
+    def observe(self, trials: Sequence[Trial]) -> None:
+        self._unseen.mark(trial.input.config for trial in trials)
+        for opinion in (self._knobs, self._loops):
+            if opinion is not None:
+                opinion.experience.add(trials)
+
+    def _batch(self, count: int) -> list[ConfigEntity]:
+        generator = self._unseen.generator()
+        sample = self._unseen.draw(generator, max(2 * count, self._options.sample), balanced=True)
+        if not sample:
+            return []
+        known = self._knobs.experience.count(self._task, self._alternatives)
+        if known >= self._options.batch:
+            return self._ranked(sample, count, generator)
+        if self._saved is not None:
+            shortlist = sample[: _SHORTLIST * count]
+            return self._pick(shortlist, _shares(self._saved.score(self._task, shortlist)), count)
+        # Not the most spread out: these lie at the edges, where tiles are useless.
+        return sample[:count]
+
+    def _ranked(
+        self, sample: Sequence[ConfigEntity], count: int, generator: random.Random
+    ) -> list[ConfigEntity]:
+        """The best that the models find; with a small chance each, a random one instead."""
+        self._knobs.fit(self._task)
+        best = self._knobs.experience.best(self._task)
+        known = [config for config in best if self._space.is_valid(config)]
+        visited = self.explore(known, sample, partial(self._knobs.score, self._task), generator)
+        candidates = [config for config in visited if config in self._unseen]
+        candidates.sort(key=visited.__getitem__, reverse=True)
+        scores = _shares(np.array([visited[config] for config in candidates], np.float32))
+        if self._loops is not None:
+            candidates = candidates[: _LOOP_SHORTLIST * count]
+            self._loops.fit(self._task)
+            second = _shares(self._loops.score(self._task, candidates))
+            scores = (scores[: len(candidates)] + second) / 2
+        shortlist = candidates[: _SHORTLIST * count]
+        chosen = self._pick(shortlist, scores[: len(shortlist)], count)
+        lucky = [
+            place for place in range(len(chosen)) if generator.random() < self._options.epsilon
+        ]
+        strangers = (config for config in sample if config not in chosen)
+        for place, config in zip(lucky, strangers, strict=False):
+            chosen[place] = config
+        return chosen
+
+    def _pick(
+        self, configs: Sequence[ConfigEntity], scores: Floats, count: int
+    ) -> list[ConfigEntity]:
+        with self.effort.on("features"):
+            features = self._knobs.experience.features(self._task, configs)
+        places = pick_diverse(features, scores, count, self._options.diversity)
+        return [configs[place] for place in places]
+
+    def _opinion(self, context: TunerContext, kind: FeatureKind) -> Opinion:
+        model = _make_model(self._options, context)
+        return Opinion(Experience.of(context, kind), model, self.effort)
+
+
+def _shares(scores: Floats) -> Floats:
+    """Scores as shares of the way from the worst to the best."""
+    return (scores - scores.min()) / max(float(np.ptp(scores)), 1e-9)
+
+
+def _make_model(options: GuidedOptions, context: TunerContext) -> CostModel:
+    if options.cost_model is None:
+        made = context.host.make("cost_model", "xgboost", {"loss": options.loss}, context)
+    else:
+        made = context.host.choose("cost_model", options.cost_model, context)
+    model: CostModel = made
+    return model

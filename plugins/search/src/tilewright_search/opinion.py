@@ -1,0 +1,66 @@
+"""A cost model together with the features that it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tilewright_search.cost_model.interface import CostModel, Floats
+from tilewright_search.cost_model.signature import Signature
+from tilewright_search.featurizer import Featurizer, widen
+
+if TYPE_CHECKING:
+    from tilewright.config import ConfigEntity
+    from tilewright.host import PluginHost
+    from tilewright.task import Task
+    from tilewright_search.effort import Effort
+    from tilewright_search.experience import Experience
+
+
+class Opinion:
+    """What a model, fitted on a run's experience, thinks of configs."""
+
+    def __init__(self, experience: Experience, model: CostModel, effort: Effort) -> None:
+        self.experience = experience
+        self._model = model
+        self._effort = effort
+        self._columns = 0
+
+    def fit(self, task: Task) -> None:
+        """Learn anew for a task, from its trials and from others of its operator."""
+        with self._effort.on("features"):
+            features, scores, groups = self.experience.rows(task)
+        with self._effort.on("fit"):
+            self._model.fit(features, scores, groups)
+        self._columns = features.shape[1]
+
+    def score(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
+        """Higher is faster; columns that no fit has seen are left out."""
+        with self._effort.on("features"):
+            features = self.experience.features(task, configs)
+        with self._effort.on("predict"):
+            return self._model.predict(features[:, : self._columns])
+
+
+class SavedOpinion:
+    """What a model from a file thinks, on the features that it was fitted on."""
+
+    def __init__(self, path: Path, model: CostModel, host: PluginHost, effort: Effort) -> None:
+        self._path = path
+        self._model = model
+        self._signature = model.load(path)
+        self._effort = effort
+        self._featurizer = Featurizer(host, self._signature.kind)
+
+    def score(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
+        """Higher is faster. Raises UsageError where the task has features that the model lacks."""
+        with self._effort.on("features"):
+            rows = self._featurizer.rows(task, configs)
+        names = self._featurizer.names
+        self._signature.check(Signature(self._signature.kind, names), self._path)
+        place = {name: column for column, name in enumerate(names)}
+        zero = len(names)
+        order = [place.get(name, zero) for name in self._signature.names]
+        with self._effort.on("predict"):
+            return self._model.predict(widen(rows, zero + 1)[:, order])

@@ -1,0 +1,78 @@
+"""Registers what tilewright-search offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tilewright.plugin import Component, hookimpl
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from tilewright.config import ConfigEntity
+    from tilewright.host import PluginHost
+    from tilewright.task import Task
+    from tilewright_search.cost_model.features import Features
+
+
+def _late(module: str, name: str) -> Any:
+    """A thunk that imports `tilewright_search.MODULE` and returns one name of it."""
+    from importlib import import_module
+
+    return lambda: getattr(import_module(f"tilewright_search.{module}"), name)
+
+
+@hookimpl
+def tilewright_hookspecs() -> Sequence[ModuleType]:
+    from tilewright_search import hookspecs
+
+    return [hookspecs]
+
+
+@hookimpl
+def tilewright_tuners() -> Sequence[Component[Any]]:
+    usual = frozenset({"batch", "resume"})
+    guided = usual | {"model"}
+    grid, random = _late("grid", "GridTuner"), _late("random_search", "RandomTuner")
+    genetic, genetic_options = _late("genetic", "GeneticTuner"), _late("genetic", "GeneticOptions")
+    xgb, xgb_options = _late("xgb", "XgbTuner"), _late("xgb", "XgbOptions")
+    module = "evolutionary"
+    evolve, evolve_options = (
+        _late(module, "EvolutionaryTuner"),
+        _late(module, "EvolutionaryOptions"),
+    )
+    return [
+        Component("grid", "every config once, in order", grid, capabilities=usual),
+        Component("random", "configs in random order", random, capabilities=usual),
+        Component("genetic", "children of the fastest", genetic, genetic_options, usual),
+        Component("xgb", "annealing on a cost model", xgb, xgb_options, guided),
+        Component("evolutionary", "evolution on a cost model", evolve, evolve_options, guided),
+    ]
+
+
+@hookimpl
+def tilewright_cost_models() -> Sequence[Component[Any]]:
+    trees, ridge = "cost_model.xgboost_trees", "cost_model.ridge"
+    make_trees, trees_options = _late(trees, "make_xgboost"), _late(trees, "XgboostOptions")
+    make_ridge, ridge_options = _late(ridge, "make_ridge"), _late(ridge, "RidgeOptions")
+    return [
+        Component("xgboost", "boosted trees", make_trees, trees_options),
+        Component("ridge", "ridge regression on numpy", make_ridge, ridge_options),
+    ]
+
+
+@hookimpl(trylast=True)
+def tilewright_featurize(task: Task, configs: Sequence[ConfigEntity], host: PluginHost) -> Features:
+    from tilewright_search.cost_model.knob_features import knob_features
+
+    return knob_features(task, configs)
+
+
+@hookimpl
+def tilewright_task_schedulers() -> Sequence[Component[Any]]:
+    gradient, options = _late("gradient", "GradientScheduler"), _late("gradient", "GradientOptions")
+    return [
+        Component("round-robin", "every task in turn", _late("round_robin", "RoundRobinScheduler")),
+        Component("gradient", "where a batch saves most", gradient, options),
+    ]
