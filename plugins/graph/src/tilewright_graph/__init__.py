@@ -1,0 +1,1 @@
+"""Networks for Tilewright: IR, passes, task extraction, graph tuners, compiled networks."""

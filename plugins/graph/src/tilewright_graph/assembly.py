@@ -1,0 +1,146 @@
+"""Kernels with their configs as calls over placed tensors: transforms put in, constants packed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewright.config import ConfigEntity
+from tilewright.host import PluginHost
+from tilewright.task import Task
+from tilewright.workload import TensorSpec
+from tilewright_graph.extraction import ExtractedNetwork, KernelNode
+from tilewright_graph.transforms import logical_layout, same_bytes, transform_task
+from tilewright_tensor.layout import Layout
+from tilewright_tensor.network_program import BufferKind
+
+Choose = Callable[[Task, str], ConfigEntity]
+"""The config for a task and the key of its node (empty for a transform)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedTensor:
+    """A tensor in one layout, with its physical shape."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    kind: BufferKind
+
+    @property
+    def bytes(self) -> int:
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A kernel launch before lowering; it reads and writes placed tensors, by name and in order."""
+
+    node: str
+    task: Task
+    config: ConfigEntity
+    reads: tuple[str, ...]
+    write: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """Calls in execution order, the tensors they touch, and what the constants among them hold."""
+
+    calls: tuple[Call, ...]
+    tensors: Mapping[str, PlacedTensor]
+    constants: Mapping[str, Any]
+
+
+def assemble(extracted: ExtractedNetwork, choose: Choose, host: PluginHost) -> Assembly:
+    """Every kernel under its config, with a transform wherever a reader wants another layout.
+
+    A tensor is transformed into a layout once, however many read it so. Where two layouts are the
+    same bytes, and for views, readers get the very tensor, whose physical shape may then differ
+    from the one they name.
+    """
+    return _Assembler(extracted, choose, host).run()
+
+
+class _Assembler:
+    def __init__(self, extracted: ExtractedNetwork, choose: Choose, host: PluginHost) -> None:
+        self._extracted = extracted
+        self._network = extracted.network
+        self._choose = choose
+        self._host = host
+        self._calls: list[Call] = []
+        self._tensors: dict[str, PlacedTensor] = {}
+        self._constants: dict[str, Any] = {}
+        self._versions: dict[
+            str, list[tuple[str, str]]
+        ] = {}  # (layout, placed tensor), as made first
+
+    def run(self) -> Assembly:
+        for name in self._network.inputs:
+            layout = logical_layout(self._network.specs[name])
+            self._place(name, layout, name, "input")
+        for kernel in self._extracted.kernels:
+            self._add(kernel)
+        return Assembly(tuple(self._calls), self._tensors, self._constants)
+
+    def _add(self, kernel: KernelNode) -> None:
+        config = self._choose(kernel.task, kernel.key)
+        layouts = self._host.layouts(kernel.task, config)
+        wanted = zip(kernel.inputs, layouts.inputs, strict=True)
+        reads = tuple(self._read(name, layout) for name, layout in wanted)
+        output, layout = kernel.output, layouts.outputs[0]
+        spec = self._network.specs[output]
+        logical = logical_layout(spec)
+        if output not in self._network.results:
+            write = self._place(output, layout, f"{output}@{layout}", "intermediate")
+        elif same_bytes(spec, layout, logical):
+            write = self._place(output, logical, output, "output")
+        else:
+            write = self._place(output, layout, f"{output}@{layout}", "intermediate")
+        self._calls.append(Call(kernel.name, kernel.task, config, reads, write))
+        if output in self._network.results and write != output:
+            self._transform(
+                output, layout, write, logical, self._place(output, logical, output, "output")
+            )
+
+    def _read(self, name: str, layout: str) -> str:
+        """The placed tensor that holds a tensor in a layout."""
+        if name in self._network.constants:
+            return self._pack(name, layout)
+        spec = self._network.specs[name]
+        if name in self._extracted.views and name not in self._versions:
+            base = self._extracted.views[name]
+            placed = self._read(base, logical_layout(self._network.specs[base]))
+            self._versions[name] = [(logical_layout(spec), placed)]
+        for known, placed in self._versions[name]:
+            if same_bytes(spec, known, layout):
+                return placed
+        source, placed = self._versions[name][0]
+        wanted = self._place(name, layout, f"{name}@{layout}", "intermediate")
+        self._transform(name, source, placed, layout, wanted)
+        return wanted
+
+    def _transform(self, name: str, source: str, read: str, layout: str, write: str) -> None:
+        spec = self._network.specs[name]
+        task = transform_task(spec, source, layout, self._extracted.target)
+        node = f"{name}:{source}->{layout}"
+        self._calls.append(Call(node, task, self._choose(task, ""), (read,), write))
+
+    def _pack(self, name: str, layout: str) -> str:
+        placed = f"{name}@{layout}"
+        if placed not in self._tensors:
+            array = Layout.parse(layout).pack(self._network.constants[name])
+            self._constants[placed] = array
+            self._tensors[placed] = PlacedTensor(placed, array.shape, str(array.dtype), "constant")
+        return placed
+
+    def _place(self, name: str, layout: str, placed: str, kind: BufferKind) -> str:
+        spec: TensorSpec = self._network.specs[name]
+        shape = Layout.parse(layout).physical_shape(spec.shape)
+        self._tensors[placed] = PlacedTensor(placed, shape, spec.dtype, kind)
+        self._versions.setdefault(name, []).append((layout, placed))
+        return placed

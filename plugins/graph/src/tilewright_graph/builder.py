@@ -1,0 +1,154 @@
+"""Networks built node by node, with shapes inferred on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.host import PluginHost
+from tilewright.workload import TensorSpec
+from tilewright_graph.network import Network, Node
+from tilewright_tensor.operators.operators import Operators, builtin_operators
+
+
+class NetworkBuilder:
+    """Collects nodes; every operator definition is a method. Tensors are their names.
+
+    >>> b = NetworkBuilder("net")
+    >>> x = b.input("x", (1, 3, 224, 224))
+    >>> y = b.relu(b.conv2d(x, weight, strides=2, padding=3))    # weight: a numpy array or a tensor
+    >>> network = b.network([y])
+
+    Errors in shapes or attributes are `UsageError`s that name the node. `reserved` tensor names are
+    given to nobody who does not ask for them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        operators: Operators | None = None,
+        reserved: Collection[str] = (),
+    ) -> None:
+        self.name = name
+        self.specs: dict[str, TensorSpec] = {}
+        self.constants: dict[str, Any] = {}
+        self._operators = operators or builtin_operators()
+        self._reserved = reserved
+        self._nodes: list[Node] = []
+        self._producers: dict[str, Node] = {}
+        self._inputs: list[str] = []
+        self._node_names: set[str] = set()
+
+    @classmethod
+    def of(cls, name: str, host: PluginHost) -> NetworkBuilder:
+        """A builder that knows the operators of every installed plugin."""
+        return cls(name, Operators.of(host))
+
+    def __getattr__(self, operator: str) -> Callable[..., str]:
+        if operator.startswith("_") or operator not in self._operators:
+            raise AttributeError(
+                f"operator {operator!r}; {did_you_mean(operator, list(self._operators))}"
+            )
+        return partial(self._call, operator)
+
+    def input(self, name: str, shape: Sequence[int], dtype: str = "float32") -> str:
+        """A tensor that the caller of the network gives."""
+        self._inputs.append(self._declare(name, TensorSpec(tuple(shape), dtype)))
+        return name
+
+    def constant(self, array: Any, name: str = "constant") -> str:
+        """A tensor whose value is known; the name gets a number where it is taken."""
+        return self.declare_constant(self.fresh(name), array)
+
+    def declare_constant(self, name: str, array: Any) -> str:
+        """A tensor whose value is known, under exactly this name."""
+        array = np.asarray(array)
+        self._declare(name, TensorSpec(array.shape, str(array.dtype), "constant"))
+        self.constants[name] = array
+        return name
+
+    def apply(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        name: str = "",
+        output: str = "",
+    ) -> str:
+        """The output of one more node; names that are not given follow the operator's."""
+        where = f"{self.name}: node {name!r}" if name else self.name
+        definition = self._operators.find(operator, where)
+        complete = definition.normalise(attributes or {}, where)
+        inferred = definition.output([self.specs[tensor] for tensor in inputs], complete, where)
+        name = _free(name or operator, self._node_names.__contains__)
+        self._node_names.add(name)
+        output = self._declare(output or self.fresh(name), inferred)
+        node = Node(name, operator, tuple(inputs), output, complete)
+        self._nodes.append(node)
+        self._producers[output] = node
+        return output
+
+    def fresh(self, name: str) -> str:
+        """The name, with a number behind it where a tensor has it already."""
+        return _free(name, lambda taken: taken in self.specs or taken in self._reserved)
+
+    def producer(self, tensor: str) -> Node | None:
+        """The node that makes a tensor; None for inputs and constants."""
+        return self._producers.get(tensor)
+
+    def network(
+        self, outputs: Iterable[str], observed: Iterable[str] = (), source: Any = None
+    ) -> Network:
+        """Everything so far as a value. Raises UsageError unless nodes make all that leaves it."""
+        outputs, observed = tuple(outputs), tuple(observed)
+        for tensor in (*outputs, *observed):
+            if tensor not in self.specs:
+                raise UsageError(f"no tensor named {tensor!r}", where=self.name)
+            if tensor not in self._producers:
+                raise UsageError(
+                    f"no node makes the output {tensor!r}",
+                    where=self.name,
+                    remedy="put an `identity` before it",
+                )
+        for tensor, count in Counter(outputs).items():
+            if count > 1:
+                raise UsageError(f"the output {tensor!r} is named {count} times", where=self.name)
+        return Network(
+            self.name,
+            tuple(self._nodes),
+            self.specs,
+            self.constants,
+            tuple(self._inputs),
+            outputs,
+            observed,
+            source,
+        )
+
+    def _call(self, operator: str, *operands: Any, name: str = "", **attributes: Any) -> str:
+        inputs = [
+            operand
+            if isinstance(operand, str)
+            else self.constant(operand, f"{name or operator}_constant")
+            for operand in operands
+        ]
+        return self.apply(operator, inputs, attributes, name=name)
+
+    def _declare(self, name: str, spec: TensorSpec) -> str:
+        if name in self.specs:
+            raise UsageError(f"two tensors are named {name!r}", where=self.name)
+        self.specs[name] = spec
+        return name
+
+
+def _free(name: str, is_taken: Callable[[str], bool]) -> str:
+    candidate, number = name, 1
+    while is_taken(candidate):
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate

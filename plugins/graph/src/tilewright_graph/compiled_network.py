@@ -1,0 +1,173 @@
+"""A network as one kernel with its constants: runs, is timed, is saved and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from statistics import fmean, median, pstdev
+from typing import Any
+
+import numpy as np
+
+from tilewright.device import Device
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.host import PluginHost
+from tilewright.roles import Artifact, Kernel
+from tilewright.target import Target
+from tilewright.workload import TensorSpec
+from tilewright_graph import saved_network
+
+_LEAST_RUNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Seconds of every run, in order."""
+
+    seconds: tuple[float, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """What run.json says of it, in milliseconds."""
+        samples = [second * 1e3 for second in self.seconds]
+        return {
+            "mean_ms": fmean(samples),
+            "median_ms": median(samples),
+            "max_ms": max(samples),
+            "min_ms": min(samples),
+            "std_ms": pstdev(samples),
+            "runs": len(samples),
+        }
+
+
+def affordable_runs(runs: int, once: float, seconds: float) -> int:
+    """How many of `runs` runs, `once` seconds each, fit into `seconds`; at least three."""
+    return min(runs, max(_LEAST_RUNS, int(min(seconds / max(once, 1e-9), runs))))
+
+
+class CompiledNetwork:
+    """Ready to run on one device.
+
+    >>> outputs = compiled.run({"data": image})  # or run([image]); by name
+    >>> compiled.observe({"data": image})  # inner tensors too, such as the logits
+    >>> compiled.benchmark(runs=100).to_json()
+    >>> compiled.save("folder"); CompiledNetwork.load("folder")
+
+    inputs    specs of what the caller gives, by name, in order
+    outputs   specs of what `run` returns
+    observed  specs of what `observe` returns besides; they are written by every run, at no cost
+              worth naming
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        constants: Any,
+        signature: saved_network.Signature,
+        host: PluginHost,
+        device: Device,
+    ) -> None:
+        self.name = signature.name
+        self.target = Target.parse(artifact.target)
+        self.device = device
+        self.inputs, self.outputs, self.observed = (
+            signature.inputs,
+            signature.outputs,
+            signature.observed,
+        )
+        self._artifact = artifact
+        self._constants = constants
+        self._signature = signature
+        kernel: Kernel = host.backend(self.target.kind).load(artifact, device)
+        arrays = [np.zeros(spec.shape, spec.dtype) for spec in self.inputs.values()]
+        results = {**self.outputs, **self.observed}
+        made = [np.zeros(spec.shape, spec.dtype) for spec in results.values()]
+        kernel.bind([*arrays, constants, *made], {})
+        self._kernel = kernel
+        self._places = {name: len(arrays) + 1 + i for i, name in enumerate(results)}
+
+    def run(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+        """The outputs by name. Raises UsageError for inputs of another name, shape or dtype."""
+        self._write(inputs)
+        self._kernel.launch()
+        return self._read(self.outputs)
+
+    def observe(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+        """Outputs and observed tensors by name, of the same run."""
+        self._write(inputs)
+        self._kernel.launch()
+        return self._read({**self.outputs, **self.observed})
+
+    def benchmark(self, runs: int = 100, warmup: int = 10, seconds: float = inf) -> Latency:
+        """Latency of whole runs on the inputs written last, one sample a run.
+
+        Fewer runs, at least three, where so many would take more than `seconds`.
+        """
+        for _ in range(warmup):
+            self._kernel.launch()
+        count = affordable_runs(runs, self.time(), seconds)
+        return Latency(tuple(self.time() for _ in range(count)))
+
+    def time(self) -> float:
+        """Seconds of one run on the inputs written last."""
+        return self._kernel.time(1)
+
+    def save(self, folder: str | Path) -> None:
+        """Object code, packed constants and manifest in a folder, which is replaced whole."""
+        saved_network.save(Path(folder), self._artifact, self._constants, self._signature)
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, host: PluginHost | None = None, device: Device | None = None
+    ) -> CompiledNetwork:
+        """A saved network, by default on the target's first device; nothing is generated.
+
+        Raises UsageError for a folder that was changed since, or made for an instruction set this
+        machine lacks.
+        """
+        artifact, constants, signature = saved_network.load(Path(folder))
+        host = host or PluginHost.load()
+        target = Target.parse(artifact.target)
+        if device is None:
+            devices = host.backend(target.kind).probe()
+            if not devices:
+                raise UsageError(f"this machine has no device for {target}", where=str(folder))
+            device = devices[0]
+        return cls(artifact, constants, signature, host, device)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._kernel.close()
+
+    def _write(self, inputs: Mapping[str, Any] | Sequence[Any]) -> None:
+        if not isinstance(inputs, Mapping):
+            if len(inputs) != len(self.inputs):
+                raise UsageError(
+                    f"expected {len(self.inputs)} inputs, got {len(inputs)}", where=self.name
+                )
+            inputs = dict(zip(self.inputs, inputs, strict=True))
+        for name in inputs:
+            if name not in self.inputs:
+                remedy = did_you_mean(name, list(self.inputs))
+                raise UsageError(f"no input named {name!r}", where=self.name, remedy=remedy)
+        for place, (name, spec) in enumerate(self.inputs.items()):
+            if name not in inputs:
+                raise UsageError(f"input {name!r} is missing", where=self.name)
+            self._kernel.write(place, _checked(np.asarray(inputs[name]), name, spec, self.name))
+
+    def _read(self, specs: Mapping[str, TensorSpec]) -> dict[str, Any]:
+        return {
+            name: np.array(self._kernel.read(self._places[name])).reshape(spec.shape)
+            for name, spec in specs.items()
+        }
+
+
+def _checked(array: Any, name: str, spec: TensorSpec, where: str) -> Any:
+    if array.shape != spec.shape or str(array.dtype) != spec.dtype:
+        raise UsageError(
+            f"input {name!r}: expected {spec.dtype}{list(spec.shape)}, "
+            f"got {array.dtype}{list(array.shape)}",
+            where=where,
+        )
+    return np.ascontiguousarray(array)

@@ -1,0 +1,72 @@
+"""Which nodes become one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright_graph.network import Network, Node
+from tilewright_tensor.operators.operators import Operators
+
+VIEWS = ("reshape", "flatten")
+"""Operators that move nothing where both sides are inner tensors in logical order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An anchor and the element-wise nodes behind it, in execution order."""
+
+    nodes: tuple[Node, ...]
+
+    @property
+    def anchor(self) -> Node:
+        return self.nodes[0]
+
+    @property
+    def output(self) -> str:
+        """The one tensor that leaves the group."""
+        return self.nodes[-1].output
+
+
+def fuse(network: Network, operators: Operators) -> tuple[Group, ...]:
+    """Every node in one group; groups in execution order.
+
+    An element-wise node joins the group that makes one of its operands, where it is that tensor's
+    only reader and keeps its shape and dtype; of several such groups the latest in topological
+    order. A group runs where its last node stood, so everything it reads is there: what leaves a
+    group is read behind its last node only, and no cycle can arise.
+    """
+    members: list[list[Node]] = []
+    group_of: dict[str, int] = {}
+    last: dict[int, int] = {}
+    for position, node in enumerate(network.nodes):
+        host = _group_to_join(node, network, operators, group_of, last)
+        if host is None:
+            host = len(members)
+            members.append([])
+        members[host].append(node)
+        group_of[node.output] = host
+        last[host] = position
+    return tuple(Group(tuple(members[index])) for index in sorted(last, key=last.__getitem__))
+
+
+def _group_to_join(
+    node: Node,
+    network: Network,
+    operators: Operators,
+    group_of: dict[str, int],
+    last: dict[int, int],
+) -> int | None:
+    if not operators[node.operator].elementwise:
+        return None
+    rank = len(network.specs[node.output].shape)
+    if any(len(network.specs[name].shape) != rank for name in node.inputs):
+        return None
+    joinable = [
+        group_of[name]
+        for name in node.inputs
+        if name in group_of
+        and network.readers[name] == 1
+        and network.specs[name] == network.specs[node.output]
+        and network.producers[name].operator not in VIEWS
+    ]
+    return max(joinable, key=last.__getitem__, default=None)

@@ -1,0 +1,32 @@
+"""Hooks that tilewright-graph adds: frontends, passes over networks, and graph tuners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tilewright import Component
+from tilewright.plugin import hookspec
+
+if TYPE_CHECKING:
+    from tilewright_graph.frontend import Frontend
+    from tilewright_graph.passes.graph_pass import GraphPassEntry
+    from tilewright_graph.problem import GraphTuner
+
+
+@hookspec
+def tilewright_frontends() -> Sequence[Component[Frontend]]:
+    """Readers of models; (options, host). First: onnx."""
+    raise NotImplementedError
+
+
+@hookspec
+def tilewright_graph_passes() -> Sequence[GraphPassEntry]:
+    """Rewrites of networks before extraction; the phase says when. First: graph."""
+    raise NotImplementedError
+
+
+@hookspec
+def tilewright_graph_tuners() -> Sequence[Component[GraphTuner]]:
+    """Solvers of the choice of one candidate a kernel; (options, host). First: graph (`greedy`)."""
+    raise NotImplementedError

@@ -1,0 +1,93 @@
+"""A network as a value: nodes in execution order over named tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from tilewright.canonical import freeze
+from tilewright.workload import TensorSpec
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator applied to named tensors, giving one; `operator` names its definition."""
+
+    name: str
+    operator: str
+    inputs: tuple[str, ...]
+    output: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", freeze(self.attributes))
+
+
+@dataclass(frozen=True)
+class Network:
+    """Nodes in topological order; every tensor is an input, a constant or the output of one node.
+
+    specs      shape, dtype and role of every tensor, in logical axis order
+    constants  numpy arrays by tensor name
+    inputs     what a caller gives, in order
+    outputs    what a caller gets, in order
+    observed   inner tensors that stay readable in the compiled network, such as the logits before a
+               softmax: passes and fusion treat them like outputs, so that what is verified is the
+               very artefact that is benchmarked
+    source     where the network came from (for ONNX the model's bytes), opaque; None for one made
+               in Python
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    specs: Mapping[str, TensorSpec]
+    constants: Mapping[str, Any]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    observed: tuple[str, ...] = ()
+    source: Any = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "specs", MappingProxyType(dict(self.specs)))
+        object.__setattr__(self, "constants", MappingProxyType(dict(self.constants)))
+
+    @property
+    def original(self) -> Any:
+        """What an oracle runs: the source, or the network itself where it has none."""
+        return self if self.source is None else self.source
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """Outputs, then the observed tensors: what must be in memory when the network ends."""
+        return self.outputs + tuple(name for name in self.observed if name not in self.outputs)
+
+    @cached_property
+    def producers(self) -> Mapping[str, Node]:
+        """The node that makes each tensor; inputs and constants have none."""
+        return {node.output: node for node in self.nodes}
+
+    @cached_property
+    def readers(self) -> Mapping[str, int]:
+        """How often each tensor is read: once an operand, and once more where it is a result."""
+        counts = dict.fromkeys(self.specs, 0)
+        for node in self.nodes:
+            for name in node.inputs:
+                counts[name] += 1
+        for name in self.results:
+            counts[name] += 1
+        return counts
+
+    def __str__(self) -> str:
+        """One line a node: `y = conv2d(x, w) {strides: 2}  # 1x64x112x112`."""
+        lines = [f"network {self.name}({', '.join(self.inputs)}) -> {', '.join(self.results)}"]
+        for node in self.nodes:
+            shape = "x".join(map(str, self.specs[node.output].shape))
+            attributes = ", ".join(f"{k}: {v}" for k, v in node.attributes.items())
+            braces = f" {{{attributes}}}" if attributes else ""
+            lines.append(
+                f"  {node.output} = {node.operator}({', '.join(node.inputs)}){braces}  # {shape}"
+            )
+        return "\n".join(lines)

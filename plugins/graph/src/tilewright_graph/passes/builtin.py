@@ -1,0 +1,27 @@
+"""The passes that come with tilewright-graph."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from tilewright_graph.passes.graph_pass import GraphPass, GraphPassEntry, Phase
+
+
+def _entry(name: str, phase: Phase) -> GraphPassEntry:
+    """The pass of a name, in the file of that name."""
+
+    def load() -> GraphPass:
+        found: GraphPass = getattr(import_module(f"tilewright_graph.passes.{name}"), name)
+        return found
+
+    return GraphPassEntry(name, phase, load)
+
+
+BUILTIN_PASSES = (
+    _entry("drop_identities", Phase.CANONICAL),
+    _entry("decompose_batch_norm", Phase.CANONICAL),
+    _entry("global_pooling", Phase.CANONICAL),
+    _entry("fold_constants", Phase.FOLD),
+    _entry("fold_affine", Phase.FOLD),
+    _entry("remove_dead", Phase.FOLD),
+)

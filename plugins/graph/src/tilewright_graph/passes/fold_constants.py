@@ -1,0 +1,21 @@
+"""Nodes whose operands are all known."""
+
+from __future__ import annotations
+
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.evaluate import evaluate_node
+from tilewright_graph.network import Network, Node
+from tilewright_graph.passes.rewrite import rewrite
+from tilewright_tensor.operators.operators import Operators
+
+
+def fold_constants(network: Network, operators: Operators) -> Network:
+    """The network with every node on constants replaced by its value, computed in float64."""
+
+    def fold(node: Node, network: Network, builder: NetworkBuilder) -> str | None:
+        if node.output in network.results or not all(t in builder.constants for t in node.inputs):
+            return None
+        value = evaluate_node(node, [builder.constants[t] for t in node.inputs], operators)
+        return builder.constant(value.astype(network.specs[node.output].dtype), node.output)
+
+    return rewrite(network, operators, fold)

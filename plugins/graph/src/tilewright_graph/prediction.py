@@ -1,0 +1,48 @@
+"""What a network should take: the sum of what its kernels took alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tilewright.config import ConfigEntity
+from tilewright.roles import RunContext
+from tilewright.task import Task
+from tilewright_graph.assembly import Call
+from tilewright_graph.candidates import estimated_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The sum over all calls, transforms and untuned operators included, before compilation.
+
+    seconds                of recorded medians, and estimates where there is no record
+    share_without_record   share of the seconds that is estimated
+    """
+
+    seconds: float
+    share_without_record: float
+
+
+def predict(calls: Iterable[Call], context: RunContext) -> Prediction:
+    """The prediction under the run's conditions, from records of this device."""
+    total = estimated = 0.0
+    for call in calls:
+        seconds = recorded_seconds(call.task, call.config, context)
+        if seconds is None:
+            seconds = estimated_seconds(call.task, context)
+            estimated += seconds
+        total += seconds
+    return Prediction(total, estimated / total if total else 0.0)
+
+
+def recorded_seconds(task: Task, config: ConfigEntity, context: RunContext) -> float | None:
+    """The median recorded for exactly this config under the run's conditions, or None."""
+    record = context.store.best(
+        task,
+        context.conditions.for_workload(task.workload),
+        context.device.fingerprint,
+        context.host.revisions,
+        where=config.__eq__,
+    )
+    return record.seconds if record else None

@@ -1,0 +1,1 @@
+"""The steps of a pipeline that tilewright-graph offers, one a file."""

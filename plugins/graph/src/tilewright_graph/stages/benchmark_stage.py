@@ -1,0 +1,90 @@
+"""The stage `benchmark`: latency of ours beside that of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from tilewright.options import Choice, Options
+from tilewright.roles import RunContext, StageResult
+from tilewright_graph.compiled_network import CompiledNetwork, Latency, affordable_runs
+from tilewright_graph.network import Network
+from tilewright_graph.random_inputs import random_inputs
+
+_TURN = 10
+"""Runs in a row before the next one has a turn."""
+
+_WARMUP_SECONDS = 0.1
+"""Warming up ends when it took so long; by then everyone else's threads sleep."""
+
+
+class BenchmarkOptions(Options):
+    """Options of the stage `benchmark`.
+
+    peers    oracles that are timed on the same input, with the target's number of threads
+    runs     timed runs of each, in turns of ten
+    warmup   runs before the timed ones of every turn, untimed: they also let the others' threads go
+             to sleep
+    seconds  about what all timed runs may take together: slow networks are run less often, but at
+             least three times
+    """
+
+    peers: tuple[Choice, ...] = ()
+    runs: int = Field(100, ge=1)
+    warmup: int = Field(3, ge=0)
+    seconds: float = Field(10.0, gt=0)
+
+
+class BenchmarkStage:
+    """Times whole runs in turns, so that drift of the machine meets everyone."""
+
+    consumes: ClassVar[tuple[type, ...]] = (CompiledNetwork, Network)
+    optional: ClassVar[tuple[type, ...]] = ()
+    produces: ClassVar[tuple[type, ...]] = ()
+
+    def __init__(self, options: BenchmarkOptions, context: RunContext) -> None:
+        self._options = options
+        self._context = context
+
+    def run(self, values: Mapping[type, Any]) -> StageResult:
+        compiled: CompiledNetwork = values[CompiledNetwork]
+        network: Network = values[Network]
+        threads = compiled.target.threads
+        inputs = random_inputs(network, self._context.seed)
+        compiled.run(inputs)
+        host = self._context.host
+        peers = {
+            choice.name: host.choose("oracle", choice, host).time(network.original, inputs, threads)
+            for choice in self._options.peers
+        }
+        ours, *others = self._latencies([compiled.time, *peers.values()])
+        entry = {
+            "threads": threads,
+            "tilewright": ours.to_json(),
+            "peers": {name: time.to_json() for name, time in zip(peers, others, strict=True)},
+        }
+        network_ms = median(ours.seconds) * 1e3
+        return StageResult(report={"benchmark": [entry], "prediction": {"network_ms": network_ms}})
+
+    def _latencies(self, runners: list[Callable[[], float]]) -> list[Latency]:
+        options = self._options
+        for runner in runners:
+            self._warm_up(runner)
+        once = sum(runner() for runner in runners)
+        runs = affordable_runs(options.runs, once, options.seconds)
+        samples: list[list[float]] = [[] for _ in runners]
+        for start in range(0, runs, _TURN):
+            for runner, taken in zip(runners, samples, strict=True):
+                self._warm_up(runner)
+                taken += [runner() for _ in range(min(_TURN, runs - start))]
+        return [Latency(tuple(taken)) for taken in samples]
+
+    def _warm_up(self, runner: Callable[[], float]) -> None:
+        spent = 0.0
+        for _ in range(self._options.warmup):
+            spent += runner()
+            if spent > _WARMUP_SECONDS:
+                break

@@ -1,0 +1,60 @@
+"""The stage `compile`: a network becomes an artefact."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from statistics import median
+from typing import Any, ClassVar
+
+from tilewright.options import Options
+from tilewright.roles import RunContext, StageResult
+from tilewright_graph.candidates import Accuracy
+from tilewright_graph.compile import compile_network
+from tilewright_graph.compiled_network import CompiledNetwork
+from tilewright_graph.extraction import ExtractedNetwork
+from tilewright_graph.graph_tuning import GraphChoice
+from tilewright_graph.random_inputs import random_inputs
+
+_log = logging.getLogger("tilewright")
+FOLDER = "network"
+_RUNS, _WARMUP, _SECONDS = 20, 3, 2.0
+
+
+class CompileOptions(Options):
+    """`accuracy: strict` takes only strategies that keep the direct algorithm's numerical error."""
+
+    accuracy: Accuracy = "default"
+
+
+class CompileStage:
+    """Compiles with the best that is known, and saves the result into the run's folder."""
+
+    consumes: ClassVar[tuple[type, ...]] = (ExtractedNetwork,)
+    optional: ClassVar[tuple[type, ...]] = (GraphChoice,)
+    produces: ClassVar[tuple[type, ...]] = (CompiledNetwork,)
+
+    def __init__(self, options: CompileOptions, context: RunContext) -> None:
+        self._options = options
+        self._context = context
+
+    def run(self, values: Mapping[type, Any]) -> StageResult:
+        extracted: ExtractedNetwork = values[ExtractedNetwork]
+        compiled, report = compile_network(extracted, self._context, self._options.accuracy)
+        compiled.save(self._context.folder / FOLDER)
+        compiled.run(random_inputs(extracted.network, self._context.seed))
+        latency = compiled.benchmark(_RUNS, _WARMUP, _SECONDS)
+        _log.info("%s: %s", compiled.name, report)
+        prediction = {
+            "sum_of_kernels_ms": report.prediction.seconds * 1e3,
+            "network_ms": median(latency.seconds) * 1e3,
+            "share_without_record": report.prediction.share_without_record,
+        }
+        members: dict[str, Any] = {"prediction": prediction}
+        if GraphChoice in values:
+            members["graph"] = {
+                "configs": dict(report.sources),
+                "arena_bytes": report.memory.arena_bytes,
+                "arena_bound_bytes": report.memory.bound_bytes,
+            }
+        return StageResult((compiled,), members)

@@ -1,0 +1,37 @@
+"""The stage `extract`: a network becomes tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from tilewright.options import Options
+from tilewright.roles import RunContext, StageResult
+from tilewright.task_set import TaskSet
+from tilewright_graph.extraction import ExtractedNetwork, extract
+from tilewright_graph.network import Network
+from tilewright_graph.passes.graph_pass import apply_passes
+from tilewright_tensor.operators.operators import Operators
+
+
+class ExtractOptions(Options):
+    """It has none."""
+
+
+class ExtractStage:
+    """Applies the passes, fuses, and takes the distinct tasks."""
+
+    consumes: ClassVar[tuple[type, ...]] = (Network,)
+    optional: ClassVar[tuple[type, ...]] = ()
+    produces: ClassVar[tuple[type, ...]] = (ExtractedNetwork, TaskSet)
+
+    def __init__(self, _options: ExtractOptions, context: RunContext) -> None:
+        self._context = context
+
+    def run(self, values: Mapping[type, Any]) -> StageResult:
+        host = self._context.host
+        operators = Operators.of(host)
+        passes = host.hook_values("tilewright_graph_passes")
+        network = apply_passes(values[Network], passes, operators)
+        extracted = extract(network, self._context.target, operators)
+        return StageResult((extracted, extracted.task_set()))

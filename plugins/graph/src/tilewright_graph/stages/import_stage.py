@@ -1,0 +1,76 @@
+"""The stage `import`: models become networks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from tilewright.errors import UsageError
+from tilewright.options import Choice, Options
+from tilewright.roles import RunContext, StageResult
+from tilewright_graph.frontend import Frontend, frontend_for
+from tilewright_graph.network import Network
+
+
+class WeightsOptions(Options):
+    """`seed`: weights are replaced by random ones drawn from it."""
+
+    seed: int = Field(0, ge=0)
+
+
+class ImportOptions(Options):
+    """Options of the stage `import`.
+
+    frontend  by default the one that reads such models
+    model     a path, or what else the frontend understands (`onnx-light:resnet50`)
+    models    several of them instead: their tasks are tuned together, then each network is compiled
+              and checked on its own
+    weights   given: weights are random; otherwise the model's own
+    shapes    sizes of inputs with dynamic dimensions, by input name
+    """
+
+    frontend: Choice | None = None
+    model: str | None = None
+    models: tuple[str, ...] = ()
+    weights: WeightsOptions | None = None
+    shapes: Mapping[str, tuple[int, ...]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_or_several(self) -> Self:
+        if (self.model is None) == (not self.models):
+            raise ValueError("expected either `model` or `models`")
+        return self
+
+
+class ImportStage:
+    """Reads one model, or several."""
+
+    consumes: ClassVar[tuple[type, ...]] = ()
+    optional: ClassVar[tuple[type, ...]] = ()
+    produces: ClassVar[tuple[type, ...]] = (Network,)
+
+    def __init__(self, options: ImportOptions, context: RunContext) -> None:
+        self._options = options
+        self._context = context
+
+    def run(self, _values: Mapping[type, Any]) -> StageResult:
+        if self._options.model is not None:
+            return StageResult((self._read(self._options.model),))
+        networks = [self._read(model) for model in self._options.models]
+        for name, count in Counter(network.name for network in networks).items():
+            if count > 1:
+                raise UsageError(
+                    f"{count} models are named {name!r}, and each has a folder of its name",
+                    remedy="rename a file",
+                )
+        return StageResult(branches={network.name: (network,) for network in networks})
+
+    def _read(self, model: str) -> Network:
+        options, host = self._options, self._context.host
+        choice = options.frontend or Choice(frontend_for(model, host))
+        frontend: Frontend = host.choose("frontend", choice, host)
+        seed = options.weights.seed if options.weights else None
+        return frontend.read(model, options.shapes, seed)

@@ -1,0 +1,1 @@
+"""Networks made by the Python builder, one a file."""

@@ -1,0 +1,63 @@
+"""Frontend `zoo`: networks made in Python, with random weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.host import PluginHost
+from tilewright.options import Options
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network import Network
+
+_PREFIX = "zoo:"
+
+
+class ZooOptions(Options):
+    """Options of the frontend `zoo`.
+
+    size    height and width of the image
+    layout  axis order of the image; within, tensors have the order that every network has
+    """
+
+    batch: int = Field(1, ge=1)
+    size: int = Field(224, ge=32)
+    layout: Literal["NCHW", "NHWC"] = "NCHW"
+
+
+class ZooFrontend:
+    """Makes `zoo:NAME`."""
+
+    def __init__(self, options: ZooOptions, host: PluginHost) -> None:
+        self._options = options
+        self._host = host
+
+    def read(
+        self, model: str, shapes: Mapping[str, Sequence[int]], weights_seed: int | None
+    ) -> Network:
+        """The network of a name, with weights of the seed (0 without one); it has no source."""
+        name = model.removeprefix(_PREFIX)
+        if name not in _MAKERS:
+            remedy = did_you_mean(name, list(_MAKERS))
+            raise UsageError(f"the zoo has no network {name!r}", where=model, remedy=remedy)
+        if shapes:
+            raise UsageError(
+                "networks of the zoo have no dynamic dimensions",
+                where=f"{model}: shapes",
+                remedy="frontend: {zoo: {batch: 1, size: 224}}",
+            )
+        builder = NetworkBuilder.of(name, self._host)
+        network: Network = _MAKERS[name]()(builder, self._options, weights_seed or 0)
+        return network
+
+
+def _late(module: str) -> Callable[[], Any]:
+    """A thunk that imports the function of a file of the same name."""
+    return lambda: getattr(import_module(f"tilewright_graph.zoo.{module}"), module)
+
+
+_MAKERS: Mapping[str, Callable[[], Any]] = {"resnet-18": _late("resnet18")}
