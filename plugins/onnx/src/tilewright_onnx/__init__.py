@@ -1,0 +1,1 @@
+"""ONNX reader for Tilewright, and ONNX Runtime as oracle and peer."""

@@ -1,0 +1,95 @@
+"""One ONNX node while it is read: operands, attributes, and the way to emit what it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tilewright.errors import UsageError
+
+if TYPE_CHECKING:
+    from tilewright.workload import TensorSpec
+    from tilewright_graph.builder import NetworkBuilder
+
+
+class NodeSite:
+    """What a reading function gets.
+
+    known   values of tensors that do not depend on the network's inputs, as numpy arrays
+    opset   version of the default operator set, which some meanings hang on
+    """
+
+    def __init__(
+        self, node: Any, name: str, builder: NetworkBuilder, known: Mapping[str, Any], opset: int
+    ) -> None:
+        from onnx import helper
+
+        self.name = name
+        self.opset = opset
+        self.inputs: tuple[str, ...] = tuple(node.input)
+        self._output = node.output[0]
+        self._builder = builder
+        self._known = known
+        self._attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+
+    def has(self, position: int) -> bool:
+        """Whether an optional operand is given."""
+        return position < len(self.inputs) and bool(self.inputs[position])
+
+    def is_known(self, position: int) -> bool:
+        """Whether an operand's value is known when the model is read."""
+        return self.inputs[position] in self._known
+
+    def tensor(self, position: int) -> str:
+        """The network's tensor of an operand; a known value becomes a constant when first read."""
+        name = self.inputs[position]
+        if name not in self._builder.specs:
+            if name not in self._known:
+                raise self.error(f"reads {name!r}, which no node before it makes")
+            self._builder.declare_constant(name, self._known[name])
+        return name
+
+    def spec(self, position: int) -> TensorSpec:
+        """Shape and dtype of an operand."""
+        return self._builder.specs[self.tensor(position)]
+
+    def value(self, position: int) -> Any:
+        """An operand that must be known by now. Raises UsageError where it is computed."""
+        name = self.inputs[position]
+        if name not in self._known:
+            raise self.error(f"operand {position} ({name!r}) is computed; expected a constant")
+        return self._known[name]
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute's value, texts decoded."""
+        value = self._attributes.get(name, default)
+        return value.decode() if isinstance(value, bytes) else value
+
+    def constant(self, array: Any) -> str:
+        """A constant of the network."""
+        return self._builder.constant(array, f"{self.name}_constant")
+
+    def emit(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """An inner node on the way to the result; returns its tensor."""
+        return self._builder.apply(operator, inputs, attributes, name=f"{self.name}_{operator}")
+
+    def finish(self, operator: str, *inputs: str, **attributes: Any) -> None:
+        """The last node, whose output is the ONNX node's first output."""
+        self._builder.apply(operator, inputs, attributes, name=self.name, output=self._output)
+
+    def at_rank(self, tensor: str, rank: int) -> str:
+        """The tensor with axes of extent 1 put in front until it has the rank."""
+        shape = self._builder.specs[tensor].shape
+        return self.reshaped(tensor, (1,) * (rank - len(shape)) + shape)
+
+    def reshaped(self, tensor: str, shape: tuple[int, ...]) -> str:
+        """The tensor under another shape; a constant at once, an activation by a node."""
+        if self._builder.specs[tensor].shape == shape:
+            return tensor
+        if tensor in self._builder.constants:
+            return self.constant(self._builder.constants[tensor].reshape(shape))
+        return self.emit("reshape", tensor, shape=list(shape))
+
+    def error(self, problem: str, remedy: str = "") -> UsageError:
+        """An error that names the node and the model."""
+        return UsageError(problem, where=f"{self._builder.name}: node {self.name!r}", remedy=remedy)

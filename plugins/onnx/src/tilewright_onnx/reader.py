@@ -1,0 +1,169 @@
+"""Frontend `onnx`: a model file, or a model of the onnx wheel, as a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.options import NoOptions
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network import Network
+from tilewright_onnx.model_file import load_model
+from tilewright_onnx.node_site import NodeSite
+from tilewright_onnx.operators import READERS
+from tilewright_onnx.random_weights import with_random_weights
+
+_ALIASED = ("", "ai.onnx")
+"""Both name the default operator set."""
+
+
+class OnnxFrontend:
+    """Reads ONNX. A network's source is the serialised model, with its weights as used."""
+
+    def __init__(self, _options: NoOptions, host: Any) -> None:
+        self._host = host
+
+    def read(
+        self, model: str, shapes: Mapping[str, Sequence[int]], weights_seed: int | None
+    ) -> Network:
+        """The network of a path, or of `onnx-light:NAME`, whose weights are always replaced.
+
+        `shapes` gives sizes to inputs with dynamic dimensions. Raises UsageError for a model that
+        cannot be read, an operator without a reading function, and a dynamic dimension without a
+        size.
+        """
+        name, proto = load_model(model)
+        if weights_seed is not None or model.startswith("onnx-light:"):
+            proto = with_random_weights(proto, weights_seed or 0)
+        return read_model(proto, NetworkBuilder.of(name, self._host), shapes)
+
+
+def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequence[int]]) -> Network:
+    """The network of a ModelProto, made with an empty builder.
+
+    The input of a softmax that makes an output stays observed.
+    """
+    from onnx import numpy_helper
+
+    graph = proto.graph
+    opset = max((o.version for o in proto.opset_import if o.domain in _ALIASED), default=1)
+    known = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    name = builder.name
+    inputs = [value for value in graph.input if value.name not in known]
+    _check_shape_names(name, shapes, inputs)
+    for value in inputs:
+        builder.input(value.name, *_input_spec(name, value, shapes.get(value.name)))
+    for index, node in enumerate(graph.node):
+        _read_node(node, node.name or f"{node.op_type}_{index}", builder, known, opset)
+    outputs = [value.name for value in graph.output]
+    for output in outputs:
+        if output not in builder.specs:
+            if output not in known:
+                raise UsageError(f"no node makes the output {output!r}", where=name)
+            builder.apply("identity", [builder.constant(known[output])], output=output)
+    observed = [
+        node.input[0]
+        for node in graph.node
+        if node.op_type == "Softmax"
+        and node.output[0] in outputs
+        and builder.producer(node.input[0])
+    ]
+    return builder.network(outputs, observed, proto.SerializeToString())
+
+
+def _read_node(
+    node: Any, name: str, builder: NetworkBuilder, known: dict[str, Any], opset: int
+) -> None:
+    """Emit a node, or evaluate it where nothing it reads depends on the inputs."""
+    if node.op_type == "Shape" and node.input[0] in builder.specs:
+        known[node.output[0]] = _shape_value(node, builder.specs[node.input[0]].shape)
+        return
+    if node.domain in _ALIASED and all(tensor in known for tensor in node.input if tensor):
+        known.update(_evaluated(node, name, builder.name, known, opset))
+        return
+    site = NodeSite(node, name, builder, known, opset)
+    reader = READERS.get(node.op_type) if node.domain in _ALIASED else None
+    if reader is None:
+        domain = f"{node.domain}." if node.domain not in _ALIASED else ""
+        raise site.error(
+            f"no reader for the ONNX operator {domain}{node.op_type!r}",
+            f"readable: {', '.join(sorted(READERS))}",
+        )
+    reader(site)
+
+
+def _shape_value(node: Any, shape: tuple[int, ...]) -> Any:
+    import numpy as np
+
+    limits = {attribute.name: attribute.i for attribute in node.attribute}
+    return np.array(shape[limits.get("start", 0) : limits.get("end", len(shape))], np.int64)
+
+
+def _evaluated(
+    node: Any, name: str, model: str, known: Mapping[str, Any], opset: int
+) -> dict[str, Any]:
+    """The node's outputs by ONNX's own reference."""
+    from onnx import TensorProto, helper
+    from onnx.reference import ReferenceEvaluator
+
+    operands = {tensor: known[tensor] for tensor in node.input if tensor}
+    values = [helper.make_tensor_value_info(t, TensorProto.UNDEFINED, None) for t in operands]
+    results = [
+        helper.make_tensor_value_info(t, TensorProto.UNDEFINED, None) for t in node.output if t
+    ]
+    graph = helper.make_graph([node], "constant", values, results)
+    try:
+        evaluator = ReferenceEvaluator(graph, opsets={"": opset})
+        return dict(zip((r.name for r in results), evaluator.run(None, operands), strict=True))
+    except Exception as error:
+        raise UsageError(
+            f"cannot evaluate {node.op_type!r} on constants: {error}",
+            where=f"{model}: node {name!r}",
+        ) from error
+
+
+def _check_shape_names(
+    name: str, shapes: Mapping[str, Sequence[int]], inputs: Sequence[Any]
+) -> None:
+    known = [value.name for value in inputs]
+    for given in shapes:
+        if given not in known:
+            raise UsageError(
+                f"shapes: the model has no input {given!r}",
+                where=name,
+                remedy=did_you_mean(given, known),
+            )
+
+
+def _input_spec(name: str, value: Any, given: Sequence[int] | None) -> tuple[tuple[int, ...], str]:
+    """(shape, dtype) of an input, dynamic dimensions taken from what is given."""
+    from onnx import helper
+
+    tensor = value.type.tensor_type
+    dims = [
+        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
+        for dim in tensor.shape.dim
+    ]
+    dtype = str(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+    if given is not None and tensor.HasField("shape"):
+        fits = len(given) == len(dims) and all(
+            isinstance(d, str) or d < 1 or d == g for d, g in zip(dims, given, strict=False)
+        )
+        if not fits:
+            raise UsageError(
+                f"shapes: input {value.name!r} is {dims}, got {list(given)}",
+                where=name,
+                remedy="give every dimension, fixed ones as they are",
+            )
+    if given is not None:
+        return tuple(given), dtype
+    for axis, dim in enumerate(dims):
+        if isinstance(dim, str) or dim < 1:
+            example = [n if isinstance(n, int) and n > 0 else 1 for n in dims]
+            raise UsageError(
+                f"input {value.name!r}: dimension {axis} ({dim}) is dynamic",
+                where=name,
+                remedy=f"give it a value: shapes: {{{value.name}: {example}}}",
+            )
+    return tuple(dims), dtype
