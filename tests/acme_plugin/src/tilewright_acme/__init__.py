@@ -1,0 +1,1 @@
+"""A third-party plugin for Tilewright; needs nothing but core."""

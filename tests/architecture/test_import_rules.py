@@ -1,0 +1,100 @@
+"""Who may import whom: design.md's rules, read from the syntax trees so that late imports count as well."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Distribution -> distributions it may import, besides itself.
+MAY_IMPORT = {
+    "core": set(),
+    "tensor": {"core"},
+    "search": {"core"},
+    "measure": {"core"},
+    "graph": {"core", "tensor"},
+    "x86": {"core", "tensor"},
+    "cuda": {"core", "tensor"},
+    "onnx": {"core", "graph"},
+    "dask": {"core", "measure"},
+    "report": {"core"},
+}
+
+# Package -> where it may be imported: a distribution, or one file.
+ONLY_IN = {
+    "llvmlite": "plugins/x86/",
+    "pycuda": "plugins/cuda/",
+    "onnx": "plugins/onnx/",
+    "onnxruntime": "plugins/onnx/",
+    "pulp": "plugins/graph/",
+    "xgboost": "plugins/search/src/tilewright_search/cost_model/xgboost_trees.py",
+}
+
+CORE_MAY_IMPORT = {"tilewright", "pluggy", "pydantic", "pydantic_core", "yaml", "click", "rich"}
+
+
+def _owner(package: str) -> str | None:
+    """The distribution of ours that a top-level package belongs to."""
+    if package == "tilewright":
+        return "core"
+    return package.removeprefix("tilewright_") if package.startswith("tilewright_") else None
+
+
+def test_each_distribution_imports_only_those_it_may(sources: Sequence[Any]) -> None:
+    offenders = [
+        f"{source.place}: {name}"
+        for source in sources
+        for name in source.imports()
+        if (owner := _owner(name.partition(".")[0])) is not None
+        and owner != source.distribution
+        and owner not in MAY_IMPORT[source.distribution]
+    ]
+    assert offenders == []
+
+
+def test_imports_are_absolute(sources: Sequence[Any]) -> None:
+    offenders = [s.place for s in sources for name in s.imports() if name.startswith(".")]
+    assert offenders == []
+
+
+def test_core_needs_the_standard_library_and_five_packages(sources: Sequence[Any]) -> None:
+    testing = "core/src/tilewright/testing/"
+    offenders = [
+        f"{source.place}: {name}"
+        for source in sources
+        if source.distribution == "core"
+        for name in source.imports()
+        if (top := name.partition(".")[0]) not in sys.stdlib_module_names | CORE_MAY_IMPORT
+        and not (top == "pytest" and source.place.startswith(testing))
+    ]
+    assert offenders == []
+
+
+@pytest.mark.parametrize("package", sorted(ONLY_IN))
+def test_heavy_packages_have_one_home(sources: Sequence[Any], package: str) -> None:
+    offenders = [
+        source.place
+        for source in sources
+        for name in source.imports()
+        if name.partition(".")[0] == package and not source.place.startswith(ONLY_IN[package])
+    ]
+    assert offenders == []
+
+
+def test_import_linter_agrees(root: Path) -> None:
+    pytest.importorskip("importlinter")
+    command = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports('.importlinter'))"
+    done = subprocess.run(
+        [sys.executable, "-c", command],
+        cwd=root,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,217 @@
+"""The command line: verbs, exit codes, one object under --json, messages without tracebacks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tilewright.cli.group import run
+
+
+@pytest.fixture
+def call(capsys, toy, tmp_path, monkeypatch):
+    """A function that runs a verb with the toy plugin: (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments, plugin=True):
+        extra = ["--plugin", str(toy)] if plugin else []
+        code = run([*arguments, *extra])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return invoke
+
+
+TOY_CHOICES = ("--tuner", "toy", "--scheduler", "toy", "--runner", "toy", "--builder", "toy")
+
+
+def test_version_and_help(call):
+    assert call("--version", plugin=False)[1].startswith("tilewright 0.")
+    code, out, _ = call("--help", plugin=False)
+    assert code == 0
+    for verb in (
+        "run",
+        "tune",
+        "tasks",
+        "space",
+        "records",
+        "plugins",
+        "targets",
+        "doctor",
+        "bench",
+    ):
+        assert f"  {verb} " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("tuen",), "did you mean 'tune'"),
+        (("run",), "Missing argument"),
+        (("run", "none.yaml"), "cannot read the file"),
+        (("plugins", "--nope"), "No such option"),
+        (("records", "ls", "none.jsonl"), "no such records file"),
+        (("tune", "toyadd(4)", "--target", "toynative", "--budget", "soon"), "write 60s"),
+        (("tune", "nonsense", "--target", "toynative"), "write operator(arguments)"),
+        (("tune", "x.json", "--target", "toynative"), "cannot read the file"),
+        (("tune", "toyadd(4)", "--target", "moon"), "no target named 'moon'"),
+    ],
+)
+def test_mistakes_are_one_message_and_exit_2(call, tmp_path, arguments, message):
+    code, out, err = call(*arguments, plugin=arguments[0] == "tune")
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err
+    assert out == ""
+    assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == []
+
+
+def test_run_prints_tables_or_one_object(call, pipeline_file):
+    path = pipeline_file()
+    code, out, err = call("run", str(path), plugin=False)
+    assert code == 0
+    assert "layer1" in out
+    assert "tune: ok" in err
+    code, out, err = call("run", str(path), "--json", plugin=False)
+    assert json.loads(out)["measurement"]["trials"] == 0
+    assert err == ""
+    code, out, err = call("run", str(path), "--quiet", plugin=False)
+    assert "layer1" in out
+    assert err == ""
+
+
+def test_run_takes_settings_more_out_and_seed(call, pipeline_file, tmp_path):
+    path = pipeline_file()
+    arguments = ("--set", "tune.budget=6", "--out", "elsewhere", "--seed", "3", "--json")
+    code, out, _ = call("run", str(path), *arguments, plugin=False)
+    assert (code, json.loads(out)["measurement"]["trials"]) == (0, 6)
+    assert (tmp_path / "elsewhere" / "run.json").exists()
+    code, out, _ = call("run", str(path), *arguments, "--more", "4", plugin=False)
+    assert json.loads(out)["measurement"]["trials"] == 4
+
+
+def test_a_failed_check_is_exit_1(call, pipeline_file):
+    assert call("run", str(pipeline_file(check="{passes: false}")), plugin=False)[0] == 1
+
+
+def test_a_partial_result_is_exit_3(call, pipeline_file):
+    assert call("run", str(pipeline_file(runner="fails: all")), plugin=False)[0] == 3
+
+
+def test_tune_reports_what_it_found(call):
+    arguments = ("tune", "toyadd(64)", "--target", "toynative", *TOY_CHOICES, "--budget", "200")
+    code, out, _ = call(*arguments, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["task"] == "toyadd(64)"
+    assert found["config"]["values"] == {"unroll": 8, "width": 32}
+    assert found["best_seconds"] == pytest.approx(64e-6 * 3)
+    assert set(found) >= {
+        "trials",
+        "failures",
+        "seconds",
+        "trials_per_second",
+        "gflops",
+        "peak_share",
+    }
+    assert found["trials"] == 129
+    code, out, _ = call(*arguments)
+    assert "toy.loop" in out
+
+
+def test_tune_takes_a_key_or_a_file(call, tmp_path):
+    common = ("--target", "toynative", *TOY_CHOICES, "--budget", "3", "--json")
+    call("tune", "toyadd(64)", *common)
+    listed = json.loads(call("records", "ls", "runs/tune/records.jsonl", "--json", plugin=False)[1])
+    key = listed["records"][0]["key"].partition("@")[0]
+    assert json.loads(call("tune", key, *common)[1])["task"] == "toyadd(64)"
+    from tilewright.records import JsonlRecordStore
+
+    workload = JsonlRecordStore(tmp_path / "runs/tune/records.jsonl").records()[0].task.workload
+    (tmp_path / "w.json").write_text(json.dumps(workload.to_json()))
+    assert json.loads(call("tune", "w.json", *common)[1])["task"] == "toyadd(64)"
+
+
+def test_tasks_and_space_describe_without_measuring(call, pipeline_file, tmp_path):
+    path = pipeline_file()
+    _, out, _ = call("tasks", str(path), "--json", plugin=False)
+    found = json.loads(out)["tasks"]
+    assert [task["text"] for task in found] == ["toyadd(8)", "toyadd(16)"]
+    assert not (tmp_path / "runs").exists()
+    _, out, _ = call("space", "toyadd(8)", "--target", "toynative", "--json")
+    (alternative,) = json.loads(out)["alternatives"]
+    assert alternative["configs"] == 128
+    assert [knob["name"] for knob in alternative["knobs"]] == ["unroll", "width"]
+
+
+def test_records_verify_finds_a_bad_line(call, pipeline_file, tmp_path):
+    call("run", str(pipeline_file(tune="tuner: toy, budget: 9")), plugin=False)
+    log = tmp_path / "runs/toyrun/records.jsonl"
+    assert call("records", "verify", str(log), plugin=False)[0] == 0
+    log.write_bytes(log.read_bytes().replace(b"unroll", b"unrool", 1))
+    code, out, _ = call("records", "verify", str(log), plugin=False)
+    assert code == 1
+    assert ":1: the checksum" in out
+    code, out, _ = call("records", "merge", str(log), "--into", "new.jsonl", plugin=False)
+    assert "9 records added" in out
+
+
+def test_targets_and_peaks_come_from_the_backends(call):
+    found = json.loads(call("targets", "--json")[1])["targets"]
+    assert [
+        device["name"] for row in found if row["kind"] == "toy" for device in row["devices"]
+    ] == [
+        "toy0",
+        "toy1",
+    ]
+    peaks = json.loads(call("bench", "peak", "--target", "toy", "--threads", "2", "--json")[1])[
+        "peaks"
+    ]
+    assert peaks[0] == {"device": "toy0", "threads": 2, "gflops": 2.0, "gbytes_per_second": 1.0}
+
+
+def test_plugins_are_listed_with_owner_state_and_offers(call, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "search")
+    rows = {row["name"]: row for row in json.loads(call("plugins", "--json")[1])["plugins"]}
+    assert rows["core"]["offers"] == {
+        "record_reader": ["jsonl"],
+        "record_store": ["jsonl"],
+        "stage": ["tune"],
+    }
+    assert rows["search"]["state"] == "blocked"
+    assert rows["toy_plugin"]["offers"]["tuner"] == ["toy"]
+    assert call("plugins", "--check")[0] == 0
+
+
+def test_a_bad_plugin_spoils_only_the_check(call, tmp_path):
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        "from tilewright import hookimpl\n@hookimpl\ndef tilewright_tuners():\n    raise ValueError('no')\n"
+    )
+    code, out, _ = call("plugins", "--plugin", str(bad))
+    assert code == 0
+    assert "raised ValueError: no" in out
+    assert call("plugins", "--check", "--plugin", str(bad))[0] == 1
+
+
+def test_a_clash_is_listed_and_fails_the_check(call, toy, tmp_path):
+    twin = tmp_path / "twin.py"
+    twin.write_text(toy.read_text())
+    code, _, err = call("plugins", "--check", "--plugin", str(twin))
+    assert code == 1
+    assert "two plugins offer the tuner 'toy'" in err
+
+
+def test_schemas_are_printed(call):
+    assert "stages" in json.loads(call("schema")[1])["properties"]
+    assert (
+        json.loads(call("schema", "--run-json", plugin=False)[1])["title"] == "Tilewright run.json"
+    )
+
+
+def test_doctor_names_what_is_missing(call, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "measure,search,acme")
+    code, out, _ = call("doctor", plugin=False)
+    assert code == 1
+    assert "FAIL 0 of role tuner: install a plugin that has one" in out

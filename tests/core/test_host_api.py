@@ -1,0 +1,89 @@
+"""`tilewright.tune` from Python, and the progress display."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import tilewright
+from tilewright.errors import UsageError
+from tilewright.events import RunInfo, Section, StageOutcome
+from tilewright.host import PluginHost
+from tilewright.progress import Progress
+from tilewright.records import JsonlRecordStore
+
+
+@pytest.fixture
+def choices(host):
+    return {
+        "host": host,
+        "target": "toynative",
+        **dict.fromkeys(("tuner", "scheduler", "runner", "builder"), "toy"),
+    }
+
+
+def test_tune_finds_the_best_config_of_a_task(choices, tmp_path):
+    records = tmp_path / "r.jsonl"
+    result = tilewright.tune("toyadd(64)", budget=160, records=records, **choices)
+    assert (result.config["unroll"], result.config["width"]) == (8, 32)
+    assert result.seconds == pytest.approx(64e-6 * 3)
+    assert result.summary["trials"] == len(JsonlRecordStore(records).records()) == 129
+    again = tilewright.tune(result.task, budget=160, records=records, **choices)
+    assert (again.config, again.summary["trials"]) == (result.config, 0)
+
+
+def test_tune_of_a_task_that_never_works_has_no_config(choices, tmp_path, caplog):
+    choices["runner"] = {"toy": {"fails": "all"}}
+    with caplog.at_level(logging.ERROR):
+        result = tilewright.tune("toyadd(64)", budget=4, records=tmp_path / "r.jsonl", **choices)
+    assert (result.config, result.seconds, result.summary["failures"]) == (None, None, 4)
+
+
+def test_a_text_without_arguments_is_a_usage_error(choices):
+    with pytest.raises(UsageError, match="write operator"):
+        tilewright.tune("toyadd", **choices)
+
+
+def test_compile_runs_the_stage_of_that_name(toy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx")
+    stage = tmp_path / "compiling.py"
+    stage.write_text(
+        "from tilewright import Component, hookimpl\nfrom tilewright.roles import StageResult\n"
+        "class Compile:\n    consumes, optional, produces = (dict,), (), (str,)\n"
+        "    def __init__(self, options, context): self.target = context.target\n"
+        "    def run(self, values): return StageResult((f'{values[dict]} for {self.target}',))\n"
+        "@hookimpl\ndef tilewright_stages():\n"
+        "    return [Component('compile', 'toy', lambda: Compile)]\n"
+    )
+    host = PluginHost.load([toy, stage])
+    made = tilewright.compile({"net": 1}, target="toynative", host=host)
+    assert made == "{'net': 1} for toy:threads=1"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "compiling.py"]
+
+
+def test_names_of_strangers_cannot_steer_the_terminal(host, capsys):
+    class Hostile:
+        @tilewright.hookimpl
+        def tilewright_summary_sections(self, summary):
+            return [Section("\x1b[2J[red]t", ("a\x07",), (("\x1b]0;owned\x07[bold]x",),))]
+
+    from tilewright.device import Device
+    from tilewright.events import RunOutcome
+    from tilewright.target import Target
+
+    progress = Progress()
+    loaded = PluginHost.load(host.files, [progress, Hostile()])
+    progress.watch(loaded)
+    folder = loaded.files[0].parent
+    run = RunInfo("\x1b[31mname", folder, Target("toy"), Device("d\x1b"), ("tune",))
+    loaded.notify("tilewright_run_started", run=run)
+    outcome = StageOutcome("tune\x1b[0m", "ok", 1.0)
+    loaded.notify("tilewright_stage_finished", run=run, outcome=outcome)
+    empty = {"tasks": []}
+    loaded.notify("tilewright_run_finished", run=run, outcome=RunOutcome(0, 1.0, empty))
+    captured = capsys.readouterr()
+    assert "\x1b" not in captured.out + captured.err
+    assert "[red]t" in captured.out
+    assert "[bold]x" in captured.out

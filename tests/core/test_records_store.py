@@ -1,0 +1,353 @@
+"""The record store: what is written comes back, and queries count only what is comparable."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.canonical import thaw
+from tilewright.errors import UsageError
+from tilewright.measure import Conditions
+from tilewright.records import (
+    BudgetRecord,
+    GraphRecord,
+    JsonlRecordStore,
+    merge_logs,
+    verify_log,
+)
+from tilewright.records.line import BadLineError, seal, unseal
+from tilewright.records.record import OtherVersionError, RecordDecoder
+
+DATA = Path(__file__).parent / "data"
+INSTALLED = {"plain": 1}
+
+
+@pytest.fixture
+def store(tmp_path):
+    return JsonlRecordStore(tmp_path / "records.jsonl")
+
+
+def best(store, samples, task=None, **options):
+    return store.best(
+        task or samples.task, Conditions(), samples.here.fingerprint, INSTALLED, **options
+    )
+
+
+def test_every_kind_of_record_comes_back_as_it_was(store, samples):
+    graph = GraphRecord("n0", samples.fused, samples.config(3), "cpu", samples.here.fingerprint, 1)
+    budget = BudgetRecord("s", "cpu", samples.here.fingerprint, True, 59.5, 200)
+    written = [samples.record(1), samples.record(2, failure="crash"), graph, budget]
+    store.append(written)
+    again = JsonlRecordStore(store.path)
+    assert list(again.records()) == [replace(r, sequence=i) for i, r in enumerate(written[:2])]
+    assert again.graph_choices(samples.here.fingerprint, INSTALLED) == {
+        "n0": replace(graph, sequence=2)
+    }
+    assert again.spent("s", samples.here) == (True, 59.5, 200)
+    assert again.spent("s", samples.elsewhere) == (False, 0, 0)
+
+
+def test_a_round_trip_of_a_line_is_byte_identical(store, samples):
+    store.append([samples.record(1), samples.record(2, failure="wrong_answer")])
+    for line in store.path.read_bytes().splitlines(keepends=True):
+        assert seal(RecordDecoder().decode(unseal(line[:-1])).to_json()) == line
+
+
+def test_files_of_version_1_are_read_for_ever():
+    report = verify_log(DATA / "records-v1.jsonl")
+    assert report.kinds == {"trial": 3, "graph": 1, "budget": 1}
+    assert [number for number, _ in report.bad] == [4]
+    assert (report.other_versions, report.torn) == (1, False)
+    store = JsonlRecordStore(DATA / "records-v1.jsonl")
+    fused = store.records()[0]
+    assert fused.task.key == "d8b64d6430e4c196@toy:threads=2"
+    assert (fused.config.strategy, thaw(fused.config.values)) == (
+        "plain/a",
+        {"tile": [2, 1], "unroll": True},
+    )
+    assert (fused.seconds, fused.revision, fused.sequence) == (2e-3, 1, 0)
+    assert str(store.records()[1].trial.result.failure.kind) == "crash"
+    assert store.spent("stage-hash", _device_of(fused)).trials == 12
+
+
+def _device_of(record):
+    class Device:
+        fingerprint = record.fingerprint
+
+    return Device
+
+
+def test_two_stores_on_one_file_see_each_other_and_number_on(store, samples):
+    other = JsonlRecordStore(store.path)
+    store.append([samples.record(1)])
+    other.append([samples.record(2)])
+    store.refresh()
+    assert [record.sequence for record in store.records()] == [0, 1]
+    assert store.records()[1].config == samples.config(2)
+
+
+def test_best_is_the_smallest_median_under_equal_conditions(store, samples):
+    store.append(
+        [
+            samples.record(1, (5e-3, 5e-3, 1e-9)),
+            samples.record(2, (2e-3, 4e-3, 9e-3), repeat=10),
+            samples.record(3, (1e-3,), constants="warm"),
+            samples.record(4, (1e-3,), device=samples.elsewhere),
+            samples.record(5, (1e-3,), revision=2),
+            samples.record(6, (1e-3,), strategy="gone/x"),
+            samples.record(7, failure="crash"),
+            samples.record(8, (1e-3,), task=samples.fused),
+        ]
+    )
+    assert best(store, samples).config == samples.config(2)
+    assert best(store, samples, foreign_devices=True).config == samples.config(4)
+    narrowed = best(store, samples, where=lambda config: config["tile"][1] != 2)
+    assert narrowed.config == samples.config(1)
+    assert store.stale(INSTALLED) == {"plain": 1}
+    assert sum(store.devices().values()) == 8
+
+
+def test_of_a_config_measured_again_the_last_measurement_counts(store, samples):
+    store.append(
+        [samples.record(1, (1e-3,)), samples.record(2, (2e-3,)), samples.record(1, (3e-3,))]
+    )
+    assert best(store, samples).config == samples.config(2)
+    store.append([samples.record(2, failure="wrong_answer")])
+    assert best(store, samples).seconds == 3e-3
+    store.append([samples.record(1, failure="device_lost")])
+    assert best(store, samples).seconds == 3e-3
+
+
+def test_best_per_keeps_one_record_a_group(store, samples):
+    store.append([samples.record(n, (n * 1e-3,)) for n in (4, 3, 2, 1)])
+    groups = store.best_per(
+        lambda config: config["tile"][1] % 2,
+        samples.task,
+        Conditions(),
+        samples.here.fingerprint,
+        INSTALLED,
+    )
+    assert {key: record.config for key, record in groups.items()} == {
+        0: samples.config(2),
+        1: samples.config(1),
+    }
+
+
+def test_best_of_anchor_finds_other_epilogues(store, samples):
+    store.append([samples.record(1, (2e-3,)), samples.record(2, (1e-3,))])
+    assert best(store, samples, samples.fused) is None
+    found = store.best_of_anchor(samples.fused, Conditions(), samples.here.fingerprint, INSTALLED)
+    assert found.config == samples.config(2)
+
+
+def test_trials_are_of_this_device_and_these_revisions_failures_included(store, samples):
+    kept = [
+        samples.record(1),
+        samples.record(2, failure="crash"),
+        samples.record(3, task=samples.fused),
+    ]
+    store.append(
+        [*kept, samples.record(4, device=samples.elsewhere), samples.record(5, revision=9)]
+    )
+    here = samples.here.fingerprint
+    assert store.trials(here, INSTALLED) == [record.trial for record in kept]
+    assert store.trials(here, INSTALLED, samples.fused.key) == [kept[2].trial]
+    assert len(store.trials(here, INSTALLED, foreign_devices=True)) == 4
+
+
+def _member(name, value):
+    return lambda data: data.update({name: value})
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        _member("costs", []),
+        _member("costs", [0]),
+        _member("costs", [-1.0]),
+        _member("costs", [True]),
+        _member("costs", ["1"]),
+        _member("costs", [1e-300]),
+        _member("costs", [1e300]),
+        _member("costs", [10**400]),
+        _member("costs", [1e-3] * 1001),
+        _member("costs", {"0": 1}),
+        _member("failure", {"kind": "crash", "text": "", "signal": ""}),
+        _member("key", "0000000000000000"),
+        _member("key", ["x"]),
+        _member("target", "Toy!"),
+        _member("target", 3),
+        _member("revision", "1"),
+        _member("sequence", -1),
+        _member("sequence", True),
+        _member("config", [1]),
+        _member("config", None),
+        _member("strategy", 7),
+        _member("device", "cpu"),
+        _member("device", {"name": 1, "fingerprint": "x"}),
+        _member("conditions", {"constants": "cold"}),
+        _member(
+            "conditions",
+            {
+                "constants": "hot",
+                "number": 1,
+                "repeat": 1,
+                "min_repeat_ms": 1,
+                "cooldown_interval": 0,
+            },
+        ),
+        _member(
+            "conditions",
+            {
+                "constants": "cold",
+                "number": True,
+                "repeat": 1,
+                "min_repeat_ms": 1,
+                "cooldown_interval": 0,
+            },
+        ),
+        _member("timings", [1]),
+        _member("timings", {"compile": "long"}),
+        lambda data: data.pop("costs"),
+        lambda data: data.pop("key"),
+        lambda data: data["workload"].update(operator="other"),
+        lambda data: data["workload"]["inputs"].clear(),
+        lambda data: data.update(workload=None),
+    ],
+)
+def test_a_record_that_makes_no_sense_is_skipped_and_counted(samples, tmp_path, spoil):
+    data = json.loads(json.dumps(samples.record(1).to_json()))
+    spoil(data)
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(seal(data) + seal(samples.record(2).to_json()))
+    store = JsonlRecordStore(path)
+    assert (store.bad_lines, len(store.records())) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"version":1,"x":NaN',
+        b'{"version":1,"x":-Infinity',
+        b'{"version":1,"x":1e999',
+        b'{"version":1,"x":"\xff"',
+        b'{"version":1,"x":' + b"[" * 200_000 + b"]" * 200_000,
+        b'{"version":1,"x":' + b"9" * 100_000,
+        b'{"version":1,"x":"' + b"y" * 2**20 + b'"',
+        b"[1",
+        b"",
+    ],
+)
+def test_lines_that_no_writer_makes_are_bad_even_with_a_right_checksum(text, tmp_path):
+    import zlib
+
+    line = text + b',"crc":"%08x"}' % zlib.crc32(text)
+    with pytest.raises(BadLineError):
+        RecordDecoder().decode(unseal(line))
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(line + b"\n")
+    assert JsonlRecordStore(path).bad_lines == 1
+
+
+def test_later_formats_are_counted_apart(samples, tmp_path):
+    data = samples.record(1).to_json()
+    for changed in ({"version": 2}, {"kind": "poem"}):
+        with pytest.raises(OtherVersionError):
+            RecordDecoder().decode({**data, **changed})
+    path = tmp_path / "later.jsonl"
+    path.write_bytes(seal({**data, "version": 2}))
+    store = JsonlRecordStore(path)
+    assert (store.other_versions, store.bad_lines) == (1, 0)
+
+
+@given(
+    st.dictionaries(
+        st.text(),
+        st.recursive(
+            st.none()
+            | st.booleans()
+            | st.integers()
+            | st.floats(allow_nan=False, allow_infinity=False)
+            | st.text(),
+            lambda part: st.lists(part) | st.dictionaries(st.text(), part),
+            max_leaves=8,
+        ),
+    )
+)
+def test_any_json_object_survives_a_line(data):
+    data.pop("crc", None)
+    data["kind"] = "any"
+    line = seal(data)
+    assert line.count(b"\n") == 1
+    again = unseal(line[:-1])
+    assert again.pop("crc")
+    assert again == data
+
+
+def test_merge_takes_each_record_once_and_numbers_anew(samples, tmp_path):
+    paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
+    for path, numbers in zip(paths, [(1, 2), (2, 3)], strict=True):
+        JsonlRecordStore(path).append([samples.record(n) for n in numbers])
+    with paths[1].open("ab") as file:
+        file.write(b"rubbish")
+    into = JsonlRecordStore(tmp_path / "all.jsonl")
+    assert merge_logs(paths, into) == 3
+    assert [record.config["tile"][1] for record in into.records()] == [1, 2, 3]
+    assert [record.sequence for record in into.records()] == [0, 1, 2]
+    assert merge_logs(paths, into) == 0
+
+
+def test_verify_names_bad_lines_and_a_torn_end(store, samples):
+    store.append([samples.record(1), samples.record(2)])
+    with store.path.open("ab") as file:
+        file.write(b"rubbish\n{")
+    report = verify_log(store.path)
+    assert [number for number, _ in report.bad] == [3]
+    assert report.torn
+    assert report.kinds["trial"] == 2
+
+
+def test_a_file_that_was_replaced_is_read_anew(store, samples):
+    store.append([samples.record(n) for n in range(5)])
+    other = JsonlRecordStore(store.path.with_name("other.jsonl"))
+    other.append([samples.record(9)])
+    shutil.move(other.path, store.path)
+    store.append([samples.record(10)])
+    assert [record.config["tile"][1] for record in store.records()] == [9, 10]
+
+
+def test_nothing_is_created_before_the_first_append(tmp_path, samples):
+    path = tmp_path / "deep" / "er" / "records.jsonl"
+    with pytest.raises(UsageError, match="folder does not exist"):
+        JsonlRecordStore(path)
+    store = JsonlRecordStore(path, create_parents=True)
+    assert list(tmp_path.iterdir()) == []
+    store.append([samples.record(1)])
+    assert len(JsonlRecordStore(path).records()) == 1
+
+
+@pytest.mark.parametrize("name", ["folder", "loop", "x" * 300, "file/below", "nul\0"])
+def test_paths_that_are_no_files_are_one_line_errors(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(UsageError) as caught:
+        JsonlRecordStore(tmp_path / name)
+    assert name in caught.value.where
+    assert "\n" not in caught.value.message
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_path_that_is_no_utf8_works(tmp_path, samples):
+    import os
+
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jsonl"))
+    JsonlRecordStore(path).append([samples.record(1)])
+    assert len(JsonlRecordStore(path).records()) == 1

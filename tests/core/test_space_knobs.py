@@ -1,0 +1,150 @@
+"""Entities of knobs: the numbers and orders that AutoTVM's users know."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.errors import UsageError
+from tilewright.space.constraint import Knob
+from tilewright.space.knobs import Knobs
+from tilewright.space.ordering import annotate_entities, reorder_entities
+from tilewright.space.split import divisors, fallback_split, split_entities
+
+
+@pytest.mark.parametrize(
+    ("length", "outputs", "policy", "count"),
+    [
+        (256, 3, "factors", 45),
+        (256, 3, "power2", 45),
+        (256, 3, "verbose", 45),
+        (224, 3, "factors", 63),
+        (224, 3, "power2", 36),
+        (224, 3, "verbose", 84),
+        (2**25, 4, "factors", 3276),
+        (512, 2, "factors", 10),
+        (128, 2, "factors", 8),
+    ],
+)
+def test_split_has_as_many_entities_as_autotvm(length, outputs, policy, count):
+    assert len(split_entities(length, outputs, policy)) == count
+
+
+def test_split_order_changes_the_innermost_factor_slowest():
+    assert split_entities(4, 3) == (
+        (4, 1, 1),
+        (2, 2, 1),
+        (1, 4, 1),
+        (2, 1, 2),
+        (1, 2, 2),
+        (1, 1, 4),
+    )
+
+
+def test_verbose_split_tries_its_factors_in_ascending_order():
+    inner = [entity[-1] for entity in split_entities(12, 2, "verbose")]
+    assert inner == [1, 2, 3, 4, 6, 8, 12]
+
+
+@given(st.integers(1, 200), st.integers(1, 4))
+def test_factors_split_is_every_factorisation_once(length, outputs):
+    entities = split_entities(length, outputs)
+    assert all(math.prod(entity) == length for entity in entities)
+    assert len(set(entities)) == len(entities)
+
+    # Independent count: choose the innermost factor, split the rest.
+    def count(n, k):
+        return 1 if k == 1 else sum(count(n // d, k - 1) for d in range(1, n + 1) if n % d == 0)
+
+    assert len(entities) == count(length, outputs)
+
+
+@given(st.integers(1, 130), st.integers(2, 3), st.integers(1, 40))
+def test_split_with_tails_covers_the_length_and_keeps_max_factor(length, outputs, max_factor):
+    for entity in split_entities(length, outputs, "verbose", max_factor, no_tail=False):
+        tile = math.prod(entity[1:])
+        assert all(factor <= max_factor for factor in entity[1:])
+        assert tile <= length
+        assert entity[0] == math.ceil(length / tile)
+
+
+def test_no_tail_keeps_only_powers_that_divide():
+    assert split_entities(12, 2, "power2", no_tail=True) == ((12, 1), (6, 2), (3, 4))
+
+
+def test_candidate_split_is_taken_in_the_callers_order_and_completed():
+    knobs = Knobs("s")
+    knobs.define_split("t", 10, num_outputs=2, policy="candidate", candidate=[[-1, 4], [5, 2]])
+    assert knobs.alternative().knobs[0].values == ((3, 4), (5, 2))
+    with pytest.raises(UsageError, match="does not cover"):
+        knobs.define_split("u", 10, num_outputs=2, policy="candidate", candidate=[[2, 2]])
+
+
+def test_a_split_too_large_to_list_is_refused_with_a_remedy():
+    with pytest.raises(UsageError, match="max_factor"):
+        split_entities(2**40, 8)
+
+
+def test_fallback_split_takes_the_largest_divisor_within_its_limit_from_the_inside():
+    assert fallback_split(128, [-1, 8, 4]) == (4, 8, 4)
+    assert fallback_split(49, [-1, 8, 4]) == (7, 7, 1)
+    assert fallback_split(31, [-1, 16]) == (31, 1)
+    with pytest.raises(UsageError, match="limit"):
+        fallback_split(128, [-1, 0, 4])
+
+
+@given(st.integers(1, 3000))
+def test_divisors_are_all_and_ascending(length):
+    assert list(divisors(length)) == [n for n in range(1, length + 1) if length % n == 0]
+
+
+def test_reorder_policies_have_autotvms_entities():
+    axes = ["a", "b", "c", "d"]
+    assert reorder_entities(axes, "identity") == ((0, 1, 2, 3),)
+    assert len(reorder_entities(axes, "all")) == 24
+    assert reorder_entities(axes, "all")[1] == (0, 1, 3, 2)
+    assert reorder_entities(axes, "interval_all", interval=(1, 3)) == ((0, 1, 2, 3), (0, 2, 1, 3))
+    assert reorder_entities(axes, "candidate", candidate=["dcba"]) == ((3, 2, 1, 0),)
+    with pytest.raises(UsageError, match="each axis once"):
+        reorder_entities(axes, "candidate", candidate=["abc"])
+
+
+def test_interleave_takes_from_the_longest_chain_and_keeps_each_chains_order():
+    axes = ["y0", "y1", "x0", "x1", "k0", "k1", "k2"]
+    spatial, reduce = [["y0", "y1"], ["x0", "x1"]], [["k0", "k1", "k2"]]
+    (order,) = reorder_entities(axes, "interleave", spatial=spatial, reduce=reduce)
+    assert [axes[i] for i in order] == ["y0", "x0", "k0", "k1", "y1", "x1", "k2"]
+
+
+def test_annotations_are_words_with_vec_at_most_once():
+    assert annotate_entities(["x", "y"], "unroll") == (("unroll", "unroll"),)
+    both = annotate_entities(["x", "y"], "try_unroll_vec")
+    assert both[0] == ("none", "none")
+    assert len(both) == 9 - 1
+    assert ("vec", "vec") not in both
+    assert annotate_entities("abc", "locate_cache", num_anchor=2) == ((0, 1), (0, 2), (1, 2))
+
+
+def test_a_filter_takes_entities_away_and_may_read_its_own_knob_only():
+    knobs = Knobs("s")
+    knobs.define_split("t", 128, num_outputs=2, filter=Knob("t")[-1] < 64)
+    assert len(knobs.alternative().knobs[0]) == 6
+    with pytest.raises(UsageError, match="its own knob"):
+        knobs.define_knob("u", [1, 2], filter=Knob("t")[-1] == Knob("u"))
+
+
+def test_wrong_declarations_are_refused_by_name():
+    knobs = Knobs("s")
+    knobs.define_knob("u", [1, True, 1.0, "1", None, [1, 2]])
+    assert len(knobs.alternative().knobs[0]) == 6
+    with pytest.raises(UsageError, match="'u' is declared twice"):
+        knobs.define_knob("u", [1])
+    with pytest.raises(UsageError, match="'v' offers a value twice"):
+        knobs.define_knob("v", [1, 1])
+    with pytest.raises(UsageError, match=r"'w'.*lists of them"):
+        knobs.define_knob("w", [{"a": 1}])
+    with pytest.raises(UsageError, match="a constraint reads \\['nobody'\\]"):
+        knobs.constrain(Knob("nobody") == 1)

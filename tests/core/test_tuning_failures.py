@@ -1,0 +1,132 @@
+"""Where nothing works, hardly anything does, or the space is none, one point or vast (D-23, D-24)."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from tilewright.errors import UsageError
+from tilewright.host import PluginHost
+from tilewright.options import Choice
+from tilewright.run_setup import make_context
+from tilewright.target import Target
+from tilewright.task import Task
+from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.tuning.budget import Budget
+from tilewright.tuning.loop import tune_tasks
+from tilewright.workload import TensorSpec, Workload
+
+
+def entry(size):
+    inputs = (TensorSpec((size,)), TensorSpec((1,), role="constant"))
+    task = Task(Workload("toyadd", inputs, {"bias": 0}), Target("toy", {"threads": "1"}))
+    return WeightedTask(task, 1.0, f"t{size}")
+
+
+@pytest.fixture
+def tune(tmp_path, toy):
+    """A function that tunes tasks of these sizes and gives the report and the store."""
+
+    def run(*sizes, budget="1000", runner=(), tuner="toy", folder="run"):
+        context = make_context(
+            PluginHost.load([toy]),
+            name="t",
+            folder=tmp_path / folder,
+            target="toynative",
+            runner=Choice("toy", dict(runner)),
+            builder=Choice("toy"),
+        )
+        report = tune_tasks(
+            TaskSet(tuple(map(entry, sizes))),
+            context,
+            tuner=Choice(tuner),
+            scheduler=Choice("toy"),
+            budget=Budget.parse(budget),
+        )
+        return report, context.store
+
+    return run
+
+
+def test_a_task_that_never_works_stops_after_a_bounded_number_and_says_why(tune, caplog):
+    report, _ = tune(8, 16, runner={"fails": "all"})
+    # 64 failures end a task; the batch they end in is measured whole.
+    assert all(64 <= outcome.trials < 64 + 4 for outcome in report.outcomes.values())
+    assert {outcome.reason for outcome in report.outcomes.values()} == {"dead"}
+    assert f"t8: all {report.outcomes[entry(8).task.key].trials} trials failed" in caplog.text
+    (first, second) = report.outcomes[entry(8).task.key].errors
+    assert first.startswith("crash (SIGTOY): toy failure (")
+    assert second.startswith("build_error (SIGTOY): toy failure (")
+
+
+def test_a_run_in_which_nothing_works_is_partial_in_bounded_time(pipeline_file):
+    from tilewright.pipeline import Pipeline
+
+    path = pipeline_file(tune="tuner: toy, budget: 10min", runner="fails: all")
+    start = time.monotonic()
+    result = Pipeline.load(path).run()
+    assert result.exit_code == 3
+    assert result.report["measurement"]["trials"] <= 2 * 68
+    assert time.monotonic() - start < 20
+
+
+def test_one_success_in_ten_is_enough(tune):
+    report, store = tune(8, budget="100", runner={"fails": "most"})
+    (outcome,) = report.outcomes.values()
+    failures = sum(record.seconds is None for record in store.records())
+    assert report.measurement["failures"] == outcome.failures == failures > 80
+    assert outcome.best_config["width"] % 10 == 1
+    assert outcome.best_config["width"] == max(
+        r.config["width"] for r in store.records() if r.seconds
+    )
+
+
+def test_a_space_of_one_point_is_measured_once_and_exhausted(tune, monkeypatch):
+    monkeypatch.setenv("TOY_SPACE", "one")
+    report, store = tune(8)
+    (outcome,) = report.outcomes.values()
+    assert (outcome.reason, outcome.trials, len(store.records())) == ("exhausted", 1, 1)
+    assert (outcome.best_config["unroll"], outcome.best_config["width"]) == (4, 16)
+
+
+def test_an_empty_space_is_a_clear_error_before_anything_is_measured(tune, tmp_path, monkeypatch):
+    monkeypatch.setenv("TOY_SPACE", "none")
+    with pytest.raises(UsageError) as error:
+        tune(8)
+    assert "no feasible config for toyadd(8) on toy:threads=1" in str(error.value)
+    assert "toy.loop: (unroll * width) > 1000" in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("tuner", ["toy", "random", "grid"])
+def test_a_space_of_1e15_points_is_tuned_like_any_other(tune, monkeypatch, tuner):
+    monkeypatch.setenv("TOY_SPACE", "vast")
+    start = time.monotonic()
+    report, store = tune(8, budget="60", tuner=tuner)
+    assert report.measurement["trials"] == 60
+    assert all(record.seconds for record in store.records())
+    # It takes a tenth of a second; listing any part of the space would take hours.
+    assert time.monotonic() - start < 20
+
+
+def test_equal_seed_and_records_give_equal_trials(tune):
+    """Of everything except the clock."""
+    runs = [
+        [
+            (r.task.key, r.config)
+            for r in tune(8, 16, budget="80", tuner="random", folder=name)[1].records()
+        ]
+        for name in ("a", "b")
+    ]
+    assert runs[0] == runs[1]
+
+
+def test_a_space_of_1e15_points_gives_distinct_feasible_samples(toy, monkeypatch):
+    monkeypatch.setenv("TOY_SPACE", "vast")
+    space = PluginHost.load([toy]).space(entry(8).task)
+    assert space.size > 1e15
+    found = space.sample(random.Random(3), 500)
+    assert len(set(found)) == 500
+    assert all(space.is_valid(config) for config in found)

@@ -1,0 +1,116 @@
+"""Ctrl-C and kill -9 (D-15): nothing finished is lost, the log stays whole, the next run goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+from tilewright.records import JsonlRecordStore, verify_log
+from tilewright.tuning.interrupt import Interrupt
+
+COMMAND = [sys.executable, "-c", "from tilewright.cli import main; main()", "run"]
+
+
+def start(path, *arguments):
+    return subprocess.Popen(
+        [*COMMAND, str(path), "--quiet", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=path.parent,
+    )
+
+
+def wait_for_records(path, count):
+    log = path.parent / "runs" / "toyrun" / "records.jsonl"
+    deadline = time.monotonic() + 20
+    while not log.exists() or log.read_bytes().count(b"\n") < count:
+        assert time.monotonic() < deadline, "no records"
+        time.sleep(0.02)
+    return log
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        {"runner": "seconds: 0.05"},
+        {"builder": "seconds: 0.2"},
+        {"tune": "budget: 60s, tuner: {toy: {fit_seconds: 0.2}}"},
+    ],
+    ids=["run", "build", "fit"],
+)
+def test_one_ctrl_c_stops_within_two_seconds_and_keeps_everything(pipeline_file, slow):
+    path = pipeline_file(**{"tune": "tuner: toy, budget: 60s", **slow})
+    process = start(path)
+    log = wait_for_records(path, 3)
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - asked < 2
+    assert process.returncode == 130, err
+    assert verify_log(log).bad == ()
+    assert not verify_log(log).torn
+    report = json.loads((log.parent / "run.json").read_text())
+    assert [stage["status"] for stage in report["stages"]] == ["ok", "interrupted", "skipped"]
+    assert report["measurement"]["trials"] == len(JsonlRecordStore(log).records())
+    assert "tasks" in out
+
+
+def test_a_second_ctrl_c_ends_at_once(pipeline_file):
+    path = pipeline_file(tune="tuner: toy, budget: 60s", runner="seconds: 0.05, close_seconds: 30")
+    process = start(path)
+    log = wait_for_records(path, 2)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    process.communicate(timeout=20)
+    assert time.monotonic() - asked < 0.3
+    assert process.returncode == 130
+    assert verify_log(log).bad == ()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_run_goes_on_where_it_stopped(pipeline_file, number):
+    path = pipeline_file(tune="tuner: toy, budget: 30", runner="seconds: 0.03")
+    process = start(path)
+    log = wait_for_records(path, 5)
+    process.send_signal(number)
+    process.communicate(timeout=20)
+    before = len(JsonlRecordStore(log).records())
+    again = start(path, "--json")
+    out, err = again.communicate(timeout=30)
+    assert again.returncode == 0, err
+    records = JsonlRecordStore(log).records()
+    counts = Counter((record.task.key, record.config) for record in records)
+    # Twice only the finalists of the two tasks.
+    assert max(counts.values()) <= 2
+    assert list(counts.values()).count(2) <= 4
+    measured = json.loads(out)["measurement"]["trials"]
+    assert len(records) == before + measured
+    assert measured == (30 if number == signal.SIGKILL else 30 - before)
+
+
+def test_a_shielded_section_is_not_cut():
+    done = []
+    with pytest.raises(KeyboardInterrupt), Interrupt() as interrupt:
+        with interrupt.shield():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("whole")
+        done.append("not reached")
+    assert done == ["whole"]
+
+
+def test_the_handler_of_before_comes_back():
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupt():
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before

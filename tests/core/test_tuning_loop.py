@@ -1,0 +1,238 @@
+"""The tuning loop over the toy world: incumbents, budgets, resume, retries, early ends."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+
+from tilewright import hookimpl
+from tilewright.errors import UsageError
+from tilewright.host import PluginHost
+from tilewright.options import Choice
+from tilewright.run_setup import make_context
+from tilewright.target import Target
+from tilewright.task import Task
+from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.tuning.budget import Budget
+from tilewright.tuning.loop import measure_incumbents, tune_tasks
+from tilewright.workload import EpilogueOp, TensorSpec, Workload
+
+TARGET = Target("toy", {"threads": "1"})
+
+
+def task(size, epilogue=()):
+    inputs = (TensorSpec((size,)), TensorSpec((1,), role="constant"))
+    return WeightedTask(
+        Task(Workload("toyadd", inputs, {"bias": 0}, epilogue), TARGET), 1.0, f"t{size}"
+    )
+
+
+TASKS = TaskSet((task(8), task(16), task(32)))
+
+
+class Heard:
+    def __init__(self):
+        self.calls = []
+
+    @hookimpl
+    def tilewright_task_started(self, task, space):
+        self.calls.append(("started", task.key))
+
+    @hookimpl
+    def tilewright_batch_measured(self, task, trials):
+        self.calls.append(("batch", task.key, len(trials)))
+
+    @hookimpl
+    def tilewright_task_finished(self, task, outcome):
+        self.calls.append(("finished", task.key, outcome))
+
+
+@pytest.fixture
+def make(tmp_path, toy):
+    """A function that gives a fresh context over the same records file."""
+
+    def context(heard=(), runner=None, **options):
+        return make_context(
+            PluginHost.load([toy], heard),
+            name="t",
+            folder=tmp_path / "run",
+            target="toynative",
+            runner=Choice("toy", runner or {}),
+            builder=Choice("toy"),
+            **options,
+        )
+
+    return context
+
+
+def tune(context, tasks=TASKS, budget="24", tuner=None, **options):
+    return tune_tasks(
+        tasks,
+        context,
+        tuner=Choice("toy", tuner or {}),
+        scheduler=Choice("toy"),
+        budget=Budget.parse(budget),
+        **options,
+    )
+
+
+def configs(context, device=None):
+    records = context.store.records()
+    return [(r.task.key, r.config) for r in records if device in (None, r.device)]
+
+
+def test_incumbents_come_first_for_every_task(make):
+    context = make()
+    tune(context)
+    first = context.store.records()[:3]
+    assert [record.task for record in first] == [entry.task for entry in TASKS]
+    assert all(r.config["unroll"] == 1 and r.config["width"] == 1 for r in first)
+
+
+def test_the_budget_in_trials_holds_for_the_stage_as_a_whole(make):
+    context = make()
+    report = tune(context, budget="25")
+    assert report.measurement["trials"] == 25 == len(context.store.records())
+    counts = Counter(key for key, _ in configs(context))
+    assert max(counts.values()) - min(counts.values()) <= 4
+
+
+def test_failures_count_as_trials(make):
+    report = tune(make(runner={"fails": "all"}), budget="12")
+    assert (report.measurement["trials"], report.measurement["failures"]) == (12, 12)
+
+
+def test_the_budget_in_seconds_ends_the_stage(make):
+    start = time.monotonic()
+    report = tune(make(runner={"seconds": 0.01}), budget="300ms")
+    assert 3 <= report.measurement["trials"] < 40
+    assert time.monotonic() - start < 5
+
+
+def test_only_finalists_are_measured_twice_even_with_a_forgetful_tuner(make):
+    tune(make(), budget="30")
+    context = make()
+    tune(context, budget="40", tuner={"forgetful": True})
+    counts = Counter(configs(context))
+    assert sum(counts.values()) == 70
+    assert set(counts.values()) == {1, 2}
+    # At most a tenth of either budget.
+    assert list(counts.values()).count(2) <= 3 + 4
+
+
+def test_a_stage_ends_when_all_tasks_are_exhausted(make):
+    context = make()
+    report = tune(context, TaskSet((task(8),)), budget="1000")
+    assert report.measurement["trials"] == 128 + 1
+    (outcome,) = report.outcomes.values()
+    assert outcome.reason == "exhausted"
+    assert outcome.best_config["unroll"] == 8
+
+
+def test_an_equal_finished_stage_measures_nothing(make):
+    tune(make())
+    again = tune(make())
+    assert (again.skipped, again.measurement["trials"]) == (True, 0)
+    assert tune(make(), more=Budget(trials=5)).measurement["trials"] == 5
+
+
+def test_another_revision_of_a_strategy_starts_anew(make, monkeypatch):
+    tune(make())
+    monkeypatch.setenv("TOY_REVISION", "2")
+    context = make()
+    assert tune(context).measurement["trials"] == 24
+    assert [record.revision for record in context.store.records()].count(2) == 24
+
+
+def test_what_the_machinery_spoiled_is_measured_again_once(make):
+    context = make(runner={"spoils_first": True})
+    tune(context, budget="12")
+    counts = Counter(configs(context))
+    assert set(counts.values()) == {2}
+
+
+def test_early_stopping_ends_a_task(make):
+    # In the toy's order the eighth config after the incumbent is the first that ends a batch without a new best;
+    # then the best is measured again.
+    report = tune(make(), TaskSet((task(8),)), budget="1000", early_stopping=1)
+    (outcome,) = report.outcomes.values()
+    assert (outcome.reason, outcome.trials) == ("early_stopping", 9 + 1)
+
+
+def test_a_task_that_never_works_gives_its_share_to_no_one_else_for_ever(make):
+    report = tune(make(runner={"fails": "all"}), TaskSet((task(8),)), budget="1000")
+    (outcome,) = report.outcomes.values()
+    assert outcome.reason == "dead"
+    assert outcome.trials < 128
+
+
+def test_when_all_trials_fail_the_commonest_errors_are_said(make, caplog):
+    report = tune(make(runner={"fails": "all"}), TaskSet((task(8),)), budget="8")
+    (outcome,) = report.outcomes.values()
+    assert sum("times)" in error for error in outcome.errors) == 2
+    assert "t8: all 8 trials failed" in caplog.text
+
+
+def test_the_best_of_an_anchor_is_an_incumbent_of_its_kin(make):
+    tune(make(), TaskSet((task(8),)), budget="1000")
+    context = make()
+    kin = task(8, (EpilogueOp("relu"),))
+    measure_incumbents(TaskSet((kin,)), context)
+    tried = [record.config for record in context.store.records(kin.task.key)]
+    assert len(tried) == 2
+    assert (tried[1]["unroll"], tried[1]["width"]) == (8, 32)
+
+
+def test_incumbents_alone_are_measured_only_once(make):
+    assert measure_incumbents(TASKS, make()).measurement["trials"] == 3
+    assert measure_incumbents(TASKS, make()).measurement["trials"] == 0
+
+
+def test_hooks_hear_of_every_trial_after_it_is_in_the_store(make):
+    heard = Heard()
+    context = make([heard])
+    tune(context)
+    assert sum(call[2] for call in heard.calls if call[0] == "batch") == 24
+    assert [c[0] for c in heard.calls].count("started") == 3
+    finished = [call for call in heard.calls if call[0] == "finished"]
+    assert [call[2].trials for call in finished] == [
+        len(context.store.records(entry.task.key)) for entry in TASKS
+    ]
+
+
+def test_tuners_get_the_history_of_all_tasks(make):
+    seen = []
+
+    class Spy:
+        @hookimpl
+        def tilewright_batch_measured(self, task, trials):
+            seen.append(task)
+
+    tune(make(), TaskSet((task(8),)), budget="10")
+    context = make([Spy()])
+    tune(context, TaskSet((task(8),)), budget="12")
+    counts = Counter(configs(context))
+    assert sum(counts.values()) == 22
+    assert list(counts.values()).count(2) <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "trials"),
+    [
+        ("60s", 60.0, None),
+        ("2min", 120.0, None),
+        ("200", None, 200),
+        (200, None, 200),
+        ("5 trials", None, 5),
+    ],
+)
+def test_budgets_are_seconds_or_trials(text, seconds, trials):
+    assert Budget.parse(text) == Budget(seconds, trials)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-5", "5 parsecs", None, True, 1.5, "1e3"])
+def test_other_budgets_are_refused(text):
+    with pytest.raises(UsageError, match="write 60s"):
+        Budget.parse(text)

@@ -1,0 +1,159 @@
+"""What a user gets wrong: one message with place and remedy, exit code 2, nothing created."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+import tilewright_x86.isa
+from tilewright.device import Device
+from tilewright.records import JsonlRecordStore
+
+
+@pytest.fixture
+def refused(call, folder):
+    """A function that runs a verb which must fail: what it says, without the progress before."""
+    (folder / "cut.onnx").write_bytes((folder / "tiny.onnx").read_bytes()[:-99])
+
+    def invoke(*arguments):
+        before = sorted(folder.rglob("*"))
+        code, out, err = call(*arguments)
+        assert (code, out) == (2, "")
+        assert "Traceback" not in err
+        assert sorted(folder.rglob("*")) == before
+        return err[err.index("error: ") :].splitlines()
+
+    return invoke
+
+
+CASES = {
+    "missing model": (
+        ("tiny.onnx", "none.onnx"),
+        "none.onnx: no such model file",
+        "give a path or onnx-light:NAME",
+    ),
+    "unknown model of a package": (
+        ("tiny.onnx", '"onnx-light:resnet5"'),
+        "tiny.yaml:6:5: stages[0].import: the onnx package has no light model 'resnet5'",
+        "did you mean 'resnet50'?",
+    ),
+    "model of no known format": (
+        ("tiny.onnx", "tiny.caffemodel"),
+        "tiny.caffemodel: no installed frontend reads such models",
+        "name the `frontend`",
+    ),
+    "truncated model": (
+        ("tiny.onnx", "cut.onnx"),
+        "cut.onnx: no ONNX model, or cut short",
+        "copy it again",
+    ),
+    "unknown stage": (
+        ("extract: ", "extrakt: "),
+        "tiny.yaml:7:5: stages[1].extrakt: no stage named 'extrakt'",
+        "did you mean 'extract'?",
+    ),
+    "unknown tuner": (
+        ("tuner: random", "tuner: randon"),
+        "tiny.yaml:8:18: stages[2].tune.tuner: no tuner named 'randon'",
+        "did you mean 'random'?",
+    ),
+    "unknown option": (
+        ("budget: 10", "bugdet: 10"),
+        "tiny.yaml:8:33: stages[2].tune.bugdet: unknown key 'bugdet'",
+        "did you mean 'budget'?",
+    ),
+    "unknown option of a tuner": (
+        ("tuner: random", "tuner: {xgb: {bach: 3}}"),
+        "tiny.yaml:8:32: stages[2].tune.tuner.xgb.bach: unknown key 'bach'",
+        "did you mean 'batch'?",
+    ),
+    "duplicate key": (
+        ("budget: 10", "budget: 10, budget: 11"),
+        "tiny.yaml:8:45: the key 'budget' is there twice, first at 8:33",
+        "keep one of them",
+    ),
+    "stage without its input": (
+        ("  - extract:    {}\n", ""),
+        "tiny.yaml:7:5: stages[1].tune: 'tune' needs a TaskSet and no earlier stage makes one",
+        "put 'extract' before it",
+    ),
+    "unknown target": (
+        ("kind: x86", "kind: moon"),
+        "tiny.yaml:3:1: target: no target named 'moon'",
+        "known: x86",
+    ),
+    "unknown ISA": (
+        ("threads: 1", "isa: avx513"),
+        "tiny.yaml:3:1: target: target x86:isa=avx513: no ISA named 'avx513'",
+        "did you mean 'avx512'?",
+    ),
+    "too many threads": (
+        ("threads: 1", "threads: 1023"),
+        "tiny.yaml:3:1: target: x86:isa=",
+        "ask for at most threads=",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_mistake_is_named_with_place_and_remedy(case, refused, folder):
+    change, message, remedy = CASES[case]
+    path = folder / "tiny.yaml"
+    text = path.read_text()
+    assert change[0] in text
+    path.write_text(text.replace(*change))
+    first, second = refused("run", "tiny.yaml")
+    assert first.startswith(f"error: {message}")
+    assert remedy in second
+
+
+def test_an_unknown_operator_is_named_with_its_node(refused, folder, make_model):
+    (folder / "tiny.onnx").write_bytes(make_model(operator="Frobnicate"))
+    first, second = refused("run", "tiny.yaml")
+    assert "node 'act1': no reader for the ONNX operator 'Frobnicate'" in first
+    assert second.startswith("  readable: ")
+
+
+def test_a_dynamic_dimension_wants_a_value_and_takes_it(refused, call, folder, make_model):
+    (folder / "tiny.onnx").write_bytes(make_model(batch="batch"))
+    first, second = refused("run", "tiny.yaml")
+    assert "input 'x': dimension 0 (batch) is dynamic" in first
+    assert "shapes: {x: [1, 8, 7, 7]}" in second
+    _, out, _ = call("tasks", "tiny.yaml", "--set", "import.shapes={x: [1, 8, 7, 7]}", "--json")
+    assert json.loads(out)["tasks"][0]["text"].startswith("conv2d(1x8x7x7, ")
+
+
+def test_an_isa_that_this_machine_lacks_is_refused(refused, monkeypatch):
+    narrow = tuple(isa for isa in tilewright_x86.isa.ISAS if isa.name == "sse4")
+    monkeypatch.setattr("tilewright_x86.isa.available", lambda: narrow)
+    first, second = refused("run", "tiny.yaml", "--target", "x86:isa=avx512")
+    assert first == "error: --target: target x86:isa=avx512,threads=1: this machine runs sse4"
+    assert second == "  compile for x86:isa=sse4"
+
+
+def test_a_model_that_was_good_keeps_its_report(refused, call, folder):
+    assert call("compile", "tiny.yaml")[0] == 0
+    report = (folder / "runs/tiny/run.json").read_text()
+    refused("compile", "tiny.yaml", "--set", "import.model=cut.onnx")
+    assert (folder / "runs/tiny/run.json").read_text() == report
+
+
+def test_records_of_another_device_are_used_only_when_asked(refused, call, folder):
+    """Nothing is measured: the budget of one trial that the records hold is spent elsewhere."""
+    budget = ("--set", "tune.budget=1", "--set", "records=r.jsonl")
+    assert call("run", "tiny.yaml", *budget)[0] == 0
+    here = JsonlRecordStore(folder / "r.jsonl").records()
+    other = Device("cpu", {"model": "another"})
+    (folder / "r.jsonl").unlink()
+    JsonlRecordStore(folder / "r.jsonl").append(
+        dataclasses.replace(record, device=other.name, fingerprint=other.fingerprint)
+        for record in here
+    )
+    first, second = refused("run", "tiny.yaml", *budget)
+    assert first == "error: r.jsonl: every record was made on another device (cpu)"
+    assert "--foreign-records" in second
+    code, out, _ = call("run", "tiny.yaml", *budget, "--foreign-records", "--json")
+    assert code == 0
+    assert json.loads(out)["measurement"]["trials"] >= 1

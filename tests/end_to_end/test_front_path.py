@@ -1,0 +1,83 @@
+"""From a model file to run.json, through the command line and the real plugins."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+import tilewright
+from tilewright.host import PluginHost
+from tilewright.records import JsonlRecordStore
+from tilewright.run_report import SCHEMA_FILE
+
+
+def test_a_model_file_becomes_a_tuned_checked_timed_network(call, folder):
+    code, out, err = call("run", "tiny.yaml")
+    assert code == 0
+    for text in ("conv2d_direct", "verification", "onnxruntime", "latency"):
+        assert text in out
+    assert "tune: ok" in err
+    report = json.loads((folder / "runs/tiny/run.json").read_text())
+    jsonschema.validate(report, json.loads(SCHEMA_FILE.read_text()))
+    assert [stage["status"] for stage in report["stages"]] == ["ok"] * 7
+    assert report["measurement"]["trials"] >= 10
+    assert report["measurement"]["failures"] == 0
+    assert report["verify"]["passed"]
+    assert report["verify"]["max_rel_error"] < 1e-5
+    assert [entry["threads"] for entry in report["benchmark"]] == [1]
+    assert all(task["best_seconds"] for task in report["tasks"])
+    assert sum(task["weight"] for task in report["tasks"]) == len(report["tasks"])
+
+    records = folder / "runs/tiny/records.jsonl"
+    known = len(JsonlRecordStore(records).records())
+    code, out, err = call("run", "tiny.yaml", "--json")
+    again = json.loads(out)
+    assert (code, err, again["measurement"]["trials"]) == (0, "", 0)
+    assert len(JsonlRecordStore(records).records()) == known
+    more = json.loads(call("run", "tiny.yaml", "--json", "--more", "3")[1])
+    assert more["measurement"]["trials"] >= 3
+
+    assert call("records", "verify", records)[0] == 0
+
+
+@pytest.mark.parametrize("source", ["tiny.yaml", "tiny.onnx"])
+@pytest.mark.parametrize(
+    ("verb", "stage"),
+    [
+        (("compile",), "compile"),
+        (("graph-tune",), "graph-tune"),
+        (("bench", "network"), "benchmark"),
+    ],
+)
+def test_a_stage_by_itself_runs_what_leads_to_it(call, folder, verb, stage, source):
+    code, out, _ = call(*verb, source, "--out", "here", "--target", "x86:threads=1", "--json")
+    assert code == 0
+    stages = [entry["name"] for entry in json.loads(out)["stages"]]
+    assert stages[:2] == ["import", "extract"]
+    assert stages[-1] == stage
+    assert not {"tune", "verify"} & set(stages)
+    assert (folder / "here" / "run.json").exists()
+    assert (folder / "here" / "network").exists() == ("compile" in stages)
+
+
+def test_compile_gives_a_network_that_runs(folder):
+    network = tilewright.compile(folder / "tiny.onnx", target="x86:threads=1", out=folder / "made")
+    (answer,) = network.run({"x": np.ones((1, 8, 7, 7), np.float32)}).values()
+    assert answer.shape == (1, 11)
+    assert answer.sum() == pytest.approx(1, abs=1e-5)
+    assert (folder / "made" / "network").is_dir()
+
+
+def test_compile_of_a_network_and_of_its_file_compute_the_same(folder):
+    host = PluginHost.load()
+    network = host.make("frontend", "onnx", {}, host).read("tiny.onnx", {}, None)
+    image = {"x": np.random.default_rng(1).standard_normal((1, 8, 7, 7)).astype(np.float32)}
+    answers = [
+        tilewright.compile(source, target="x86:threads=1", out=folder / name, host=host).run(image)
+        for name, source in (("a", network), ("b", folder / "tiny.onnx"))
+    ]
+    (first,), (second,) = (answer.values() for answer in answers)
+    assert np.array_equal(first, second)

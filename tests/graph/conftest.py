@@ -1,0 +1,80 @@
+"""A host with the paper target, and networks small enough for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilewright.host import PluginHost
+from tilewright.measure import Conditions
+from tilewright.records import JsonlRecordStore
+from tilewright.roles import RunContext
+from tilewright.target import Target
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network import Network
+from tilewright_tensor.operators.operators import Operators
+
+PAPER = Path(__file__).with_name("paper_target.py")
+
+
+@pytest.fixture(scope="session")
+def host() -> PluginHost:
+    return PluginHost.load([PAPER])
+
+
+@pytest.fixture(scope="session")
+def operators(host: PluginHost) -> Operators:
+    return Operators.of(host)
+
+
+@pytest.fixture
+def context(host: PluginHost, tmp_path: Path) -> RunContext:
+    target = Target("paper")
+    return RunContext(
+        name="test",
+        folder=tmp_path / "run",
+        target=target,
+        device=host.backend("paper").probe()[0],
+        host=host,
+        store=JsonlRecordStore(tmp_path / "records.jsonl"),
+        conditions=Conditions(),
+        seed=0,
+        runner=("local", {}),
+        builder=("local", {}),
+        strategies="paper",
+    )
+
+
+@pytest.fixture
+def residual() -> Network:
+    return residual_network()
+
+
+def residual_network(channels: int = 8, size: int = 5, name: str = "residual") -> Network:
+    """Stem with batch norm, a bottleneck with shortcut, pooling, reshape, dense, softmax; odd image size."""
+    rng = np.random.default_rng(3)
+
+    def weights(*shape: int) -> np.ndarray:
+        return (rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+
+    def norm(x: str, count: int) -> str:
+        gamma, variance = (rng.uniform(0.5, 1.5, count).astype(np.float32) for _ in "gv")
+        beta = rng.uniform(0.5, 1.5, count).astype(
+            np.float32
+        )  # positive: every channel is live behind a relu
+        mean = rng.uniform(-0.5, 0.5, count).astype(np.float32)
+        return b.batch_norm(x, gamma, beta, mean, variance)
+
+    b = NetworkBuilder(name)
+    x = b.input("x", (1, 3, size, size))
+    stem = b.relu(norm(b.conv2d(x, weights(channels, 3, 3, 3), padding=1), channels))
+    branch = b.relu(norm(b.conv2d(stem, weights(channels, channels, 3, 3), padding=1), channels))
+    branch = norm(b.conv2d(branch, weights(channels, channels, 1, 1)), channels)
+    short = norm(b.conv2d(stem, weights(channels, channels, 1, 1)), channels)
+    joined = b.relu(b.add(branch, short))
+    pooled = b.avg_pool2d(joined, pool_size=size)
+    flat = b.reshape(pooled, shape=[1, channels])
+    logits = b.add(b.dense(flat, weights(7, channels)), weights(1, 7))
+    return b.network([b.softmax(logits)], observed=[logits])

@@ -1,0 +1,266 @@
+"""Compiled on the paper target, a network gives the references' answers, and a saved one the same bytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tilewright.config import ConfigEntity
+from tilewright.errors import UsageError
+from tilewright.measure import MeasureInput, MeasureResult, Trial
+from tilewright.records import Record
+from tilewright.target import Target
+from tilewright_graph.assembly import assemble
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.compile import compile_network
+from tilewright_graph.compiled_network import CompiledNetwork
+from tilewright_graph.evaluate import evaluate
+from tilewright_graph.extraction import extract
+from tilewright_graph.passes.builtin import BUILTIN_PASSES
+from tilewright_graph.passes.graph_pass import apply_passes
+from tilewright_graph.random_inputs import random_inputs
+
+
+def compiled(network, context, target=None, accuracy="default"):
+    operators = _operators(context)
+    passed = apply_passes(network, BUILTIN_PASSES, operators)
+    extracted = extract(passed, target or context.target, operators)
+    return compile_network(extracted, context, accuracy)
+
+
+def _operators(context):
+    from tilewright_tensor.operators.operators import Operators
+
+    return Operators.of(context.host)
+
+
+def assert_answers(network, found, context, inputs) -> None:
+    expected = evaluate(network, inputs, _operators(context))
+    assert found.keys() == expected.keys()
+    for name, answer in found.items():
+        np.testing.assert_allclose(answer, expected[name], rtol=2e-4, atol=1e-5)
+
+
+def record(context, task, block, seconds) -> Record:
+    config = ConfigEntity("paper", {"block": block})
+    conditions = context.conditions.for_workload(task.workload)
+    trial = Trial(MeasureInput(task, config, conditions), MeasureResult((seconds,) * 3))
+    return Record.of(trial, context.device, 1)
+
+
+def test_outputs_and_observed_tensors_are_those_of_the_references(residual, context):
+    network, _ = compiled(residual, context)
+    inputs = random_inputs(residual, 4)
+    assert_answers(residual, network.observe(inputs), context, inputs)
+
+
+def test_a_second_run_sees_its_own_inputs(residual, context):
+    network, _ = compiled(residual, context)
+    network.run(random_inputs(residual, 4))
+    inputs = random_inputs(residual, 5)
+    assert_answers(residual, network.observe(inputs), context, inputs)
+
+
+def test_run_returns_outputs_only(residual, context):
+    network, _ = compiled(residual, context)
+    assert tuple(network.run(random_inputs(residual, 4))) == residual.outputs
+
+
+def test_neighbours_that_disagree_get_transforms(residual, context):
+    """Each kernel another block than its neighbour, by records: answers stay."""
+    operators = _operators(context)
+    extracted = extract(
+        apply_passes(residual, BUILTIN_PASSES, operators), context.target, operators
+    )
+    tasks = dict.fromkeys(kernel.task for kernel in extracted.kernels)
+    blocks = (1, 4, 8)
+    context.store.append(
+        [record(context, task, blocks[i % 3], 1e-3) for i, task in enumerate(tasks)]
+    )
+    network, report = compile_network(extracted, context)
+    assert report.transforms > 0
+    assert report.sources == {"history": len(extracted.kernels), "fallback": report.transforms}
+    inputs = random_inputs(residual, 4)
+    assert_answers(residual, network.observe(inputs), context, inputs)
+
+
+def test_a_tensor_is_transformed_once_for_all_readers(context):
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 8, 3, 3))
+    network = b.network([b.max_pool2d(x, pool_size=1), b.max_pool2d(x, pool_size=2)])
+    extracted = extract(network, context.target, _operators(context))
+    calls = assemble(
+        extracted, lambda task, node: ConfigEntity("paper", {"block": 4}), context.host
+    ).calls
+    assert sum(call.reads == ("x",) for call in calls) == 1
+
+
+def test_layouts_that_are_the_same_bytes_need_no_transform(context):
+    """[1, 8, 1, 1] is one run of eight numbers in NCHW and in NCHW8c."""
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 8, 1, 1))
+    network = b.network([b.max_pool2d(b.relu(x), pool_size=1)])
+    extracted = extract(network, context.target, _operators(context))
+    configs = iter([ConfigEntity("paper", {"block": 8}), ConfigEntity("paper", {"block": 1})])
+    assembly = assemble(extracted, lambda task, node: next(configs), context.host)
+    assert [call.task.workload.operator for call in assembly.calls] == ["relu", "max_pool2d"]
+
+
+def test_the_prediction_sums_what_is_recorded_and_says_what_is_not(context):
+    b = NetworkBuilder("net")
+    network = b.network(
+        [b.max_pool2d(b.max_pool2d(b.input("x", (1, 3, 9, 9)), pool_size=3), pool_size=3)]
+    )
+    first, second = extract(network, context.target, _operators(context)).kernels
+    context.store.append([record(context, first.task, 1, 2.0)])
+    _, report = compiled(network, context)
+    assert report.prediction.seconds > 2.0
+    assert 0 < report.prediction.share_without_record < 0.01
+    context.store.append([record(context, second.task, 1, 1.0)])
+    _, report = compiled(network, context)
+    assert (report.prediction.seconds, report.prediction.share_without_record) == (3.0, 0.0)
+
+
+def test_strict_accuracy_takes_only_strategies_with_the_direct_error(residual, context):
+    from dataclasses import replace
+
+    free = replace(context, strategies="*")
+    operators = _operators(context)
+    extracted = extract(
+        apply_passes(residual, BUILTIN_PASSES, operators), context.target, operators
+    )
+    conv = next(k for k in extracted.kernels if k.task.workload.operator == "conv2d")
+
+    def strategies(accuracy):
+        from tilewright_graph.compile import dispatch_network
+
+        calls = dispatch_network(extracted, free, accuracy).assembly.calls
+        return {c.config.strategy for c in calls if c.task == conv.task}
+
+    assert strategies("default") == {"pencil"}
+    assert strategies("strict") == {"paper"}
+
+
+def test_inputs_by_position_and_by_name_are_the_same(residual, context):
+    network, _ = compiled(residual, context)
+    inputs = random_inputs(residual, 4)
+    by_name, by_place = network.run(inputs), network.run(list(inputs.values()))
+    assert all((by_name[name] == by_place[name]).all() for name in by_name)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({}, "input 'x' is missing"),
+        ({"y": np.zeros(1)}, "no input named 'y'"),
+        ({"x": np.zeros((1, 3, 4, 4), np.float32)}, r"expected float32\[1, 3, 5, 5\]"),
+        ({"x": np.zeros((1, 3, 5, 5))}, "got float64"),
+        ([], "expected 1 inputs, got 0"),
+    ],
+)
+def test_wrong_inputs_are_named(residual, context, inputs, message):
+    network, _ = compiled(residual, context)
+    with pytest.raises(UsageError, match=message):
+        network.run(inputs)
+
+
+def test_latency_has_all_five_figures_and_every_sample(residual, context):
+    network, _ = compiled(residual, context)
+    latency = network.benchmark(runs=7, warmup=1)
+    assert len(latency.seconds) == 7
+    assert latency.to_json() == {
+        "mean_ms": 1.0, "median_ms": 1.0, "max_ms": 1.0, "min_ms": 1.0, "std_ms": 0.0, "runs": 7,
+    }  # fmt: skip
+
+
+def test_a_saved_network_gives_the_same_answers_in_a_fresh_process(residual, context, tmp_path):
+    network, _ = compiled(residual, context)
+    inputs = random_inputs(residual, 4)
+    (expected,) = network.run(inputs).values()
+    network.save(tmp_path / "saved")
+    np.save(tmp_path / "x.npy", inputs["x"])
+    script = (
+        "import sys, numpy as np\n"
+        "from pathlib import Path\n"
+        "from tilewright.host import PluginHost\n"
+        "from tilewright_graph.compiled_network import CompiledNetwork\n"
+        "folder, plugin = Path(sys.argv[1]), Path(sys.argv[2])\n"
+        "network = CompiledNetwork.load(folder / 'saved', PluginHost.load([plugin]))\n"
+        "(answer,) = network.run([np.load(folder / 'x.npy')]).values()\n"
+        "np.save(folder / 'y.npy', answer)\n"
+        "for heavy in ('onnx', 'onnxruntime', 'llvmlite', 'tilewright_graph.extraction', 'tilewright.tuning.loop'):\n"
+        "    assert heavy not in sys.modules, heavy\n"
+    )
+    plugin = context.host.files[0]
+    subprocess.run([sys.executable, "-c", script, str(tmp_path), str(plugin)], check=True)
+    assert (np.load(tmp_path / "y.npy") == expected).all()
+
+
+def test_saving_again_replaces_the_folder_and_leaves_nothing_beside(residual, context, tmp_path):
+    network, _ = compiled(residual, context)
+    network.save(tmp_path / "out" / "saved")
+    (tmp_path / "out" / "saved" / "stray").write_text("x")
+    network.save(tmp_path / "out" / "saved")
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["saved"]
+    assert sorted(p.name for p in (tmp_path / "out" / "saved").iterdir()) == [
+        "code", "constants", "manifest.json",
+    ]  # fmt: skip
+
+
+def test_a_folder_that_holds_something_else_is_not_replaced(residual, context, tmp_path):
+    network, _ = compiled(residual, context)
+    (tmp_path / "thesis").mkdir()
+    network.save(tmp_path / "thesis")
+    (tmp_path / "thesis" / "manifest.json").unlink()
+    with pytest.raises(UsageError, match="thesis: exists and is no saved network"):
+        network.save(tmp_path / "thesis")
+    assert (tmp_path / "thesis" / "code").is_file()
+
+
+def test_fewer_runs_where_they_would_take_too_long(residual, context):
+    network, _ = compiled(residual, context)
+    assert len(network.benchmark(runs=100, seconds=0.0105).seconds) == 10
+    assert len(network.benchmark(runs=100, seconds=1e-6).seconds) == 3
+
+
+@pytest.mark.parametrize("name", ["code", "constants", "manifest.json"])
+def test_a_changed_byte_anywhere_is_refused(residual, context, tmp_path, name):
+    network, _ = compiled(residual, context)
+    network.save(tmp_path / "saved")
+    path = tmp_path / "saved" / name
+    content = path.read_bytes()
+    for position in range(0, len(content), max(1, len(content) // 23)):
+        changed = bytearray(content)
+        changed[position] ^= 4
+        path.write_bytes(changed)
+        if name == "manifest.json" and _same_json(content, bytes(changed)):
+            continue
+        with pytest.raises(UsageError, match=r"changed|damaged|format"):
+            CompiledNetwork.load(tmp_path / "saved", context.host)
+
+
+def _same_json(first: bytes, second: bytes) -> bool:
+    """A changed blank says the same."""
+    try:
+        return json.loads(first) == json.loads(second)
+    except ValueError:
+        return False
+
+
+def test_a_missing_or_cut_file_is_refused(residual, context, tmp_path):
+    with pytest.raises(UsageError, match="no saved network"):
+        CompiledNetwork.load(tmp_path / "nowhere", context.host)
+    network, _ = compiled(residual, context)
+    network.save(tmp_path / "saved")
+    (tmp_path / "saved" / "constants").unlink()
+    with pytest.raises(UsageError, match="no saved network"):
+        CompiledNetwork.load(tmp_path / "saved", context.host)
+
+
+def test_an_artefact_that_the_device_cannot_run_is_refused(residual, context, tmp_path):
+    with pytest.raises(UsageError, match="takes fine grain"):
+        compiled(residual, context, target=Target("paper", {"grain": "coarse"}))

@@ -1,0 +1,180 @@
+"""Passes keep the answers, evaluated in float64 by references, and come to rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.evaluate import evaluate
+from tilewright_graph.passes.builtin import BUILTIN_PASSES
+from tilewright_graph.passes.graph_pass import GraphPassEntry, Phase, apply_passes
+from tilewright_graph.random_inputs import random_inputs
+
+RNG = np.random.default_rng(5)
+
+
+def array(*shape: int) -> np.ndarray:
+    return RNG.uniform(0.5, 1.5, shape).astype(np.float32)
+
+
+def applied(network, operators):
+    return apply_passes(network, BUILTIN_PASSES, operators)
+
+
+def same_answers(network, other, operators) -> bool:
+    inputs = random_inputs(network, 1)
+    before, after = evaluate(network, inputs, operators), evaluate(other, inputs, operators)
+    assert before.keys() == after.keys()
+    return all(np.abs(before[k] - after[k]).max() <= 1e-6 * np.abs(before[k]).max() for k in before)
+
+
+def kinds(network) -> list[str]:
+    return [node.operator for node in network.nodes]
+
+
+def test_a_residual_network_keeps_its_answers(residual, operators):
+    passed = applied(residual, operators)
+    assert same_answers(residual, passed, operators)
+    assert (passed.outputs, passed.observed) == (residual.outputs, residual.observed)
+
+
+def test_batch_norm_behind_a_convolution_leaves_one_add(residual, operators):
+    passed = kinds(applied(residual, operators))
+    assert "batch_norm" not in passed
+    assert "multiply" not in passed
+    assert passed.count("add") == 4 + 1 + 1
+
+
+def test_batch_norm_before_a_convolution_leaves_multiply_and_add(operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 3, 5, 5))
+    network = b.network([b.relu(b.batch_norm(x, array(3), array(3), array(3), array(3)))])
+    passed = applied(network, operators)
+    assert kinds(passed) == ["multiply", "add", "relu"]
+    assert same_answers(network, passed, operators)
+
+
+def test_batch_norm_behind_a_bias_goes_through_it(operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 3, 5, 5))
+    biased = b.add(b.conv2d(x, array(2, 3, 3, 3)), array(1, 2, 1, 1))
+    network = b.network([b.batch_norm(biased, array(2), array(2), array(2), array(2))])
+    passed = applied(network, operators)
+    assert kinds(passed) == ["conv2d", "add"]
+    assert same_answers(network, passed, operators)
+
+
+def test_grouped_convolution_takes_the_factor_into_its_filters(operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 4, 5, 5))
+    network = b.network([b.multiply(b.conv2d(x, array(6, 2, 3, 3), groups=2), array(1, 6, 1, 1))])
+    passed = applied(network, operators)
+    assert kinds(passed) == ["conv2d"]
+    assert same_answers(network, passed, operators)
+
+
+def test_a_factor_on_a_convolution_with_two_readers_stays(operators):
+    b = NetworkBuilder("net")
+    y = b.conv2d(b.input("x", (1, 3, 5, 5)), array(2, 3, 3, 3))
+    network = b.network([b.add(b.multiply(y, array(1, 2, 1, 1)), y)])
+    assert kinds(applied(network, operators)) == ["conv2d", "multiply", "add"]
+
+
+def test_a_factor_that_differs_within_a_channel_stays(operators):
+    b = NetworkBuilder("net")
+    y = b.conv2d(b.input("x", (1, 3, 5, 5)), array(2, 3, 3, 3))
+    network = b.network([b.multiply(y, array(1, 2, 3, 3))])
+    assert kinds(applied(network, operators)) == ["conv2d", "multiply"]
+
+
+def test_a_constant_that_widens_the_data_is_not_gathered(operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 1, 3, 3))
+    network = b.network([b.add(b.add(x, array(1, 2, 1, 1)), array(1, 1, 1, 1))])
+    passed = applied(network, operators)
+    assert same_answers(network, passed, operators)
+    assert passed.specs[passed.outputs[0]].shape == (1, 2, 3, 3)
+
+
+def test_summands_on_either_side_are_gathered(operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (2, 3))
+    network = b.network([b.add(array(1, 3), b.add(array(2, 3), b.add(x, array(1, 1))))])
+    passed = applied(network, operators)
+    assert kinds(passed) == ["add"]
+    assert same_answers(network, passed, operators)
+
+
+def test_identities_go(operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 2, 3, 3))
+    y = b.identity(b.relu(x))
+    y = b.reshape(y, shape=[1, 2, 3, 3])
+    y = b.pad(y, padding=[0] * 8)
+    y = b.transpose(y, axes=[0, 1, 2, 3])
+    network = b.network([b.exp(b.concat(y, axis=1))])
+    passed = applied(network, operators)
+    assert kinds(passed) == ["relu", "exp"]
+    assert same_answers(network, passed, operators)
+
+
+def test_an_identity_that_makes_a_result_stays(operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (2, 2))
+    network = b.network([b.identity(x)])
+    assert applied(network, operators) is network
+
+
+def test_a_pool_over_the_whole_image_is_global(residual, operators):
+    assert "global_avg_pool2d" in kinds(applied(residual, operators))
+
+
+def test_a_padded_pool_is_not_global(operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 2, 3, 3))
+    network = b.network([b.avg_pool2d(x, pool_size=3, padding=1)])
+    assert kinds(applied(network, operators)) == ["avg_pool2d"]
+
+
+def test_nodes_on_constants_become_constants(operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (2, 3))
+    summand = b.reshape(b.exp(array(6)), shape=[2, 3])
+    network = b.network([b.add(x, summand)])
+    passed = applied(network, operators)
+    assert kinds(passed) == ["add"]
+    assert same_answers(network, passed, operators)
+
+
+def test_dead_nodes_and_constants_go_but_inputs_stay(operators):
+    b = NetworkBuilder("net")
+    x, unused = b.input("x", (2, 3)), b.input("unused", (4,))
+    b.relu(b.add(x, array(1, 3)))
+    network = b.network([b.exp(x)])
+    passed = applied(network, operators)
+    assert kinds(passed) == ["exp"]
+    assert passed.inputs == ("x", unused)
+    assert not passed.constants
+
+
+def test_a_network_that_is_done_is_returned_itself(residual, operators):
+    passed = applied(residual, operators)
+    assert applied(passed, operators) is passed
+
+
+def test_the_order_of_registration_means_nothing(residual, operators):
+    forth = apply_passes(residual, BUILTIN_PASSES, operators)
+    back = apply_passes(residual, BUILTIN_PASSES[::-1], operators)
+    assert str(forth) == str(back)
+
+
+def test_passes_that_undo_each_other_are_named(residual, operators):
+    from dataclasses import replace
+
+    def rename(network, operators):
+        return replace(network, name=network.name + "'")
+
+    entries = [GraphPassEntry("restless", Phase.FOLD, lambda: rename)]
+    with pytest.raises(RuntimeError, match="never come to rest: restless"):
+        apply_passes(residual, entries, operators)

@@ -1,0 +1,200 @@
+"""The stages hand on what the next ones ask for, and write run.json's members."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilewright.errors import UsageError
+from tilewright.options import Choice
+from tilewright.task_set import TaskSet
+from tilewright_graph.compiled_network import CompiledNetwork
+from tilewright_graph.evaluate import evaluate
+from tilewright_graph.extraction import ExtractedNetwork
+from tilewright_graph.graph_tuning import GraphChoice, Measured, tune_graph
+from tilewright_graph.greedy import GreedyOptions, GreedyTuner
+from tilewright_graph.network import Network
+from tilewright_graph.stages.benchmark_stage import BenchmarkOptions, BenchmarkStage
+from tilewright_graph.stages.compile_stage import CompileOptions, CompileStage
+from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
+from tilewright_graph.stages.verify_stage import VerifyOptions, VerifyStage
+from tilewright_tensor.operators.operators import Operators
+
+
+class Oracle:
+    """Answers with references, after `spoil` had its way with the network."""
+
+    spoil = staticmethod(lambda network: network)
+    seconds = 2e-3
+
+    def __init__(self, options, host):
+        self.operators = Operators.of(host)
+
+    def run(self, source, inputs, extra_outputs):
+        found = evaluate(type(self).spoil(source), inputs, self.operators)
+        return {name: array.astype(np.float32) for name, array in found.items()}
+
+    def time(self, source, inputs, threads):
+        return lambda: self.seconds
+
+
+@pytest.fixture
+def values(residual, context):
+    """What stands ready behind `compile`."""
+    found = {Network: residual}
+    for stage in (ExtractStage(ExtractOptions(), context), CompileStage(CompileOptions(), context)):
+        found.update({type(value): value for value in stage.run(found).values})
+    return found
+
+
+@pytest.fixture
+def with_oracle(context, monkeypatch):
+    real = type(context.host).choose
+
+    def choose(host, role, choice, made_from):
+        return Oracle({}, host) if role == "oracle" else real(host, role, choice, made_from)
+
+    monkeypatch.setattr(type(context.host), "choose", choose)
+    return Oracle
+
+
+def verify(values, context):
+    options = VerifyOptions(oracle=Choice(name="references"), rtol=1e-4)
+    return VerifyStage(options, context).run(values)
+
+
+def test_extract_makes_tasks_and_compile_a_saved_network(values, context):
+    assert isinstance(values[TaskSet], TaskSet)
+    assert isinstance(values[ExtractedNetwork], ExtractedNetwork)
+    again = CompiledNetwork.load(context.folder / "network", context.host)
+    assert again.outputs == values[CompiledNetwork].outputs
+
+
+def test_compile_reports_the_prediction(residual, context):
+    extracted = ExtractStage(ExtractOptions(), context).run({Network: residual}).values[0]
+    report = CompileStage(CompileOptions(), context).run({ExtractedNetwork: extracted}).report
+    assert report["prediction"]["network_ms"] == pytest.approx(1.0)
+    assert report["prediction"]["share_without_record"] == 1.0
+
+
+def test_compile_says_where_configs_came_from_and_what_the_arena_takes(values, context, caplog):
+    caplog.set_level("INFO", "tilewright")
+    stage = CompileStage(CompileOptions(), context)
+    (kernels,) = (len(values[ExtractedNetwork].kernels),)
+    without = stage.run(values)
+    assert "graph" not in without.report
+    assert f"{kernels} kernels ({kernels} by fallback), 0 of them layout transforms" in caplog.text
+    choice = tune_graph(values[ExtractedNetwork], GreedyTuner(GreedyOptions()), context, Measured())
+    graph = stage.run({**values, GraphChoice: choice}).report["graph"]
+    assert graph["configs"]["graph choice"] == kernels
+    assert graph["arena_bytes"] >= graph["arena_bound_bytes"] > 0
+
+
+def test_verify_passes_right_answers(values, context, with_oracle):
+    result = verify(values, context)
+    assert result.ok
+    assert result.report["verify"]["passed"]
+    assert result.report["verify"]["max_rel_error"] < 1e-5
+
+
+def zeroed(operator, index):
+    """A network with one output channel's weights of one layer zero."""
+
+    def spoil(network):
+        from dataclasses import replace
+
+        layers = [node for node in network.nodes if node.operator == operator]
+        name = layers[index].inputs[1]
+        weight = network.constants[name].copy()
+        weight[0] = 0.0
+        return replace(network, constants={**network.constants, name: weight})
+
+    return spoil
+
+
+def shifted_pad(network):
+    from dataclasses import replace
+
+    nodes = list(network.nodes)
+    at = next(i for i, n in enumerate(nodes) if n.operator == "conv2d")
+    nodes[at] = replace(nodes[at], attributes={**nodes[at].attributes, "padding": [0, 0, 2, 2]})
+    return replace(network, nodes=tuple(nodes))
+
+
+def dropped_residual(network):
+    from dataclasses import replace
+
+    nodes = list(network.nodes)
+    at = next(i for i, n in enumerate(nodes) if n.operator == "add")
+    nodes[at] = replace(nodes[at], operator="identity", inputs=nodes[at].inputs[:1])
+    return replace(network, nodes=tuple(nodes))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [*(zeroed("conv2d", i) for i in range(4)), zeroed("dense", 0), shifted_pad, dropped_residual],
+)
+def test_verify_fails_for_one_wrong_layer(values, context, with_oracle, monkeypatch, spoil):
+    monkeypatch.setattr(with_oracle, "spoil", staticmethod(spoil))
+    result = verify(values, context)
+    assert not result.ok
+    assert not result.report["verify"]["passed"]
+
+
+def test_verify_refuses_an_unfit_oracle(values, context, with_oracle, monkeypatch):
+    def flat(network):
+        from dataclasses import replace
+
+        constants = {name: np.full_like(array, 0.02) for name, array in network.constants.items()}
+        return replace(network, constants=constants)
+
+    monkeypatch.setattr(with_oracle, "spoil", staticmethod(flat))
+    with pytest.raises(UsageError, match="unfit"):
+        verify(values, context)
+
+
+def test_verify_fails_where_an_answer_is_not_finite(values, context, with_oracle, caplog):
+    class Broken:
+        def observe(self, inputs):
+            answers = values[CompiledNetwork].observe(inputs)
+            next(iter(answers.values()))[0, 0] = np.nan
+            return answers
+
+    result = verify({**values, CompiledNetwork: Broken()}, context)
+    assert not result.ok
+    assert result.report["verify"] == {
+        "oracle": "references", "max_abs_error": None, "max_rel_error": None, "passed": False,
+    }  # fmt: skip
+    assert "'softmax' against references: an answer is not finite" in caplog.text
+
+
+def test_verify_names_the_tensor_and_both_numbers(
+    values, context, with_oracle, monkeypatch, caplog
+):
+    monkeypatch.setattr(with_oracle, "spoil", staticmethod(zeroed("dense", 0)))
+    verify(values, context)
+    assert "expected at most 0.0001" in caplog.text
+
+
+def test_a_network_with_a_source_is_verified_against_that(values, context, with_oracle, residual):
+    from dataclasses import replace
+
+    sourced = replace(residual, name="empty", nodes=(), source=residual)
+    assert verify({**values, Network: sourced}, context).ok
+
+
+def test_benchmark_times_everyone_as_often(values, context, with_oracle):
+    options = BenchmarkOptions(peers=("them",), runs=23, warmup=1)
+    report = BenchmarkStage(options, context).run(values).report
+    (entry,) = report["benchmark"]
+    assert entry["threads"] == 1
+    assert entry["tilewright"]["runs"] == entry["peers"]["them"]["runs"] == 23
+    assert entry["peers"]["them"]["median_ms"] == 2.0
+    assert report["prediction"] == {"network_ms": 1.0}
+
+
+def test_benchmark_runs_slow_networks_less_often(values, context, with_oracle, monkeypatch):
+    monkeypatch.setattr(with_oracle, "seconds", 0.5)
+    options = BenchmarkOptions(peers=("them",), seconds=3.0)
+    (entry,) = BenchmarkStage(options, context).run(values).report["benchmark"]
+    assert entry["tilewright"]["runs"] == entry["peers"]["them"]["runs"] == 5

@@ -1,0 +1,53 @@
+"""Verification compares all that it should, and refuses an oracle whose answers hardly vary."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilewright.errors import UsageError
+from tilewright_graph.verification import check_fit, compare
+
+
+def test_the_relative_error_is_over_the_largest_of_the_oracle():
+    result = compare({"y": np.array([1.0, 4.5])}, {"y": np.array([1.0, 4.0])})
+    assert (result.max_abs_error, result.max_rel_error) == (0.5, 0.125)
+
+
+def test_the_worst_tensor_counts():
+    ours = {"y": np.array([1.0]), "logits": np.array([3.0, 0.0])}
+    theirs = {"y": np.array([1.0]), "logits": np.array([2.0, 0.0])}
+    assert compare(ours, theirs).max_rel_error == 0.5
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_an_answer_that_is_not_finite_is_infinitely_wrong(bad):
+    assert compare({"y": np.array([1.0, bad])}, {"y": np.array([1.0, 2.0])}).max_rel_error == np.inf
+
+
+def test_the_worst_tensor_is_named():
+    ours, theirs = {"a": np.ones(2), "b": np.ones(2)}, {"a": np.ones(2), "b": np.full(2, 3.0)}
+    assert compare(ours, theirs).worst == "b"
+
+
+def test_zeros_against_zeros_are_right():
+    assert compare({"y": np.zeros(3)}, {"y": np.zeros(3)}).max_rel_error == 0.0
+
+
+def test_a_tensor_that_is_missing_or_misshapen_is_no_agreement():
+    with pytest.raises(KeyError):
+        compare({}, {"y": np.zeros(3)})
+    with pytest.raises(UsageError, match="shape"):
+        compare({"y": np.zeros(1)}, {"y": np.zeros(3)})
+
+
+@pytest.mark.parametrize(
+    "logits", [np.full(10, 7.0), np.linspace(0.96, 1.0, 10), np.zeros(10), np.array([1.0, np.nan])]
+)
+def test_an_oracle_that_hardly_varies_is_unfit(logits):
+    with pytest.raises(UsageError, match="oracle 'them': unfit: tensor 'logits'"):
+        check_fit("them", {"logits": logits, "y": np.arange(3.0)}, ["logits"])
+
+
+def test_an_oracle_that_varies_by_five_percent_is_fit():
+    check_fit("them", {"logits": np.linspace(-1.0, -0.95, 10)}, ["logits"])

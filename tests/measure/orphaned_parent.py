@@ -1,0 +1,28 @@
+"""A process that tells its workers' numbers and hangs in the middle of a batch; `test_orphans.py` ends it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from conftest import FAULTS, Bench
+
+from tilewright.host import PluginHost
+
+bench = Bench(PluginHost.load([FAULTS]), {"timeout_seconds": 60}, {"timeout_seconds": 60})
+asked = [bench.ask(), bench.ask("hang_deaf")]
+started, hanging = bench.runner.run(asked, bench.builder.build(asked))
+workers: list[str] = []
+try:
+    started.result()
+    time.sleep(0.1)  # into the hang
+    for task in Path("/proc/self/task").iterdir():
+        workers += (task / "children").read_text().split()
+    print(*workers, flush=True)  # noqa: T201  what the test reads
+    hanging.result()
+except KeyboardInterrupt:
+    alive = [worker for worker in workers if Path("/proc", worker).exists()]
+    print(*alive, flush=True)  # noqa: T201
+    bench.close()
+    sys.exit(130)

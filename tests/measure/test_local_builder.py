@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+
+import pytest
+
+from tilewright.errors import UsageError
+from tilewright.measure import FailureKind
+
+
+def test_results_come_in_order_and_a_failure_costs_its_own_candidate(bench):
+    names = ["", "refuse", "segfault", "", "fail", "eat_memory", "leave", "hang_with_gil", ""]
+    asked = [bench.ask(lower=name, size=size) for size, name in enumerate(names, 1)]
+    results = bench.builder.build(asked)
+    kinds = [result.failure and result.failure.kind for result in results]
+    assert kinds == [
+        None,
+        FailureKind.INVALID_CONFIG,
+        FailureKind.CRASH,
+        None,
+        FailureKind.BUILD_ERROR,
+        FailureKind.OUT_OF_MEMORY,
+        FailureKind.CRASH,
+        FailureKind.BUILD_TIMEOUT,
+        None,
+    ]
+    assert results[2].failure.signal == "SIGSEGV"
+    assert results[1].failure.text == "30 lanes do not fit into 16"
+
+
+def test_an_artefact_crosses_byte_for_byte(bench):
+    asked = bench.ask(time=0.25)
+    (result,) = bench.builder.build([asked])
+    assert json.loads(result.artifact.data) == dict(asked.config.values)
+    assert (result.artifact.target, result.artifact.format) == ("fault", "json")
+    assert set(result.timings) == {"lower", "compile"}
+
+
+def test_an_unknown_strategy_is_an_invalid_config(bench):
+    asked = bench.ask()
+    object.__setattr__(asked.config, "strategy", "nobody")
+    (result,) = bench.builder.build([asked])
+    assert result.failure.kind is FailureKind.INVALID_CONFIG
+    assert "no strategy named 'nobody'" in result.failure.text
+
+
+def test_failed_builds_pass_through_the_runner_untouched(bench):
+    (result,) = bench.measure_all([bench.ask(lower="refuse")])
+    assert result.failure.kind is FailureKind.INVALID_CONFIG
+    assert set(result.timings) == {"lower"}
+
+
+def test_two_workers_build_at_the_same_time(make_bench):
+    bench = make_bench(builder={"timeout_seconds": 1})
+    bench.builder.build([bench.ask(), bench.ask()])
+    start = time.monotonic()
+    bench.builder.build([bench.ask(lower="hang_deaf")] * 2)
+    assert time.monotonic() - start < 2
+
+
+def test_an_interrupted_build_stops_at_once_and_the_builder_goes_on(make_bench):
+    bench = make_bench(builder={"timeout_seconds": 60})
+    bench.builder.build([bench.ask()])
+    main = threading.main_thread().ident
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
+        bench.builder.build([bench.ask(lower="hang_deaf")] * 4)
+    assert time.monotonic() - start < 2
+    (result,) = bench.builder.build([bench.ask()])
+    assert result.artifact is not None
+
+
+def test_unknown_options_are_refused(fault_host, bench):
+    with pytest.raises(UsageError, match="n_paralel"):
+        fault_host.make("builder", "local", {"n_paralel": 2}, None)

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import dataclasses
+import gzip
+
+import pytest
+
+from tilewright.device import Device
+from tilewright.errors import UsageError
+from tilewright.measure import Conditions, Failure, FailureKind, MeasureResult, Trial
+from tilewright.records import JsonlRecordStore, Record
+from tilewright.roles import MeasureContext
+
+
+@pytest.fixture
+def replay(fault_host, tmp_path):
+    """A function from recorded (input, result) pairs to one that replays inputs."""
+
+    def record(*pairs, **options):
+        path = tmp_path / "records.jsonl"
+        trials = [Trial(asked, result) for asked, result in pairs]
+        JsonlRecordStore(path).append([Record.of(t, Device("elsewhere"), 1) for t in trials])
+        context = MeasureContext(fault_host, Device("fake"))
+        builder = fault_host.make("builder", "replay", {}, context)
+        runner = fault_host.make("runner", "replay", {"records": str(path), **options}, context)
+
+        def run(*asked):
+            futures = runner.run(asked, builder.build(asked))
+            return [future.result(0) for future in futures]
+
+        return run
+
+    return record
+
+
+def _failed(kind):
+    return MeasureResult(failure=Failure(kind, "so it was"))
+
+
+def test_times_and_failures_are_played_as_recorded(replay, bench):
+    good, bad = bench.ask(), bench.ask("fail")
+    run = replay((good, MeasureResult((1e-3, 2e-3))), (bad, _failed(FailureKind.RUN_ERROR)))
+    played_bad, played_good = run(bad, good)
+    assert played_good.costs == (1e-3, 2e-3)
+    assert played_bad.failure == Failure(FailureKind.RUN_ERROR, "so it was")
+
+
+def test_the_last_measurement_of_a_config_counts(replay, bench):
+    asked = bench.ask()
+    run = replay((asked, MeasureResult((1e-3,))), (asked, MeasureResult((5e-3,))))
+    assert run(asked)[0].costs == (5e-3,)
+
+
+def test_faults_of_the_machinery_are_not_played(replay, bench):
+    asked = bench.ask()
+    run = replay((asked, MeasureResult((1e-3,))), (asked, _failed(FailureKind.INTERNAL)))
+    assert run(asked)[0].costs == (1e-3,)
+
+
+def test_cold_measurements_do_not_answer_for_warm_ones(replay, bench):
+    cold = bench.ask()
+    warm = dataclasses.replace(cold, conditions=Conditions(constants="warm"))
+    run = replay((cold, MeasureResult((1e-3,))))
+    assert run(warm)[0].failure.kind is FailureKind.INVALID_CONFIG
+
+
+@pytest.mark.parametrize("unknown", ["invalid_config", "run_error", "internal"])
+def test_what_is_not_recorded_fails_as_the_option_says(replay, bench, unknown):
+    run = replay((bench.ask(), MeasureResult((1e-3,))), unknown=unknown)
+    assert run(bench.ask("abort"))[0].failure.kind == unknown
+
+
+def test_a_compressed_file_is_played_as_the_plain_one(replay, fault_host, bench, tmp_path):
+    asked = bench.ask()
+    replay((asked, MeasureResult((1e-3,))))
+    packed = tmp_path / "records.jsonl.gz"
+    lines = (tmp_path / "records.jsonl").read_bytes()
+    packed.write_bytes(gzip.compress(b"no record\n" + lines))
+    runner = fault_host.make("runner", "replay", {"records": str(packed)}, None)
+    assert runner.run([asked], [])[0].result(0).costs == (1e-3,)
+
+
+def test_a_missing_file_is_one_clear_line(fault_host, tmp_path):
+    with pytest.raises(UsageError, match=r"no file .* to replay"):
+        fault_host.make("runner", "replay", {"records": str(tmp_path / "none")}, None)

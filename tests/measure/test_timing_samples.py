@@ -1,0 +1,94 @@
+"""`number`, `repeat`, `min_repeat_ms` and racing, against a clock that is a list of calls."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tilewright.measure import Conditions
+from tilewright_measure.failures import RefusedError
+from tilewright_measure.timing import take_samples
+
+
+class Kernel:
+    def __init__(self, *seconds: float) -> None:
+        self.seconds = seconds
+        self.numbers: list[int] = []
+
+    def time(self, number: int) -> float:
+        seconds = self.seconds[min(len(self.numbers), len(self.seconds) - 1)]
+        self.numbers.append(number)
+        return number * seconds
+
+
+def _conditions(number=1, repeat=5, min_repeat_ms=2.0):
+    return Conditions(number=number, repeat=repeat, min_repeat_ms=min_repeat_ms)
+
+
+def test_number_grows_until_a_sample_lasts_long_enough():
+    kernel = Kernel(30e-6)
+    samples = take_samples(kernel.time, _conditions(), first_seconds=1e-4)
+    assert samples == pytest.approx([30e-6] * 5)
+    assert kernel.numbers == [1] + [67] * 5
+
+
+def test_a_short_sample_is_taken_again_and_number_stays_grown():
+    kernel = Kernel(1e-3, 0.4e-3, 0.4e-3)
+    assert len(take_samples(kernel.time, _conditions(), first_seconds=1e-3)) == 5
+    assert kernel.numbers == [1, 2, 6, 6, 6, 6, 6]
+
+
+def test_number_is_never_lowered():
+    kernel = Kernel(1.0)
+    take_samples(kernel.time, _conditions(number=7, repeat=3), first_seconds=1.0)
+    assert kernel.numbers == [7, 7, 7]
+
+
+def test_min_repeat_zero_takes_number_as_it_is():
+    kernel = Kernel(1e-6)
+    take_samples(kernel.time, _conditions(number=10, min_repeat_ms=0.0), first_seconds=1e-6)
+    assert kernel.numbers == [10] * 5
+
+
+def test_a_clearly_slower_candidate_is_cut_short_at_three_samples():
+    kernel = Kernel(16e-3)
+    samples = take_samples(kernel.time, _conditions(repeat=9), 16e-3, hopeless_seconds=15e-3)
+    assert len(samples) == 3
+
+
+def test_one_fast_sample_keeps_a_candidate_in_the_race():
+    kernel = Kernel(16e-3, 14e-3, 16e-3)
+    samples = take_samples(kernel.time, _conditions(repeat=9), 16e-3, hopeless_seconds=15e-3)
+    assert len(samples) == 9
+
+
+def test_fewer_than_three_samples_are_taken_where_fewer_are_asked_for():
+    assert len(take_samples(Kernel(1.0).time, _conditions(repeat=1), 1.0, 0.5)) == 1
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, 1e-300, 1e300, True, "1", None])
+def test_absurd_times_are_refused(value):
+    with pytest.raises(RefusedError, match="no time in seconds"):
+        take_samples(lambda number: value, _conditions(), first_seconds=1e-3)
+
+
+def test_a_coarse_clock_ends_all_the_same():
+    calls = []
+
+    def timed(number):
+        calls.append(number)
+        return max(1e-6, round(number * 1e-8, 6))  # ticks of a microsecond
+
+    assert len(take_samples(timed, _conditions(), first_seconds=1e-6)) == 5
+    assert len(calls) < 20
+
+
+def test_racing_compares_with_the_best_of_the_same_task_and_conditions(make_bench):
+    bench = make_bench(runner={"racing": 1.5})
+    times = [1e-3, 1.4e-3, 1.6e-3]
+    counts = [len(bench.measure(time=seconds).costs) for seconds in times]
+    assert counts == [5, 5, 3]
+    warm = Conditions(constants="warm", min_repeat_ms=0.5)
+    assert len(bench.measure(time=1.6e-3, conditions=warm).costs) == 5
+    assert len(bench.measure(time=1.6e-3, size=38).costs) == 5

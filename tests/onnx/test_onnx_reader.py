@@ -1,0 +1,258 @@
+"""Whole models: values known at reading time, names, light models, and bad input."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tilewright.errors import UsageError
+from tilewright.options import NoOptions
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.evaluate import evaluate
+from tilewright_onnx.reader import OnnxFrontend, read_model
+from tilewright_tensor.operators.operators import builtin_operators
+
+node = helper.make_node
+
+
+def read(model, shapes=None):
+    return read_model(model, NetworkBuilder("model"), shapes or {})
+
+
+@pytest.fixture
+def frontend(host):
+    return OnnxFrontend(NoOptions(), host)
+
+
+def evaluated(network):
+    """The one output for an input of ones."""
+    inputs = {name: np.ones(network.specs[name].shape, np.float32) for name in network.inputs}
+    (answer,) = evaluate(network, inputs, builtin_operators()).values()
+    return answer
+
+
+def relu_model(make_model, shape=(1, 3)):
+    return make_model([node("Relu", ["x"], ["y"], name="first")], {"x": shape})
+
+
+# --- what is known when the model is read -----------------------------------------------------------------------------
+
+
+def test_a_shape_computed_from_the_input_is_known(make_model, assert_agrees):
+    nodes = [
+        node("Shape", ["x"], ["all"]),
+        node("Gather", ["all", "zero"], ["batch"]),
+        node("Unsqueeze", ["batch", "axis"], ["row"]),
+        node("Concat", ["row", "rest"], ["target"], axis=0),
+        node("Reshape", ["x", "target"], ["y"]),
+    ]
+    constants = {
+        "zero": np.array(0, np.int64),
+        "axis": np.array([0], np.int64),
+        "rest": np.array([-1], np.int64),
+    }
+    network = assert_agrees(make_model(nodes, {"x": (2, 3, 5)}, constants))
+    assert [n.operator for n in network.nodes] == ["reshape"]
+
+
+def test_weights_made_by_nodes_are_known(make_model, assert_agrees):
+    nodes = [
+        node(
+            "ConstantOfShape",
+            ["s"],
+            ["c"],
+            value=numpy_helper.from_array(np.array([0.25], np.float32)),
+        ),
+        node("Unsqueeze", ["c", "axes"], ["w"]),
+        node("Constant", [], ["b"], value=numpy_helper.from_array(np.float32([[1, 2, 3]]))),
+        node("Mul", ["x", "w"], ["m"]),
+        node("Add", ["m", "b"], ["y"]),
+    ]
+    constants = {"s": np.array([3], np.int64), "axes": np.array([0], np.int64)}
+    network = assert_agrees(make_model(nodes, {"x": (2, 3)}, constants))
+    assert [n.operator for n in network.nodes] == ["multiply", "add"]
+
+
+def test_an_initializer_listed_as_input_is_a_constant(make_model):
+    model = make_model(
+        [node("Add", ["x", "w"], ["y"])], {"x": (2, 3), "w": (3,)}, {"w": np.ones(3, np.float32)}
+    )
+    network = read(model)
+    assert network.inputs == ("x",)
+
+
+def test_the_input_of_a_last_softmax_stays_observed(make_model):
+    nodes = [node("Relu", ["x"], ["logits"]), node("Softmax", ["logits"], ["y"])]
+    assert read(make_model(nodes, {"x": (1, 3)})).observed == ("logits",)
+
+
+def test_a_softmax_inside_is_not_observed(make_model):
+    nodes = [node("Softmax", ["x"], ["p"]), node("Relu", ["p"], ["y"])]
+    assert read(make_model(nodes, {"x": (1, 3)})).observed == ()
+
+
+def test_an_output_that_depends_on_no_input_is_a_kernel(make_model, assert_agrees):
+    nodes = [node("Relu", ["x"], ["y"]), node("Neg", ["c"], ["z"])]
+    model = make_model(nodes, {"x": (1, 3)}, {"c": np.float32([1, 2])}, outputs=("y", "z"))
+    assert assert_agrees(model).outputs == ("y", "z")
+
+
+def test_outputs_keep_their_names_and_order(make_model):
+    nodes = [node("Relu", ["x"], ["b"]), node("Sigmoid", ["x"], ["a"])]
+    assert read(make_model(nodes, {"x": (1, 3)}, outputs=("b", "a"))).outputs == ("b", "a")
+
+
+# --- dynamic dimensions ---------------------------------------------------------------------------------------------
+
+
+def test_a_dynamic_dimension_takes_the_size_given(make_model):
+    network = read(relu_model(make_model, ("batch", 3)), {"x": (5, 3)})
+    assert network.specs["y"].shape == (5, 3)
+
+
+def test_a_dynamic_dimension_without_a_size_names_input_dimension_and_remedy(make_model):
+    with pytest.raises(
+        UsageError,
+        match=r"model: input 'x': dimension 0 \(batch\) is dynamic\n.*shapes: {x: \[1, 3\]}",
+    ):
+        read(relu_model(make_model, ("batch", 3)))
+
+
+def test_a_size_that_contradicts_a_fixed_dimension_is_refused(make_model):
+    with pytest.raises(UsageError, match=r"input 'x' is \['batch', 3\], got \[5, 4\]"):
+        read(relu_model(make_model, ("batch", 3)), {"x": (5, 4)})
+
+
+def test_a_size_for_an_unknown_input_names_the_nearest(make_model):
+    with pytest.raises(UsageError, match=r"no input 'xx'\n.*did you mean 'x'"):
+        read(relu_model(make_model), {"xx": (1, 3)})
+
+
+# --- bad models -----------------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_operator_is_named_with_its_node(make_model):
+    model = make_model([node("GRU", ["x", "w"], ["y"], name="odd")], {"x": (1, 3), "w": (1, 3)})
+    with pytest.raises(
+        UsageError, match="model: node 'odd': no reader for the ONNX operator 'GRU'"
+    ):
+        read(model)
+
+
+def test_an_operator_of_another_domain_is_named_with_it(make_model):
+    model = make_model([node("Relu", ["x"], ["y"], name="odd", domain="acme")], {"x": (1, 3)})
+    with pytest.raises(
+        UsageError, match=r"node 'odd': no reader for the ONNX operator acme.'Relu'"
+    ):
+        read(model)
+
+
+def test_an_operand_that_must_be_known_is_named(make_model):
+    model = make_model([node("Reshape", ["x", "s"], ["y"], name="r")], {"x": (1, 3), "s": (2,)})
+    with pytest.raises(UsageError, match=r"node 'r': operand 1 .* is computed"):
+        read(model)
+
+
+def test_a_missing_file_is_named(frontend, tmp_path):
+    with pytest.raises(UsageError, match=r"gone\.onnx: no such model file"):
+        frontend.read(str(tmp_path / "gone.onnx"), {}, None)
+
+
+def test_a_file_cut_at_any_byte_is_refused(frontend, make_model, tmp_path):
+    data = make_model(
+        [node("Add", ["x", "w"], ["y"])], {"x": (2, 3)}, {"w": np.ones(3, np.float32)}
+    ).SerializeToString()
+    path = tmp_path / "cut.onnx"
+    for length in range(len(data)):
+        path.write_bytes(data[:length])
+        with pytest.raises(UsageError, match=r"cut\.onnx"):
+            frontend.read(str(path), {}, None)
+
+
+def test_a_file_that_is_no_model_is_refused(frontend, tmp_path):
+    path = tmp_path / "text.onnx"
+    path.write_text("version: 1\n")
+    with pytest.raises(UsageError, match="no ONNX model"):
+        frontend.read(str(path), {}, None)
+
+
+def test_an_unknown_light_model_names_the_nearest(frontend):
+    with pytest.raises(UsageError, match="did you mean 'resnet50'"):
+        frontend.read("onnx-light:resnet5", {}, None)
+
+
+def external_model(make_model, folder: Path, location: str) -> Path:
+    model = make_model(
+        [node("Add", ["x", "w"], ["y"])], {"x": (2, 3)}, {"w": np.float32([1, 2, 3])}
+    )
+    (tensor,) = model.graph.initializer
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    entry = tensor.external_data.add()
+    entry.key, entry.value = "location", location
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_external_data_beside_the_model_is_read(frontend, make_model, tmp_path):
+    path = external_model(make_model, tmp_path, "weights.bin")
+    (tmp_path / "weights.bin").write_bytes(np.float32([1, 2, 3]).tobytes())
+    network = frontend.read(str(path), {}, None)
+    assert list(network.constants["w"]) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("location", ["../secret.bin", "/etc/hostname", "sub/../../secret.bin"])
+def test_external_data_outside_the_folder_is_refused(frontend, make_model, tmp_path, location):
+    (tmp_path / "secret.bin").write_bytes(np.float32([1, 2, 3]).tobytes())
+    (tmp_path / "model" / "sub").mkdir(parents=True)
+    path = external_model(make_model, tmp_path / "model", location)
+    with pytest.raises(UsageError, match="outside the model's folder"):
+        frontend.read(str(path), {}, None)
+
+
+def test_external_data_behind_a_link_that_leads_out_is_refused(frontend, make_model, tmp_path):
+    (tmp_path / "secret.bin").write_bytes(np.float32([1, 2, 3]).tobytes())
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights.bin").symlink_to(tmp_path / "secret.bin")
+    path = external_model(make_model, tmp_path / "model", "weights.bin")
+    with pytest.raises(UsageError, match="outside the model's folder"):
+        frontend.read(str(path), {}, None)
+
+
+def test_missing_external_data_is_named(frontend, make_model, tmp_path):
+    path = external_model(make_model, tmp_path, "weights.bin")
+    with pytest.raises(UsageError, match=r"missing: weights.bin"):
+        frontend.read(str(path), {}, None)
+
+
+# --- light models ---------------------------------------------------------------------------------------------------
+
+
+def test_equal_seeds_give_equal_weights_and_others_do_not(frontend):
+    first, again, other = (frontend.read("onnx-light:squeezenet", {}, seed) for seed in (1, 1, 2))
+    assert first.source == again.source
+    assert first.source != other.source
+
+
+def test_a_users_own_weights_stay_unless_a_seed_is_given(frontend, make_model, tmp_path):
+    weight = np.float32([[1, 2], [3, 4], [5, 6]])
+    model = make_model([node("MatMul", ["x", "w"], ["y"])], {"x": (1, 3)}, {"w": weight})
+    onnx.save(model, tmp_path / "own.onnx")
+    own = frontend.read(str(tmp_path / "own.onnx"), {}, None)
+    new = frontend.read(str(tmp_path / "own.onnx"), {}, 0)
+    assert (evaluated(own) == [9, 12]).all()
+    assert (evaluated(new) != [9, 12]).all()
+
+
+def test_a_copied_light_model_reads_like_any_file(frontend, tmp_path):
+    folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+    shutil.copy(folder / "light_squeezenet.onnx", tmp_path / "mine.onnx")
+    network = frontend.read(str(tmp_path / "mine.onnx"), {}, None)
+    assert network.name == "mine"
+    assert any((array == np.float32(0.02)).all() for array in network.constants.values())

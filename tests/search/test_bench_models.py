@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from tilewright.device import Device
+from tilewright.errors import UsageError
+from tilewright.records import JsonlRecordStore, Record
+from tilewright.testing.landscape import Landscape
+from tilewright_search.bench_models import models
+from tilewright_search.held_out import pairwise_accuracy, recall
+
+STRATEGY = """
+from tilewright import hookimpl
+from tilewright.strategy import Strategy
+
+class Hill:
+    def lower(self, task, config):
+        return "no program of loops"
+
+@hookimpl
+def tilewright_strategies():
+    return [Strategy("hill", 1, ("imaginary",), ("landscape",), lambda host: Hill())]
+"""
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A plugin file and the records of two landscapes."""
+    trials = []
+    for size in (48, 96):
+        landscape = Landscape(size)
+        trials += landscape.measure_all(landscape.space.sample(random.Random(size), 120))
+    records = tmp_path / "records.jsonl"
+    JsonlRecordStore(records).append([Record.of(t, Device("elsewhere"), 1) for t in trials])
+    plugin = tmp_path / "hill.py"
+    plugin.write_text(STRATEGY)
+    return ["--plugin", str(plugin), str(records)]
+
+
+def test_perfect_and_reversed_predictions_are_one_and_none():
+    scores = np.linspace(0, 1, 50).astype(np.float32)
+    assert (recall(scores, scores), pairwise_accuracy(scores, scores)) == (1, 1)
+    assert (recall(scores, -scores), pairwise_accuracy(scores, -scores)) == (0, 0)
+    assert pairwise_accuracy(scores, np.zeros(50)) == 0.5
+
+
+def test_models_beat_chance_on_a_task_that_they_have_not_seen(recorded):
+    result = CliRunner().invoke(models, [*recorded, "--features", "knobs", "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)["models"]
+    assert {row["model"] for row in found} >= {"xgboost", "ridge"}
+    for row in found:
+        assert row["tasks"] == 2
+        assert row["pairwise"] > 0.65
+        assert row["recall"] > 2 * 16 / 120
+
+
+def test_the_table_has_a_line_for_each_model_and_kind_of_features(recorded):
+    result = CliRunner().invoke(models, recorded)
+    assert result.exit_code == 0, result.output
+    assert result.output.count("knobs") == result.output.count("loops") == 2
+
+
+def test_save_writes_one_model(recorded, tmp_path):
+    path = tmp_path / "model.ubj"
+    asked = [*recorded, "--model", "xgboost", "--features", "knobs", "--save", str(path)]
+    assert CliRunner().invoke(models, asked).exit_code == 0
+    assert path.stat().st_size > 1000
+    refused = CliRunner().invoke(models, [*recorded, "--save", str(path)])
+    assert isinstance(refused.exception, UsageError)
+
+
+def test_records_of_one_task_are_refused(tmp_path):
+    landscape = Landscape()
+    trials = landscape.measure_all(landscape.space.sample(random.Random(0), 40))
+    path = tmp_path / "records.jsonl"
+    JsonlRecordStore(path).append([Record.of(t, Device("elsewhere"), 1) for t in trials])
+    refused = CliRunner().invoke(models, [str(path)])
+    assert isinstance(refused.exception, UsageError)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tilewright.host import PluginHost
+from tilewright.space.config_space import ConfigSpace
+from tilewright.space.knobs import Knobs
+from tilewright.testing.landscape import Landscape
+from tilewright.testing.tuner import context_for, run
+from tilewright_search.effort import Effort
+from tilewright_search.evolution import evolve
+from tilewright_search.tile_moves import TileMoves
+
+
+@pytest.fixture
+def host():
+    return PluginHost.load()
+
+
+def _split_space(length, **options):
+    knobs = Knobs("tiled")
+    knobs.define_split("tile", length, num_outputs=3, **options)
+    return ConfigSpace([knobs.alternative()])
+
+
+def test_a_move_keeps_the_product_of_a_split():
+    space = _split_space(360)
+    config = space.sample(random.Random(0), 1)[0]
+    for seed in range(200):
+        config = TileMoves(space).mutate(config, random.Random(seed))
+        assert np.prod(config["tile"]) == 360
+
+
+@pytest.mark.parametrize("policy", ["power2", "verbose"])
+@pytest.mark.parametrize("length", [7, 17, 1000])
+def test_moves_reach_everything_where_tiles_leave_tails(length, policy):
+    space = _split_space(length, policy=policy)
+    config, seen, generator = space.first(), set(), random.Random(0)
+    for _ in range(40 * len(space)):
+        config = TileMoves(space).mutate(config, generator)
+        assert space.is_valid(config)
+        seen.add(config)
+    assert len(seen) == len(space)
+
+
+def test_a_point_alone_stays_where_it_is():
+    space = _split_space(1)
+    assert TileMoves(space).mutate(space.first(), random.Random(0)) == space.first()
+
+
+def test_generations_climb_and_stay_feasible():
+    landscape = Landscape()
+
+    def score(configs):
+        seconds = [landscape.true_seconds(config) for config in configs]
+        return np.array([1e-3 / s if s else 0.0 for s in seconds], np.float32)
+
+    start = landscape.space.sample(random.Random(0), 32, balanced=True)
+    scored = evolve(
+        landscape.space, start, score, random.Random(1), generations=6, children=32, crossover=0.5
+    )
+    assert max(scored.values()) > 1.05 * max(score(start))
+    assert all(landscape.space.is_valid(config) for config in scored)
+    assert {config.strategy for config in scored} == {"hill/narrow", "hill/wide"}
+
+
+def test_children_of_the_fastest_are_better_than_chance(host):
+    landscape = Landscape()
+    proposed = run(host.make("tuner", "genetic", {}, context_for(landscape, host)), landscape, 160)
+
+    def mean(configs):
+        return sum(landscape.true_seconds(config) or 3e-3 for config in configs) / len(configs)
+
+    assert mean(proposed[128:160]) < mean(proposed[:32]) / 1.2
+
+
+def test_effort_counts_each_second_once():
+    effort = Effort()
+    with effort.on("outer"):
+        with effort.on("inner"):
+            sum(range(200_000))
+        with effort.on("inner"):
+            pass
+    assert effort.seconds["inner"] > effort.seconds["outer"] >= 0
+    assert effort.total == sum(effort.seconds.values())
+
+
+@pytest.mark.parametrize("name", ["xgb", "evolutionary"])
+def test_a_tuner_says_where_its_time_went(host, name):
+    landscape = Landscape()
+    tuner = host.make("tuner", name, {}, context_for(landscape, host))
+    run(tuner, landscape, 48)
+    assert set(tuner.effort.seconds) == {"features", "fit", "predict", "search"}

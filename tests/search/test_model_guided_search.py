@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import random
+from statistics import median
+
+import numpy as np
+import pytest
+
+from tilewright.errors import UsageError
+from tilewright.host import PluginHost
+from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
+from tilewright.roles import TunerContext
+from tilewright.testing.landscape import Landscape
+from tilewright.testing.tuner import context_for, run
+from tilewright_search.annealing import anneal
+from tilewright_search.diverse import pick_diverse
+
+
+@pytest.fixture
+def host():
+    return PluginHost.load()
+
+
+def _best(landscape, configs):
+    seconds = [landscape.true_seconds(config) for config in configs]
+    return min((s for s in seconds if s is not None), default=1.0) / landscape.best_seconds
+
+
+def test_the_diverse_pick_trades_score_against_distance():
+    features = np.array([[0, 0], [0.01, 0], [1, 1], [0.5, 0.5]], np.float32)
+    scores = np.array([1.0, 0.99, 0.8, 0.0], np.float32)
+    assert pick_diverse(features, scores, 2, weight=0.0) == [0, 1]
+    assert pick_diverse(features, scores, 2, weight=0.5) == [0, 2]
+    assert pick_diverse(features, scores, 9, weight=0.1)[-1] == 3
+
+
+def test_without_scores_the_pick_fills_the_space():
+    grid = np.array([[x, y] for x in range(9) for y in range(9)], np.float32)
+    picked = {tuple(grid[place]) for place in pick_diverse(grid, np.zeros(81), 4, weight=1.0)}
+    assert {(0.0, 0.0), (8.0, 8.0)} <= picked
+
+
+def test_annealing_climbs_above_its_starts():
+    landscape = Landscape()
+
+    def score(configs):
+        seconds = [landscape.true_seconds(config) for config in configs]
+        return np.array([1e-3 / s if s else 0.0 for s in seconds], np.float32)
+
+    starts = landscape.space.sample(random.Random(0), 16)
+    visited = anneal(landscape.space, starts, score, random.Random(1), 20)
+    assert max(visited.values()) > max(score(starts)) * 1.05
+    assert all(landscape.space.is_valid(config) for config in visited)
+
+
+def test_a_batch_after_the_first_is_better_than_chance(host):
+    landscape = Landscape()
+    tuner = host.make("tuner", "xgb", {"epsilon": 0}, context_for(landscape, host))
+    proposed = run(tuner, landscape, 64)
+
+    def typical(configs):
+        return median(landscape.true_seconds(config) or 1.0 for config in configs)
+
+    assert typical(proposed[48:]) < typical(proposed[:16]) / 1.3
+
+
+def test_what_was_learned_on_other_tasks_of_the_run_is_used(host):
+    """The first batch of a task is no shot in the dark when tasks like it were tuned before."""
+    gains = []
+    for seed in range(3):
+        made = {}
+
+        def shared(key, make, made=made):
+            return made.setdefault(key, None) or made.__setitem__(key, make()) or made[key]
+
+        for size in (48, 64):
+            landscape = Landscape(size)
+            context = TunerContext(landscape.task, landscape.space, seed, (), host, shared)
+            run(host.make("tuner", "xgb", {}, context), landscape, 64)
+        landscape = Landscape(96)
+        context = TunerContext(landscape.task, landscape.space, seed, (), host, shared)
+        informed = host.make("tuner", "xgb", {}, context).propose(16)
+        alone = host.make("tuner", "xgb", {}, context_for(landscape, host, seed=seed)).propose(16)
+        gains.append(_best(landscape, alone) / _best(landscape, informed))
+    assert median(gains) > 1.05
+
+
+def test_the_history_of_other_tasks_is_used_as_well(host):
+    other, landscape = Landscape(64), Landscape(96)
+    history = other.measure_all(other.space.sample(random.Random(0), 200))
+    informed = host.make("tuner", "xgb", {}, context_for(landscape, host, history=history))
+    alone = host.make("tuner", "xgb", {}, context_for(landscape, host))
+    assert _best(landscape, informed.propose(16)) < _best(landscape, alone.propose(16))
+
+
+def test_a_lost_device_is_not_held_against_the_config(host):
+    landscape = Landscape()
+    good = landscape.measure_all(landscape.space.sample(random.Random(0), 40))
+    lost = [
+        Trial(
+            MeasureInput(landscape.task, config),
+            MeasureResult(failure=Failure(FailureKind.DEVICE_LOST)),
+        )
+        for config in landscape.space.sample(random.Random(9), 40)
+    ]
+    from tilewright_search.experience import Experience
+
+    experience = Experience.of(context_for(landscape, host, history=[*good, *lost]), "knobs")
+    assert len(experience.rows(landscape.task)[0]) == 40
+
+
+def test_failed_configs_get_the_worst_score(host):
+    from tilewright_search.experience import Experience
+
+    landscape = Landscape()
+    trials = landscape.measure_all(landscape.space.sample(random.Random(0), 100))
+    experience = Experience.of(context_for(landscape, host, history=trials), "knobs")
+    features, scores, groups = experience.rows(landscape.task)
+    failed = [trial.result.failure is not None for trial in trials]
+    assert any(failed)
+    assert scores.max() == 1
+    assert (scores[failed] == 0).all()
+    assert (scores[np.logical_not(failed)] > 0).all()
+    assert np.isfinite(features).all()
+    assert len(features) == len(scores) == len(groups) == 100
+
+
+def test_an_unknown_option_names_the_nearest(host):
+    with pytest.raises(UsageError, match="did you mean 'epsilon'"):
+        host.make("tuner", "xgb", {"epsilno": 0.1}, context_for(Landscape(), host))
+
+
+def test_an_unknown_cost_model_names_those_installed(host):
+    with pytest.raises(UsageError, match="ridge"):
+        host.make("tuner", "xgb", {"cost_model": "rigde"}, context_for(Landscape(), host))

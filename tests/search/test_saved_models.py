@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tilewright.errors import UsageError
+from tilewright.host import PluginHost
+from tilewright.space.config_space import ConfigSpace
+from tilewright.space.knobs import Knobs
+from tilewright.testing.landscape import Landscape
+from tilewright.testing.tuner import context_for
+from tilewright_search.cost_model.signature import Signature
+from tilewright_search.held_out import Rows, TaskTrials
+
+FILES = [("xgboost", "model.json"), ("xgboost", "model.ubj"), ("ridge", "model.json")]
+
+
+@pytest.fixture(scope="module")
+def host():
+    return PluginHost.load()
+
+
+def _made(host, name):
+    return host.make("cost_model", name, {}, context_for(Landscape(), host))
+
+
+def _trained(host, path, name="xgboost"):
+    """A model of two landscapes, saved."""
+    trials = []
+    for size in (48, 64):
+        other = Landscape(size)
+        trials += other.measure_all(other.space.sample(random.Random(size), 200))
+    Rows(host, "knobs", TaskTrials.group(trials, 256)).save(_made(host, name), path)
+
+
+@pytest.mark.parametrize(("name", "file"), FILES)
+def test_a_saved_model_predicts_as_before(host, tmp_path, name, file):
+    rows = np.random.default_rng(0).random((120, 5)).astype(np.float32)
+    model = _made(host, name)
+    model.fit(rows, rows[:, 2], np.zeros(120, np.int64))
+    signature = Signature("knobs", tuple("abcde"))
+    model.save(tmp_path / file, signature)
+    again = _made(host, name)
+    assert again.load(tmp_path / file) == signature
+    assert np.allclose(again.predict(rows), model.predict(rows))
+
+
+@pytest.mark.parametrize(("name", "file"), FILES)
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1, 2]", b"\x00\xff" * 40])
+def test_what_is_no_model_is_refused_with_the_file_named(host, tmp_path, name, file, content):
+    path = tmp_path / file
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"model\."):
+        _made(host, name).load(path)
+
+
+def test_a_missing_file_is_refused(host, tmp_path):
+    for name in ("xgboost", "ridge"):
+        with pytest.raises(UsageError):
+            _made(host, name).load(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("tuner", ["xgb", "evolutionary"])
+@pytest.mark.parametrize("model", ["xgboost", "ridge"])
+def test_a_pretrained_model_makes_the_first_batch_better(host, tmp_path, tuner, model):
+    path = tmp_path / "model.json"
+    _trained(host, path, model)
+    landscape = Landscape(96)
+
+    def typical(options):
+        configs = host.make("tuner", tuner, options, context_for(landscape, host)).propose(16)
+        return sum((landscape.true_seconds(config) or 3e-3) for config in configs)
+
+    informed = {"pretrained": str(path), "cost_model": model}
+    assert typical(informed) < typical({}) / 1.1
+
+
+def test_a_model_of_other_features_is_refused(host, tmp_path):
+    path = tmp_path / "model.json"
+    _trained(host, path)
+    knobs = Knobs("other")
+    knobs.define_knob("strange", range(40))
+    space = ConfigSpace([knobs.alternative()])
+    context = context_for(Landscape(), host, space=space)
+    tuner = host.make("tuner", "xgb", {"pretrained": str(path)}, context)
+    with pytest.raises(UsageError, match="alternative=other"):
+        tuner.propose(16)
+
+
+def test_loop_features_have_to_be_the_same_ones():
+    saved = Signature("loops", ("a", "b"))
+    saved.check(Signature("loops", ("b", "a")), "file")
+    for names in (("a",), ("a", "b", "c")):
+        with pytest.raises(UsageError, match="is not in both"):
+            saved.check(Signature("loops", names), "file")
+    Signature("knobs", ("a", "b")).check(Signature("knobs", ("a",)), "file")

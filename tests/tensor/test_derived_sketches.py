@@ -1,0 +1,139 @@
+"""Which sketches the rules derive, what their points are, and that each means what its DAG means."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+
+import pytest
+
+from tilewright.space.config_space import ConfigSpace
+from tilewright.workload import Workload
+from tilewright_tensor.derived.limits import Limits
+from tilewright_tensor.derived.problem import Problem
+from tilewright_tensor.derived.rules import RULES, Rule, State, derive
+from tilewright_tensor.layout import Layout
+from tilewright_tensor.loop_ir import LoopProgram
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule import Schedule
+
+LIMITS = Limits(lanes=4, registers=16, cache_bytes=1 << 16, threads=1)
+CASES = """
+matmul(7x13, 13x17) + relu()
+matmul(2x5x6, 2x6x11)
+dense(3x7, 13x7) + add(1x13:const) + tanh()
+conv2d(1x8x7x7, 5x8x3x3, padding=1) + relu()
+conv2d(1x4x5x5, 4x1x3x3, padding=1, strides=2, groups=4)
+conv1d(1x3x17, 5x3x3, padding=1)
+max_pool2d(1x4x7x7, pool_size=3, strides=2, padding=1)
+avg_pool2d(1x3x5x5, pool_size=2)
+softmax(3x13)
+softmax(2x3x5, axis=1)
+layer_norm(3x17, 17, 17)
+reduce_mean(3x17)
+transpose(2x3x5, axes=[2,0,1])
+""".strip().splitlines()
+
+
+@pytest.fixture
+def problem(operators: Operators, workload: Callable[[str], Workload]) -> Callable[[str], Problem]:
+    """The problem of a text form."""
+
+    def make(text: str) -> Problem:
+        parsed = workload(text)
+        dag = operators.compute_dag(parsed)
+        anchor = operators.find(parsed.operator)
+        constants = {}
+        for number, spec in enumerate(parsed.inputs):
+            if spec.role == "constant":
+                own = anchor.operand(number).letters if number < len(anchor.operands) else ""
+                constants[dag.inputs[number].name] = own or Layout.logical(len(spec.shape)).letters
+        return Problem(dag, constants, LIMITS)
+
+    return make
+
+
+def test_matmul_with_relu_has_ansors_three_sketches(problem: Callable[[str], Problem]) -> None:
+    sketches = {sketch.name: sketch for sketch in derive(problem("matmul(64x64, 64x64) + relu()"))}
+    assert set(sketches) == {"fused-1", "fused-2", "tiled"}
+    place = {name: _matmul(sketches[name], problem) for name in sketches}
+    assert place["fused-1"].attach == ("relu", "n.0@c.0"), "after the first spatial level"
+    assert place["fused-2"].attach == ("relu", "n.1"), "after the second"
+    assert place["tiled"].attach is None, "relu is a nest of its own"
+
+
+def _matmul(sketch, problem):
+    made = problem("matmul(64x64, 64x64) + relu()")
+    space = ConfigSpace([sketch.alternative(made, "derived")])
+    return sketch.scheduled(made, space.first().values).stages["matmul"]
+
+
+def test_sketches_by_operator(problem: Callable[[str], Problem]) -> None:
+    tiled = {"tiled", "fused-1", "fused-2"}
+    expected = {
+        "matmul(64x64, 64x64)": tiled,
+        "conv2d(1x8x7x7, 8x8x3x3, padding=1) + relu()": tiled,
+        "matmul(3x512, 512x1)": tiled | {"rfactor", "rfactor-parts"},
+        "softmax(64x64)": {"rfactor"},
+        "softmax(1x64)": {"rfactor", "rfactor-parts"},
+        "max_pool2d(1x4x7x7, pool_size=2)": {"nest"},
+        "relu(3x5)": {"nest"},
+    }
+    found = {text: {s.name for s in derive(problem(text))} for text in expected}
+    assert found == expected
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_points_of_every_sketch_mean_what_the_dag_means(
+    text: str, problem: Callable[[str], Problem], checked: Callable[[Schedule], LoopProgram]
+) -> None:
+    made = problem(text)
+    for sketch in derive(made):
+        space = ConfigSpace([sketch.alternative(made, "derived")])
+        points = space.sample(random.Random(text), 2)
+        assert points, sketch.name
+        for config in points:
+            checked(sketch.scheduled(made, config.values))
+
+
+def test_register_tiles_fit_the_registers(problem: Callable[[str], Problem]) -> None:
+    made = problem("conv2d(1x16x14x14, 32x16x3x3, padding=1) + relu()")
+    for sketch in derive(made):
+        space = ConfigSpace([sketch.alternative(made, "derived")])
+        for config in space.sample(random.Random(0), 50):
+            vectors = config["tile_oc"][-1] // LIMITS.lanes
+            pixels = config["tile_oh"][-1] * config["tile_ow"][-1]
+            assert vectors * pixels + vectors + 1 < LIMITS.registers
+
+
+def test_outer_tiles_feed_every_thread_where_they_can(problem: Callable[[str], Problem]) -> None:
+    limits = replace(LIMITS, threads=4)
+    large = replace(problem("matmul(64x64, 64x64)"), limits=limits)
+    for sketch in derive(large):
+        for config in ConfigSpace([sketch.alternative(large, "d")]).sample(random.Random(0), 20):
+            assert prod(config[name][0] for name in ("tile_n", "tile_c")) >= limits.threads
+    small = replace(problem("matmul(1x3, 3x5)"), limits=limits)
+    for sketch in derive(small):
+        assert ConfigSpace([sketch.alternative(small, "d")]).first() is not None
+
+
+def test_constants_lie_in_the_order_of_the_loops(problem: Callable[[str], Problem]) -> None:
+    made = problem("conv2d(1x16x14x14, 32x16x3x3, padding=1)")
+    (sketch,) = (sketch for sketch in derive(made) if sketch.name == "fused-2")
+    space = ConfigSpace([sketch.alternative(made, "derived")])
+    values = {**space.first().values, "tile_oc": (2, 2, 1, 8), "tile_ic": (4, 4)}
+    values |= {"tile_kh": (3, 1), "tile_kw": (1, 3)}
+    assert sketch.layouts(made, values)["weight"].text == "OIH4iW8o"
+
+
+def test_rules_of_a_target_come_before_the_shared_ones(problem: Callable[[str], Problem]) -> None:
+    (tile,) = (rule for rule in RULES if rule.name == "MultiLevelTiling")
+
+    def reduces(_problem: Problem, state: State) -> bool:
+        return state.schedule.stages[state.stage].combiner is not None
+
+    never_fuse = Rule("NeverFuse", reduces, tile.apply)
+    sketches = derive(problem("matmul(64x64, 64x64) + relu()"), [never_fuse])
+    assert [sketch.name for sketch in sketches] == ["tiled"]

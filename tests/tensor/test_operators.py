@@ -1,0 +1,175 @@
+"""Every definition against itself: the numpy reference and the interpreted DAG were written apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilewright.errors import UsageError
+from tilewright.workload import EpilogueOp, TensorSpec, Workload
+from tilewright_tensor.evaluate import evaluate
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.reference import OperatorReference
+
+# text forms that cover every built-in operator, on sizes that divide nothing
+CASES = (Path(__file__).parent / "operator_cases.txt").read_text().splitlines()
+
+Parse = Callable[[str], Workload]
+References = Mapping[str, OperatorReference]
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_reference_and_compute_dag_agree(
+    text: str, workload: Parse, references: References
+) -> None:
+    task = workload(text)
+    reference = references[task.operator]
+    dag = reference.operators.compute_dag(task)
+    wide = [array.astype(np.float64) for array in reference.inputs(task, seed=3)]
+
+    (expected,) = reference.outputs(task, wide)
+    (got,) = evaluate(dag, wide)
+
+    assert [(got.shape, dag.outputs[0].dtype)] == reference.output_shapes(task)
+    assert expected.shape == got.shape
+    np.testing.assert_allclose(got.astype(expected.dtype), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_cases_cover_every_operator(operators: Operators) -> None:
+    assert {text.partition("(")[0] for text in CASES} == set(operators)
+
+
+def test_elementwise_operators_may_be_an_epilogue_and_others_may_not(operators: Operators) -> None:
+    data, weight = TensorSpec((1, 3, 5, 5)), TensorSpec((2, 3, 1, 1), role="constant")
+    fine = operators.workload("conv2d", [data, weight], {}, [EpilogueOp("relu")])
+    assert operators.output(fine).shape == (1, 2, 5, 5)
+    with pytest.raises(UsageError, match="softmax is not element-wise"):
+        operators.workload("conv2d", [data, weight], {}, [EpilogueOp("softmax")])
+
+
+def test_an_epilogue_that_grows_the_output_is_refused(operators: Operators) -> None:
+    inputs = [TensorSpec((1, 1, 5, 5)), TensorSpec((1, 1, 1, 1)), TensorSpec((2, 1, 5, 5))]
+    with pytest.raises(UsageError, match=r"makes \[2, 1, 5, 5\] of \[1, 1, 5, 5\]"):
+        operators.workload("conv2d", inputs, {}, [EpilogueOp("add", {}, (2,))])
+
+
+def test_epilogue_operands_are_the_last_inputs_in_order(operators: Operators) -> None:
+    inputs = [TensorSpec((1, 2, 5, 5)), TensorSpec((2, 2, 1, 1))]
+    with pytest.raises(UsageError, match=r"the epilogue reads inputs \[0\]"):
+        operators.workload("conv2d", inputs, {}, [EpilogueOp("add", {}, (0,))])
+
+
+def test_equal_meanings_have_one_key(operators: Operators) -> None:
+    inputs = [TensorSpec((1, 3, 9, 9)), TensorSpec((2, 3, 3, 3), role="constant")]
+    spellings = [
+        {"padding": 1, "strides": 2},
+        {"padding": [1, 1], "strides": [2, 2]},
+        {"padding": (1, 1, 1, 1), "strides": 2.0, "dilation": 1, "groups": 1},
+    ]
+    assert len({operators.workload("conv2d", inputs, s).key for s in spellings}) == 1
+
+
+def test_an_infinite_bound_is_no_bound(operators: Operators) -> None:
+    inputs = [TensorSpec((3, 5))]
+    bounded = operators.workload("clip", inputs, {"min": 0, "max": float("inf")})
+    assert bounded == operators.workload("clip", inputs, {"min": 0.0})
+    assert len(bounded.key) == 16
+
+
+def test_operands_of_different_dtypes_are_refused(operators: Operators) -> None:
+    inputs = [TensorSpec((1, 3)), TensorSpec((2, 3), "float64")]
+    with pytest.raises(UsageError, match="differ in dtype: float32, float64"):
+        operators.workload("dense", inputs)
+
+
+def test_attributes_that_came_through_sorted_json_still_mean_the_same(
+    workload: Parse, references: References
+) -> None:
+    task = workload("clip(3x5, min=-0.25, max=0.5)")
+    data = task.to_json()
+    data["attributes"] = dict(sorted(data["attributes"].items()))
+    stored = Workload.from_json(data)
+    inputs = references["clip"].inputs(task, seed=0)
+    np.testing.assert_array_equal(
+        references["clip"].outputs(stored, inputs), references["clip"].outputs(task, inputs)
+    )
+    assert str(references["clip"].operators.compute_dag(stored)) == str(
+        references["clip"].operators.compute_dag(task)
+    )
+
+
+def test_stages_have_stable_names(workload: Parse, operators: Operators) -> None:
+    text = "conv2d(1x5x7x6, 4x5x3x3, padding=1) + add(1x4x1x1:const) + add(1x4x7x6) + relu()"
+    dag = operators.compute_dag(workload(text))
+    assert [tensor.name for tensor in dag.inputs] == ["data", "weight", "e0", "e1"]
+    assert [tensor.name for tensor in dag.computes] == ["pad", "conv2d", "add", "add_1", "relu"]
+    assert dag.outputs[0].name == "relu"
+    assert [axis.name for axis in dag.computes[1].axes] == ["n", "oc", "oh", "ow"]
+    assert [axis.name for axis in dag.computes[1].reduce_axes] == ["ic", "kh", "kw"]
+
+
+def test_a_convolution_without_padding_has_no_pad_stage(
+    workload: Parse, operators: Operators
+) -> None:
+    dag = operators.compute_dag(workload("conv2d(1x5x7x6, 4x5x3x3)"))
+    assert [tensor.name for tensor in dag.computes] == ["conv2d"]
+
+
+def test_inputs_that_no_stage_reads_keep_their_place(workload: Parse, operators: Operators) -> None:
+    dag = operators.compute_dag(workload("concat(1x3, 1x2, 1x4)"))
+    assert [tensor.name for tensor in dag.inputs] == ["data0", "data1", "data2"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "shapes", "attributes", "message"),
+    [
+        ("conv2d", [(1, 3, 5, 5), (2, 4, 3, 3)], {}, "do not fit with groups=1"),
+        ("conv2d", [(1, 3, 5, 5)], {}, "expected 2 operands \\(data, weight\\), got 1"),
+        ("conv2d", [(1, 3, 2, 2), (2, 3, 3, 3)], {}, "the output would have shape"),
+        ("conv2d", [(1, 3, 5), (2, 3, 3)], {}, "rank 4"),
+        ("conv2d", [(1, 3, 5, 5), (2, 3, 3, 3)], {"stride": 1}, "did you mean 'strides'"),
+        ("conv2d", [(1, 3, 5, 5), (2, 3, 3, 3)], {"strides": [1, 2, 3]}, "attribute 'strides'"),
+        ("conv2d", [(1, 3, 5, 5), (2, 3, 3, 3)], {"padding": -1}, "none negative"),
+        ("conv2d", [(1, 3, 5, 5), (2, 3, 3, 3)], {"padding": 0.5}, "whole number"),
+        ("dense", [(1, 3), (2, 4)], {}, r"got \[1, 3\] and \[2, 4\]"),
+        ("matmul", [(2, 3), (4, 5)], {}, "K"),
+        ("max_pool2d", [(1, 3, 5, 5)], {}, "needs the attribute 'pool_size'"),
+        ("max_pool2d", [(1, 3, 5, 5)], {"pool_size": 2, "padding": 2}, "smaller than pool_size"),
+        ("softmax", [(1, 3)], {"axis": 2}, "axis 2"),
+        ("add", [(1, 3), (1, 1, 3)], {}, "one rank"),
+        ("add", [(1, 3), (1, 4)], {}, "do not broadcast"),
+        ("reshape", [(2, 3)], {"shape": [4, -1]}, "differ in number"),
+        ("transpose", [(2, 3)], {"axes": [0, 0]}, "no permutation"),
+        ("concat", [(2, 3), (3, 3)], {"axis": 1}, "differ beside axis 1"),
+        ("slice", [(5,)], {"begin": [3], "end": [3]}, "the output would have shape"),
+        ("layout_transform", [(1, 3, 5, 5)], {"src": "NCHW", "dst": "OIHW"}, "different axes"),
+        ("layout_transform", [(1, 3, 5, 5)], {"src": "NCHW", "dst": "NCHW4"}, "layout 'NCHW4'"),
+        ("convolution", [(1, 3)], {}, "no operator named 'convolution'"),
+    ],
+)
+def test_bad_operands_and_attributes_are_usage_errors(
+    operators: Operators,
+    operator: str,
+    shapes: list[tuple[int, ...]],
+    attributes: dict[str, object],
+    message: str,
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        operators.workload(operator, [TensorSpec(shape) for shape in shapes], attributes)
+
+
+def test_two_definitions_of_a_name_are_refused(operators: Operators) -> None:
+    with pytest.raises(UsageError, match="two definitions of the operator 'relu'"):
+        Operators([*operators.values(), operators["relu"]])
+
+
+def test_operations_count_a_multiply_add_as_two(workload: Parse, references: References) -> None:
+    plain = workload("conv2d(1x64x56x56, 64x64x3x3, padding=1)")
+    assert references["conv2d"].operations(plain) == 2 * 64 * 56 * 56 * 64 * 9
+    fused = workload("conv2d(1x64x56x56, 64x64x3x3, padding=1) + add(1x64x1x1:const)")
+    assert references["conv2d"].operations(fused) == (2 * 64 * 9 + 1) * 64 * 56 * 56
+    assert references["dense"].operations(workload("dense(1x2048, 1000x2048)")) == 2 * 2048 * 1000
+    assert references["concat"].operations(workload("concat(1x3, 1x2)")) == 0

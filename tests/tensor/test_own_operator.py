@@ -1,0 +1,264 @@
+"""Operators made by `@operator`: what follows from the function, and what users get wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilewright.errors import UsageError
+from tilewright.host import PluginHost
+from tilewright.workload import EpilogueOp, TensorSpec
+from tilewright_tensor.dag import Tensor, compute, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.expr import exp, ge, select
+from tilewright_tensor.operators.attribute import Attribute, extents
+from tilewright_tensor.operators.operator import operator
+from tilewright_tensor.operators.operator_def import Operand, OperatorDef
+from tilewright_tensor.operators.operators import Operators, builtin_operators
+from tilewright_tensor.reference import OperatorReference
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "own_operator.py"
+
+
+def _reference(definition: OperatorDef) -> OperatorReference:
+    return OperatorReference(
+        definition.name, Operators([*builtin_operators().values(), definition])
+    )
+
+
+@operator(Operand("weight", role="constant"), Attribute("window", extents(2)))
+def kinds(data: Tensor, weight: Tensor, *, window: Any, scale: float = 0.5, keep: bool = False,
+          axes: Any = (0,), mode: str = "plain") -> Tensor:  # fmt: skip
+    assert (len(window), axes, mode, keep) == (2, axes, "plain", False)
+    return compute("any", data.shape, lambda i, j: data[i, j] * scale + weight[i, 0])
+
+
+def test_parameters_become_operands_and_attributes() -> None:
+    assert [o.name for o in kinds.operands] == ["data", "weight"]
+    assert [o.role for o in kinds.operands] == ["activation", "constant"]
+    assert [a.name for a in kinds.attributes] == ["window", "scale", "keep", "axes", "mode"]
+    assert kinds.normalise({"window": 3}) == {
+        "window": [3, 3], "scale": 0.5, "keep": False, "axes": [0], "mode": "plain",
+    }  # fmt: skip
+
+
+def test_the_text_form_comes_with_the_definition() -> None:
+    reference = _reference(kinds)
+    workload = reference.parse("(3x5, 3x1, window=[2, 3], scale=2)", "")
+    assert [spec.role for spec in workload.inputs] == ["activation", "constant"]
+    assert workload.attributes["scale"] == 2.0
+    text = reference.format(workload)
+    assert text == "kinds(3x5, 3x1, window=[2, 3], scale=2.0)"
+    assert reference.parse(text.removeprefix("kinds"), "") == workload
+
+
+def test_answers_come_from_the_definition() -> None:
+    reference = _reference(kinds)
+    workload = reference.parse("(3x5, 3x1, window=1, scale=2)", "")
+    data, weight = reference.inputs(workload, seed=1)
+    (got,) = reference.outputs(workload, [data, weight])
+    np.testing.assert_allclose(got, data * 2 + weight, rtol=1e-6)
+    assert reference.output_shapes(workload) == [((3, 5), "float32")]
+
+
+def test_inputs_are_drawn_as_the_operands_say() -> None:
+    @operator(Operand("data", values="positive"))
+    def logs(data: Tensor) -> Tensor:
+        return compute("logs", data.shape, lambda i: exp(data[i]))
+
+    reference = _reference(logs)
+    (data,) = reference.inputs(reference.parse("(101)", ""), seed=1)
+    assert data.min() >= 0.5
+
+
+def test_several_operands_may_repeat() -> None:
+    @operator()
+    def total(*parts: Tensor) -> Tensor:
+        return compute(
+            "total", parts[0].shape, lambda i: sum((p[i] for p in parts[1:]), parts[0][i])
+        )
+
+    reference = _reference(total)
+    workload = reference.parse("(7, 7, 7)", "")
+    inputs = reference.inputs(workload, seed=1)
+    np.testing.assert_allclose(reference.outputs(workload, inputs)[0], sum(inputs), rtol=1e-6)
+
+
+def test_an_elementwise_one_may_follow_a_convolution() -> None:
+    @operator(elementwise=True)
+    def swish(data: Tensor, *, beta: float = 1.0) -> Tensor:
+        return compute("swish", data.shape, lambda *i: data[i] / (exp(data[i] * -beta) + 1.0))
+
+    reference = OperatorReference("conv2d", Operators([*builtin_operators().values(), swish]))
+    workload = reference.parse("(1x3x5x5, 4x3x3x3) + swish(beta=2)", "")
+    inputs = reference.inputs(workload, seed=1)
+    (got,) = reference.outputs(workload, inputs)
+    plain = reference.operators.workload("conv2d", workload.inputs)
+    (before,) = reference.outputs(plain, inputs)
+    np.testing.assert_allclose(got, before / (np.exp(-2 * before) + 1), rtol=1e-4)
+    assert workload.epilogue == (EpilogueOp("swish", {"beta": 2.0}),)
+
+
+def row_sum(data: Tensor) -> Tensor:
+    k = reduce_axis(data.shape[1], "k")
+    return compute("row_sum", data.shape[:1], lambda i: reduce_sum(data[i, k], k))
+
+
+def _checked(reference: Callable[..., Any]) -> None:
+    made = _reference(operator(reference=reference)(row_sum))
+    workload = made.parse("(5x70)", "")
+    made.outputs(workload, made.inputs(workload, seed=1))
+
+
+def test_a_faster_reference_is_compared_with_the_definition() -> None:
+    _checked(lambda arrays, _attributes: arrays[0].sum(axis=1))
+    with pytest.raises(
+        UsageError, match=r"row_sum: at \[0\] the reference gives .* the definition"
+    ):
+        _checked(lambda arrays, _attributes: arrays[0].mean(axis=1))
+    with pytest.raises(UsageError, match=r"gives shape \[1, 70\], its definition \[5\]"):
+        _checked(lambda arrays, _attributes: arrays[0][:1])
+
+
+def test_a_reference_wrong_at_the_end_only_is_found_too() -> None:
+    def wrong(arrays: Any, _attributes: Any) -> Any:
+        result = arrays[0].sum(axis=1)
+        result[-1] += 1
+        return result
+
+    with pytest.raises(UsageError, match=r"at \[4\] the reference gives"):
+        _checked(wrong)
+
+
+def test_the_tolerance_follows_the_longest_sum() -> None:
+    made = _reference(operator()(row_sum))
+    short, long = made.parse("(5x2)", ""), made.parse("(5x10000)", "")
+    epsilon = float(np.finfo(np.float32).eps)
+    assert made.tolerance(short) == pytest.approx(64 * epsilon)
+    assert made.tolerance(long) == pytest.approx(1600 * epsilon)
+
+
+# --- mistakes -------------------------------------------------------------------------------------
+
+
+def _refused(function: Callable[..., Any], *shapes: tuple[int, ...]) -> str:
+    definition = operator()(function)
+    with pytest.raises(UsageError) as error:
+        Operators([definition]).workload(definition.name, [TensorSpec(s) for s in shapes])
+    return str(error.value)
+
+
+def test_a_function_that_fails_is_told_with_its_line() -> None:
+    def rows(data: Tensor) -> Tensor:
+        return compute("rows", data.shape[:1], lambda i: data[i, i])
+
+    line = rows.__code__.co_firstlineno + 1
+    message = _refused(rows, (3,))
+    assert message.startswith(f"rows: test_own_operator.py:{line}: data has 1 dimensions, got 2")
+
+
+def test_a_read_outside_a_tensor_is_found_before_anything_runs() -> None:
+    def shifted(data: Tensor) -> Tensor:
+        return compute("shifted", data.shape, lambda i: data[i + 1])
+
+    assert "data[i + 1] reads from 1 to 5 of dimension 0, which has extent 5" in _refused(
+        shifted, (5,)
+    )
+
+
+def test_a_read_that_a_condition_guards_is_fine() -> None:
+    @operator()
+    def shifted(data: Tensor) -> Tensor:
+        return compute("shifted", data.shape, lambda i: select(ge(i, 1), data[i - 1], 0.0))
+
+    reference = _reference(shifted)
+    workload = reference.parse("(5)", "")
+    (data,) = reference.inputs(workload, seed=1)
+    np.testing.assert_array_equal(reference.outputs(workload, [data])[0], [0, *data[:-1]])
+
+
+def test_what_is_no_tensor_is_refused() -> None:
+    def nothing(data: Tensor) -> Any:
+        return reduce_max(data[0], reduce_axis(3, "k"))
+
+    assert "expected that it returns what compute(...) gives, got Reduction" in _refused(
+        nothing, (3,)
+    )
+
+
+def test_descriptions_must_name_parameters() -> None:
+    with pytest.raises(UsageError, match="operator row_sum has no parameter 'dta'") as error:
+        operator(Operand("dta"))(row_sum)
+    assert "did you mean 'data'?" in str(error.value)
+
+
+def test_an_attribute_without_default_needs_a_description() -> None:
+    def scaled(data: Tensor, *, factor: Any) -> Tensor:
+        return compute("scaled", data.shape, lambda i: data[i] * factor)
+
+    with pytest.raises(UsageError, match=r"what values does the attribute 'factor' take\?"):
+        operator()(scaled)
+
+
+def test_descriptions_are_of_the_right_kind() -> None:
+    with pytest.raises(UsageError, match="'data' is an operand, not an attribute"):
+        operator(Attribute("data", extents(2)))(row_sum)
+
+
+@pytest.mark.parametrize("name", ["_hidden", "Distances", "two words", "3d", ""])
+def test_names_are_such_as_the_text_form_can_read(name: str) -> None:
+    def plain(data: Tensor) -> Tensor:
+        return compute("plain", data.shape, lambda i: data[i])
+
+    plain.__name__ = name
+    with pytest.raises(UsageError, match=f"an operator cannot be named '{name}'"):
+        operator()(plain)
+
+
+# --- the example ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def host() -> PluginHost:
+    """A host with the example's operator."""
+    return PluginHost.load([EXAMPLE])
+
+
+def test_the_example_is_as_short_as_promised() -> None:
+    assert EXAMPLE.read_text("utf-8").count("\n") < 25
+
+
+def test_the_example_computes_what_it_says(host: PluginHost) -> None:
+    reference = host.reference("distances")
+    workload = reference.parse("(7x11, 5x11, squared=true)", "")
+    data, points = reference.inputs(workload, seed=1)
+    expected = ((data[:, None] - points[None]) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(reference.outputs(workload, [data, points])[0], expected, rtol=1e-5)
+    assert reference.format(workload) == "distances(7x11, 5x11, squared=true)"
+
+
+@pytest.mark.usefixtures("_x86")
+def test_the_example_is_tuned_without_a_strategy_of_its_own(
+    host: PluginHost, tmp_path: Path
+) -> None:
+    import tilewright
+
+    result = tilewright.tune(
+        "distances(13x7, 17x7)",
+        target="x86:threads=1",
+        tuner="random",
+        budget=3,
+        records=tmp_path / "records.jsonl",
+        host=host,
+    )
+    assert result.seconds is not None
+    assert result.summary["failures"] == 0
+
+
+@pytest.fixture
+def _x86() -> None:
+    for module in ("tilewright_x86", "tilewright_measure", "tilewright_search"):
+        pytest.importorskip(module)

@@ -1,0 +1,123 @@
+"""Every hand-written strategy computes what numpy computes: fallback and sampled configs, odd sizes, three ISAs."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+
+from tilewright.host import PluginHost
+from tilewright.target import Target
+from tilewright.task import Task
+from tilewright.workload import Workload
+
+CASES = """
+conv2d(1x16x7x7, 32x16x3x3, padding=1) + add(1x32x1x1:const) + add(1x32x7x7) + relu()
+conv2d(1x64x14x14, 64x64x1x1)
+conv2d(1x3x23x23, 32x3x7x7, strides=2, padding=3) + add(1x32x1x1:const) + relu()
+conv2d(1x24x13x13, 40x24x3x3, strides=2, padding=1) + multiply(1x40x1x1:const) + add(1x40x1x1:const) + sigmoid()
+conv2d(1x5x11x11, 7x5x3x3, padding=1)
+conv2d(1x17x5x5, 13x17x3x3, padding=1) + add(1x13x1x1:const) + tanh()
+conv2d(1x32x1x17, 16x32x1x1)
+conv2d(2x16x6x6, 16x16x3x3, padding=[1,0,2,1], dilation=2)
+conv2d(1x32x9x9, 32x1x3x3, padding=1, groups=32) + add(1x32x1x1:const) + relu()
+conv2d(1x24x11x11, 24x1x5x5, strides=2, padding=2, groups=24)
+conv2d(1x8x9x9, 12x2x3x3, padding=1, groups=4)
+conv2d(1x48x17x5, 64x24x3x3, padding=1, groups=2) + add(1x64x1x1:const)
+conv2d(1x20x5x19, 20x5x1x1, strides=2, groups=4)
+conv2d(1x16x3x23, 32x16x1x1)
+dense(1x37, 10x37) + add(1x10:const)
+dense(7x64, 1000x64)
+dense(5x3, 129x3) + relu()
+max_pool2d(1x32x15x15, pool_size=3, strides=2, padding=1)
+max_pool2d(1x5x9x9, pool_size=2, strides=2)
+avg_pool2d(2x16x8x8, pool_size=3, strides=2, padding=1)
+global_avg_pool2d(1x48x7x7)
+softmax(1x1000)
+softmax(3x5x17)
+softmax(3x5x17, axis=1)
+softmax(2x1)
+add(1x32x7x7, 1x32x7x7) + relu()
+multiply(1x32x7x7, 1x32x1x1)
+add(1x7x5x3, 1x7x5x3)
+add(2x7x5x3, 1x7x1x1) + relu()
+add(2x7x5x3, 2x7x5x1) + multiply(1x7x5x3)
+sigmoid(3x17)
+relu(1)
+relu(3x17:float64)
+maximum(3x17:float64, 3x1:float64) + exp()
+add(2x7x5:int32, 2x7x1:int32) + relu()
+multiply(3x70:int8, 1x70:int8)
+matmul(2x7x5:float64, 2x5x9:float64)
+cast(3x17, dtype=bool)
+add(3x17:bool, 3x17:bool)
+cast(5x9:int64, dtype=float32)
+matmul(2x7x5, 2x5x9)
+transpose(2x3x5x7, axes=[0,2,3,1])
+concat(1x3x5x5, 1x7x5x5, axis=1)
+layout_transform(1x32x7x7, src=NCHW, dst=NCHW16c)
+layout_transform(1x32x7x7, src=NCHW16c, dst=NCHW32c)
+layout_transform(1x16x7x5, src=NCHW16c, dst=NHWC)
+layout_transform(1x3x5x37, src=NHWC, dst=NCHW) + relu()
+layout_transform(1x32x3x20, src=NCHW, dst=NCHW16c)
+layout_transform(2x24x3x19, src=NCHW8c, dst=NCHW) + add(1x24x1x1:const)
+layout_transform(35x17, src=NC, dst=CN)
+layout_transform(1x24x5x5, src=NCHW8c, dst=NCHW12c)
+layout_transform(5x7x19, src=ABC, dst=BAC)
+""".strip().splitlines()
+
+
+@cache
+def host() -> PluginHost:
+    return PluginHost.load()
+
+
+def workload(text: str) -> Workload:
+    operator = text.partition("(")[0]
+    return host().reference(operator).parse(text[len(operator) :], "")
+
+
+def isas() -> list[str]:
+    from tilewright_x86.isa import available
+
+    return [isa.name for isa in available()]
+
+
+@pytest.mark.parametrize("isa", isas())
+@pytest.mark.parametrize("text", CASES)
+def test_every_strategy_agrees_with_the_reference(text: str, isa: str) -> None:
+    task = Task(workload(text), Target.parse(f"x86:isa={isa},threads=1"))
+    strategies = [s for s in host().strategies(task) if s.name != "derived"]
+    assert strategies, "nothing with a definition fails to compile"
+    for strategy in strategies:
+        space = host().space(task, strategy.name)
+        fallback = host().schedule(strategy.name).fallback(task)
+        assert space.is_valid(fallback), f"{strategy.name}: {fallback.text}"
+        for config in [fallback, *space.sample(random.Random(0), 3)]:
+            error, tolerance = relative_error(task, config)
+            assert error <= tolerance, f"{config.text}: {error} > {tolerance}"
+
+
+def relative_error(task: Task, config) -> tuple[float, float]:
+    backend = host().backend("x86")
+    reference = host().reference(task.workload.operator)
+    inputs = reference.inputs(task.workload, seed=1)
+    (expected,) = reference.outputs(task.workload, inputs)
+    layouts = host().layouts(task, config)
+    packed = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
+    poison = reference.pack(expected, layouts.outputs[0])
+    poison = np.full_like(poison, np.nan if poison.dtype.kind == "f" else 1)
+    kernel = backend.load(
+        backend.build(host().lower(task, config), task.target), backend.probe()[0]
+    )
+    try:
+        kernel.bind([*packed, poison], {})
+        kernel.launch()
+        got = reference.unpack(kernel.read(len(packed)), layouts.outputs[0], expected.shape)
+    finally:
+        kernel.close()
+    got, expected = got.astype(np.float64), expected.astype(np.float64)
+    error = float(np.abs(got - expected).max()) / max(float(np.abs(expected).max()), 1e-30)
+    return (error if np.isfinite(error) else float("inf")), reference.tolerance(task.workload)

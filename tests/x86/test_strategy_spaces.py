@@ -1,0 +1,58 @@
+"""Spaces of the strategies: small enough to be good, and never without a point."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from tilewright.host import PluginHost
+from tilewright.target import Target
+from tilewright.task import Task
+
+
+@cache
+def host() -> PluginHost:
+    return PluginHost.load()
+
+
+def task(text: str, isa: str = "avx512") -> Task:
+    operator = text.partition("(")[0]
+    workload = host().reference(operator).parse(text[len(operator) :], "")
+    return Task(workload, Target.parse(f"x86:isa={isa},threads=1"))
+
+
+@pytest.mark.parametrize("isa", ["avx512", "avx2", "sse4"])
+@pytest.mark.parametrize("filters", [5, 16, 48, 64])
+@pytest.mark.parametrize("size", [(1, 1), (2, 2), (1, 17), (7, 7), (13, 13), (31, 61)])
+def test_convolutions_of_any_size_have_a_fallback_and_feasible_points(
+    size: tuple[int, int], filters: int, isa: str
+) -> None:
+    height, width = size
+    conv = task(f"conv2d(1x32x{height}x{width}, {filters}x32x1x1)", isa)
+    space = host().space(conv, "conv2d_direct")
+    assert space.is_valid(host().schedule("conv2d_direct").fallback(conv))
+    assert all(space.is_valid(config) for config in space.sample(random.Random(0), 8))
+
+
+@pytest.mark.parametrize("width", range(1, 80))
+def test_every_width_has_a_register_tile_that_hides_the_latency_of_its_sums(width: int) -> None:
+    conv = task(f"conv2d(1x64x3x{width}, 64x64x3x3, padding=1)")
+    config = host().schedule("conv2d_direct").fallback(conv)
+    pixels = config["tile_ow"][-1] * config["tile_oh"][-1]
+    assert pixels * config["vectors"] >= min(14, 3 * width)
+    assert config["tile_ow"][0] == -(-width // config["tile_ow"][-1])
+
+
+@pytest.mark.parametrize("width", [17, 19, 23, 29, 31, 37, 53])
+def test_prime_widths_have_tiles_beside_two_vectors(width: int) -> None:
+    conv = task(f"conv2d(1x64x{width}x{width}, 64x64x3x3, padding=1)")
+    (alternative,) = host().space(conv, "conv2d_direct").alternatives
+    knob = next(knob for knob in alternative.knobs if knob.name == "tile_ow")
+    assert any(7 <= tile[-1] <= 14 for tile in knob.values)
+
+
+def test_groups_of_several_filters_are_convolved_directly() -> None:
+    names = {s.name for s in host().strategies(task("conv2d(1x64x9x9, 32x16x3x3, groups=4)"))}
+    assert "conv2d_direct" in names
