@@ -1,0 +1,131 @@
+"""Trials until a tuner comes within 2 % of the optimum, on recorded spaces: no hardware needed.
+
+    uv run python benchmarks/search_trials.py [--seeds 20] [--batch 16] [--recordings FOLDER]
+
+Every number is a median over seeds. Optuna's TPE (`pip install optuna`) is told of each trial
+before it is asked for the next; repeats and infeasible points that it asks for are not counted.
+The other tuners see a batch at a time, as in a run. `effort` is what a tuner thinks for each trial.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+
+from tilewright.config import ConfigEntity
+from tilewright.host import PluginHost
+from tilewright.testing.recording import Recording
+from tilewright.testing.tuner import context_for
+
+TUNERS = ("random", "genetic", "xgb", "evolutionary")
+NEAR = 1.02
+
+Search = Callable[[Recording, int], Iterator[float | None]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--recordings", type=Path, default=Path("tests/search/data"))
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--limit", type=int, default=1000, help="trials after which a search ends")
+    options = parser.parse_args()
+    host = PluginHost.load()
+    found = sorted(options.recordings.glob("*.records.jsonl.gz"))
+    searches: dict[str, Search] = {name: ours(host, name, options.batch) for name in TUNERS}
+    try:
+        searches["Optuna TPE"] = tpe()
+    except ImportError:
+        print("Optuna is not installed: its row is missing\n")
+    print("| recording | tuner | trials | range | of random's | best after 64 | effort ms |")
+    print("|---|---|---|---|---|---|---|")
+    for recording in (Recording(host, path) for path in found):
+        baseline = 0.0
+        for name, search in searches.items():
+            start = time.perf_counter()
+            runs = [play(search, recording, seed, options.limit) for seed in range(options.seeds)]
+            spent = time.perf_counter() - start
+            needed = sorted(trials for trials, _ in runs)
+            done = sum(max(trials, 64) for trials in needed)
+            baseline = baseline or median(needed)
+            print(
+                f"| {recording.name} | {name} | {median(needed):.0f} | {needed[0]} to {needed[-1]} "
+                f"| {median(needed) / baseline:.2f} | {median(best for _, best in runs):.3f} "
+                f"| {spent / done * 1e3:.1f} |",
+                flush=True,
+            )
+
+
+def play(search: Search, recording: Recording, seed: int, limit: int) -> tuple[int, float]:
+    """Trials until one is near the optimum (or the limit), and the best of 64 over the optimum."""
+    best, after_64, needed = float("inf"), float("inf"), 0
+    for trials, seconds in enumerate(search(recording, seed), 1):
+        best = min(best, seconds or best)
+        if trials <= 64:
+            after_64 = best
+        if not needed and best <= NEAR * recording.best_seconds:
+            needed = trials
+        if trials >= limit or (needed and trials >= 64):
+            break
+    return needed or limit, after_64 / recording.best_seconds
+
+
+def ours(host: PluginHost, name: str, batch: int) -> Search:
+    """Seconds of trial after trial of an installed tuner."""
+
+    def search(recording: Recording, seed: int) -> Iterator[float | None]:
+        tuner = host.make("tuner", name, {}, context_for(recording, host, seed=seed))
+        while configs := tuner.propose(batch):
+            trials = recording.measure_all(configs)
+            tuner.observe(trials)
+            yield from (trial.result.seconds for trial in trials)
+
+    return search
+
+
+def tpe() -> Search:
+    """Seconds of trial after trial of Optuna's TPE. Raises ImportError."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+    def search(recording: Recording, seed: int) -> Iterator[float | None]:
+        study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+        seen: dict[ConfigEntity, float] = {}
+        slow = 0.0
+        while True:
+            trial = study.ask()
+            config = suggest(trial, recording)
+            if config not in recording.space:
+                # As bad as anything: told of a failure, it would ask for the like for ever.
+                study.tell(trial, 2 * slow or 1.0)
+                continue
+            if config in seen:
+                study.tell(trial, seen[config])
+                continue
+            seconds = recording.true_seconds(config)
+            slow = max(slow, seconds or slow)
+            seen[config] = seconds or slow or 1.0
+            study.tell(trial, seen[config])
+            yield seconds
+
+    return search
+
+
+def suggest(trial, recording: Recording) -> ConfigEntity:
+    """The point that a trial of Optuna asks for: an alternative, and one value of each knob."""
+    names = [alternative.name for alternative in recording.space.alternatives]
+    name = trial.suggest_categorical("alternative", names)
+    alternative = recording.space.alternatives[names.index(name)]
+    values = {}
+    for knob in alternative.knobs:
+        place = trial.suggest_categorical(f"{name}.{knob.name}", list(range(len(knob))))
+        values[knob.name] = knob.values[place]
+    return ConfigEntity(name, values)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""A task tuned and its best config bound to random inputs, ready to be timed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tilewright
+from tilewright.host import PluginHost
+from tilewright.measure import Conditions
+
+
+@dataclass(frozen=True)
+class TunedKernel:
+    """What tuning found, the direct algorithm's operations, and the kernel, loaded and bound."""
+
+    found: Any
+    operations: int
+    kernel: Any
+
+    def flops(self, number: int = 5) -> float:
+        """Operations a second over `number` launches, after one that warms the caches."""
+        self.kernel.time(1)
+        return self.operations * number / self.kernel.time(number)
+
+
+def tuned_kernel(
+    host: PluginHost, task: str, *, target: str = "x86:threads=1", **options: Any
+) -> TunedKernel:
+    """Tune a task, warm, with `tilewright.tune`'s options, and load the best config it finds."""
+    Path(options["records"]).parent.mkdir(parents=True, exist_ok=True)
+    warm = Conditions(constants="warm")
+    found = tilewright.tune(task, target=target, conditions=warm, host=host, **options)
+    chosen, config = found.task, found.config
+    backend, reference = host.backend(chosen.target.kind), host.reference(chosen.workload.operator)
+    layouts = host.layouts(chosen, config)
+    inputs = reference.inputs(chosen.workload, seed=1)
+    arrays = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
+    ((shape, dtype),) = reference.output_shapes(chosen.workload)
+    arrays.append(reference.pack(np.zeros(shape, dtype), layouts.outputs[0]))
+    artifact = backend.build(host.lower(chosen, config), chosen.target)
+    kernel = backend.load(artifact, backend.probe()[0])
+    kernel.bind(arrays, {})
+    return TunedKernel(found, reference.operations(chosen.workload), kernel)
