@@ -24,6 +24,7 @@ CASES = """
 matmul(7x13, 13x17) + relu()
 matmul(2x5x6, 2x6x11)
 dense(3x7, 13x7) + add(1x13:const) + tanh()
+dense(3x7, 13x7) + tanh() + add(1x13:const)
 conv2d(1x8x7x7, 5x8x3x3, padding=1) + relu()
 conv2d(1x4x5x5, 4x1x3x3, padding=1, strides=2, groups=4)
 conv1d(1x3x17, 5x3x3, padding=1)
@@ -114,6 +115,10 @@ def test_outer_tiles_feed_every_thread_where_they_can(problem: Callable[[str], P
     for sketch in derive(large):
         for config in ConfigSpace([sketch.alternative(large, "d")]).sample(random.Random(0), 20):
             assert prod(config[name][0] for name in ("tile_n", "tile_c")) >= limits.threads
+    row = replace(problem("dense(1x64, 100x64) + add(1x100:const)"), limits=limits)
+    for sketch in derive(row):
+        for config in ConfigSpace([sketch.alternative(row, "d")]).sample(random.Random(0), 20):
+            assert config["tile_o"][0] >= limits.threads, "though no tile divides 100"
     small = replace(problem("matmul(1x3, 3x5)"), limits=limits)
     for sketch in derive(small):
         assert ConfigSpace([sketch.alternative(small, "d")]).first() is not None

@@ -173,3 +173,52 @@ def test_operations_count_a_multiply_add_as_two(workload: Parse, references: Ref
     assert references["conv2d"].operations(fused) == (2 * 64 * 9 + 1) * 64 * 56 * 56
     assert references["dense"].operations(workload("dense(1x2048, 1000x2048)")) == 2 * 2048 * 1000
     assert references["concat"].operations(workload("concat(1x3, 1x2)")) == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("reduce_sum(2x3x5x7, axes=[-1])", "reduce_sum(2x3x5x7, axes=[3])"),
+        ("reduce_mean(2x3x5, axes=[2,-2])", "reduce_mean(2x3x5, axes=[1,2])"),
+        ("reduce_max(2x3, axes=[0,1])", "reduce_max(2x3)"),
+        ("concat(2x3, 2x5)", "concat(2x3, 2x5, axis=-1)"),
+        ("flatten(2x3x5, axis=-1)", "flatten(2x3x5, axis=2)"),
+        ("softmax(2x3x5)", "softmax(2x3x5, axis=2)"),
+        ("layer_norm(2x5, 5:const, 5:const)", "layer_norm(2x5, 5:const, 5:const, axis=1)"),
+    ],
+)
+def test_one_axis_counted_from_either_end_is_one_key(one, other, workload: Parse) -> None:
+    assert workload(one).key == workload(other).key
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("max_pool2d(1x1x2x5, pool_size=3, strides=2, ceil_mode=true)", (1, 1, 1, 2)),
+        ("avg_pool2d(1x1x2x2, pool_size=4, strides=3, ceil_mode=true)", (1, 1, 1, 1)),
+    ],
+)
+def test_in_ceil_mode_a_window_may_be_larger_than_the_data(
+    text, shape, workload: Parse, references: References
+) -> None:
+    task = workload(text)
+    reference = references[task.operator]
+    inputs = reference.inputs(task, seed=3)
+    (expected,) = reference.outputs(task, inputs)
+    (got,) = evaluate(reference.operators.compute_dag(task), inputs)
+    assert got.shape == shape
+    np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "reduce_sum(2x3:bool)",
+        "clip(3:bool, min=0)",
+        "exp(3:int32)",
+        "max_pool2d(1x1x4x4:int8, pool_size=2)",
+    ],
+)
+def test_dtypes_without_a_meaning_are_refused(text, workload: Parse) -> None:
+    with pytest.raises(UsageError, match=r"expected operands of a (float|number) dtype"):
+        workload(text)

@@ -275,15 +275,36 @@ def _divide(value: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine
 
 
 def rejoined(value: Affine) -> Affine:
-    """The same with `(v // d)*d + v % d` written as `v`."""
+    """The same with what was cut put together again.
+
+    `(v // d)*d + v % d` is `v`, and `(v // d % e)*d + v % d` is `v % (d*e)`.
+    """
     for atom, coefficient in value.terms:
-        if isinstance(atom, FloorDiv) and coefficient % atom.divisor == 0:
-            scale, rest = coefficient // atom.divisor, mod(atom.value, atom.divisor)
-            found = [(a, c * scale) for a, c in rest.terms]
-            if not rest.constant and len(found) == 1 and found[0] in value.terms:
-                others = tuple(term for term in value.terms if term[0] not in (atom, found[0][0]))
-                return rejoined(Affine(others, value.constant) + atom.value * scale)
+        if isinstance(atom, Var):
+            continue
+        inner = _quotient(atom)
+        if inner is None or coefficient % inner.divisor:
+            continue
+        scale, rest = coefficient // inner.divisor, mod(inner.value, inner.divisor)
+        found = [(a, c * scale) for a, c in rest.terms]
+        if not rest.constant and len(found) == 1 and found[0] in value.terms:
+            others = tuple(term for term in value.terms if term[0] not in (atom, found[0][0]))
+            whole = inner.value
+            if isinstance(atom, Mod):
+                whole = mod(whole, inner.divisor * atom.divisor)
+            return rejoined(Affine(others, value.constant) + whole * scale)
     return value
+
+
+def _quotient(atom: FloorDiv | Mod) -> FloorDiv | None:
+    """The `v // d` that is the atom, or of which it is the remainder."""
+    if isinstance(atom, FloorDiv):
+        return atom
+    if len(atom.value.terms) == 1 and not atom.value.constant:
+        ((inner, coefficient),) = atom.value.terms
+        if isinstance(inner, FloorDiv) and coefficient == 1:
+            return inner
+    return None
 
 
 def multiples(value: Affine, divisor: int) -> tuple[Affine, Affine]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from tilewright_tensor.affine import Affine, Bounds, FloorDiv, multiples
-from tilewright_tensor.expr import Const, IndexValue, Op, Value
+from tilewright_tensor.expr import Const, IndexValue, Op, Value, lt
 
 Condition = tuple[Affine, int]
 """`index < limit`."""
@@ -40,7 +40,23 @@ class Facts:
                 # v // d < n exactly where v < n*d
                 quotient = -((index.constant - limit) // coefficient)
                 return self.holds((atom.value, quotient * atom.divisor))
-        return None
+        return True if self._holds_by_quotient(condition) else None
+
+    def _holds_by_quotient(self, condition: Condition) -> bool:
+        """Whether a condition on some v implies the one on an index with v // d in it."""
+        index, limit = condition
+        for atom, coefficient in index.terms if self.conditions else ():
+            if not isinstance(atom, FloorDiv) or coefficient < 0:
+                continue
+            rest = index - Affine(((atom, coefficient),))
+            for known, bound in self.conditions:
+                most = (bound - 1) // atom.divisor * coefficient
+                if known == atom.value and rest.range(self.bounds)[1] + most < limit:
+                    return True
+            # (v // d)*d <= v
+            above = rest * atom.divisor + atom.value * coefficient
+            return self.holds((above, limit * atom.divisor)) is True
+        return False
 
     def normal(self, condition: Condition) -> Condition:
         """The condition without what cannot change it.
@@ -73,9 +89,13 @@ class Facts:
         if name == "not" and isinstance(args[0], Const):
             return Const(not args[0].value, "bool")
         if name in _LESS and isinstance(args[0], IndexValue) and isinstance(args[1], IndexValue):
-            known = self.holds(_LESS[name](args[0].value, args[1].value))
+            condition = _LESS[name](args[0].value, args[1].value)
+            known = self.holds(condition)
             if known is not None:
                 return Const(known, "bool")
+            short = self.normal(condition)
+            if short != condition:
+                return lt(short[0], Affine((), short[1]))
         return Op(name, args, dtype)
 
 

@@ -7,7 +7,9 @@ barrier that not all of them reach is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -21,12 +23,15 @@ from tilewright_tensor.loop_ir import (
     Barrier,
     Block,
     Buffer,
+    CopyGroup,
+    CopyWait,
     Guard,
     Loop,
     LoopProgram,
     Prefetch,
     Statement,
     Store,
+    inside,
 )
 from tilewright_tensor.numpy_value import Array, element, index_at, value_at
 
@@ -46,7 +51,7 @@ def interpret(program: LoopProgram, inputs: Sequence[Array]) -> tuple[Array, ...
         memory[buffer.name] = array
     for buffer in program.outputs + program.workspace:
         memory[buffer.name] = _poisoned(buffer)
-    for _ in _Interpreter().phases(program.body, {}, memory, {}):
+    for _ in _Interpreter().phases(program.body, {}, memory, _Thread({})):
         pass
     return tuple(memory[buffer.name] for buffer in program.outputs)
 
@@ -58,55 +63,72 @@ def _poisoned(buffer: Buffer) -> Array:
     return np.full(buffer.shape, 77, buffer.dtype)
 
 
+@dataclass
+class _Thread:
+    """What a thread sees beside its private memory.
+
+    shared    the block's
+    copies    its groups of copies that have not happened yet, oldest first, as work to do
+    """
+
+    shared: _Memory
+    copies: list[Callable[[], None]] = field(default_factory=list)
+
+
 class _Interpreter:
     def __init__(self) -> None:
         self._synchronises: dict[int, bool] = {}
 
     def phases(
-        self, statement: Statement, points: _Points, memory: _Memory, shared: _Memory
+        self, statement: Statement, points: _Points, memory: _Memory, thread: _Thread
     ) -> Iterator[None]:
-        """Runs the statement, pausing at every barrier."""
+        """Runs the statement, pausing at every barrier; copies happen when they are waited for."""
         if not self._has_barrier(statement):
             self._run(statement, points, memory)
         elif isinstance(statement, Barrier):
             yield
+        elif isinstance(statement, CopyGroup):
+            thread.copies.append(partial(self._run, statement.body, points, memory))
+        elif isinstance(statement, CopyWait):
+            while len(thread.copies) > statement.pending:
+                thread.copies.pop(0)()
         elif isinstance(statement, Block):
             for one in statement.statements:
-                yield from self.phases(one, points, memory, shared)
+                yield from self.phases(one, points, memory, thread)
         elif isinstance(statement, Allocate):
             buffer = statement.buffer
             array = (
                 _poisoned(buffer)
                 if buffer.scope != "shared"
-                else shared.setdefault(buffer.name, _poisoned(buffer))
+                else thread.shared.setdefault(buffer.name, _poisoned(buffer))
             )
-            yield from self.phases(statement.body, points, {**memory, buffer.name: array}, shared)
+            yield from self.phases(statement.body, points, {**memory, buffer.name: array}, thread)
         elif isinstance(statement, Guard):
             if _hold(statement.conditions, points):
-                yield from self.phases(statement.body, points, memory, shared)
+                yield from self.phases(statement.body, points, memory, thread)
         elif isinstance(statement, Loop):
             turns = [{**points, statement.var: value} for value in range(statement.extent)]
             if statement.kind.startswith("blockIdx"):
                 for turn in turns:
-                    for _ in self.phases(statement.body, turn, memory, {}):
+                    for _ in self.phases(statement.body, turn, memory, _Thread({})):
                         pass
             elif statement.kind.startswith("threadIdx") or statement.kind == "vthread":
                 yield from _in_step(
-                    [self.phases(statement.body, turn, dict(memory), shared) for turn in turns]
+                    [
+                        self.phases(statement.body, turn, dict(memory), _Thread(thread.shared))
+                        for turn in turns
+                    ]
                 )
             else:
                 for turn in turns:
-                    yield from self.phases(statement.body, turn, memory, shared)
+                    yield from self.phases(statement.body, turn, memory, thread)
 
     def _has_barrier(self, statement: Statement) -> bool:
         known = self._synchronises.get(id(statement))
         if known is None:
-            if isinstance(statement, Block):
-                known = any(self._has_barrier(one) for one in statement.statements)
-            elif isinstance(statement, Loop | Guard | Allocate):
-                known = self._has_barrier(statement.body)
-            else:
-                known = isinstance(statement, Barrier)
+            known = isinstance(statement, Barrier | CopyGroup | CopyWait) or any(
+                self._has_barrier(one) for one in inside(statement)
+            )
             self._synchronises[id(statement)] = known
         return known
 

@@ -3,19 +3,21 @@
 Letters stand for axes. An upper-case letter is the axis itself (its outer part where it has
 blocks), a number with a lower-case letter an inner block: `NCHW16c` is [N][C/16][H][W][16]. The
 logical axes have a fixed order, found from the letters: N C D H W, or O I D H W, or the alphabet;
-so `NHWC` is a transposition of logical NCHW.
+so `NHWC` is a transposition of logical NCHW. A packed constant may be transformed first:
+`winograd4:ABIO` (see `constant_transform`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tilewright.errors import UsageError
 from tilewright_tensor.affine import Affine, Bounds, floor_div, mod
+from tilewright_tensor.constant_transform import constant_transform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,12 +45,14 @@ class Layout:
     letters   the axes in logical order, upper case
     dims      the physical dimensions, outermost first
     blocks    elements in a block of each logical axis, 1 where it has none
+    transform name of what is done to the constant before it is laid out, empty for nothing
     """
 
     text: str
     letters: str
     dims: tuple[LayoutDim, ...]
     blocks: tuple[int, ...]
+    transform: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Layout:
@@ -68,12 +72,24 @@ class Layout:
         """Number of logical axes."""
         return len(self.letters)
 
+    @property
+    def memory(self) -> Layout:
+        """How the transformed constant lies; itself where nothing is transformed."""
+        return _parse(self.text.rpartition(":")[2]) if self.transform else self
+
+    def transformed_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The logical shape behind the transform."""
+        if not self.transform:
+            return tuple(shape)
+        return constant_transform(self.transform, self.text).shape(tuple(shape))
+
     def divides(self, shape: Sequence[int]) -> bool:
         """Whether no block is partly filled, so that the layout adds no padding."""
         return all(extent % block == 0 for extent, block in zip(shape, self.blocks, strict=True))
 
     def physical_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The shape in memory of a logical shape; partly filled blocks count in full."""
+        shape = self.transformed_shape(shape)
         if len(shape) != self.rank:
             raise UsageError(
                 f"layout {self.text}: expected {self.rank} axes ({self.letters}), got {list(shape)}"
@@ -92,6 +108,8 @@ class Layout:
         """A logical array in this layout, contiguous; partly filled blocks end in zeros."""
         import numpy as np
 
+        if self.transform:
+            return self.memory.pack(constant_transform(self.transform, self.text).apply(array))
         padded = self._padded(array.shape)
         if padded != array.shape:
             margins = [(0, p - n) for p, n in zip(padded, array.shape, strict=True)]
@@ -100,9 +118,12 @@ class Layout:
         return np.ascontiguousarray(array.reshape(split).transpose(order))
 
     def unpack(self, array: Array, shape: Sequence[int]) -> Array:
-        """The logical array of a shape, contiguous: the inverse of `pack`."""
+        """The logical array of a shape, contiguous: the inverse of `pack`, to rounding."""
         import numpy as np
 
+        if self.transform:
+            transformed = self.memory.unpack(array, self.transformed_shape(shape))
+            return constant_transform(self.transform, self.text).undo(transformed)
         padded = self._padded(shape)
         split, order = self._split(padded)
         logical = array.reshape([split[i] for i in order]).transpose(np.argsort(order))
@@ -147,6 +168,10 @@ class Layout:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Layout:
+    name, colon, memory = text.rpartition(":")
+    if colon:
+        constant_transform(name, text)
+        return replace(_parse(memory), text=text, transform=name)
     tokens = list(_TOKEN.finditer(text))
     if "".join(t[0] for t in tokens) != text:
         raise _error(

@@ -116,7 +116,35 @@ class Barrier:
     """All threads of the block arrive before any goes on (GPU)."""
 
 
-Statement = Union[Loop, Store, Guard, Allocate, Block, Prefetch, Barrier]
+@dataclass(frozen=True, slots=True)
+class CopyGroup:
+    """Stores into shared memory that go on beside what follows (GPU).
+
+    Each may happen as late as at the thread's `CopyWait` for the group; what they read does not
+    change until then.
+    """
+
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class CopyWait:
+    """The thread's copy groups have happened, all but the latest `pending` (GPU).
+
+    Other threads see them after the next barrier.
+    """
+
+    pending: int
+
+
+Statement = Union[Loop, Store, Guard, Allocate, Block, Prefetch, Barrier, CopyGroup, CopyWait]
+
+
+def inside(statement: Statement) -> tuple[Statement, ...]:
+    """The statements directly inside a statement."""
+    if isinstance(statement, Block):
+        return statement.statements
+    return (statement.body,) if isinstance(statement, Loop | Guard | Allocate | CopyGroup) else ()
 
 
 def block(statements: Sequence[Statement]) -> Statement:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tilewright_tensor.affine import Affine, Var, floor_div, mod, multiples
 from tilewright_tensor.expr import Load, Op, Read, Value, leaves
@@ -11,6 +12,8 @@ from tilewright_tensor.loop_ir import (
     Allocate,
     Barrier,
     Buffer,
+    CopyGroup,
+    CopyWait,
     Guard,
     Loop,
     LoopProgram,
@@ -20,9 +23,10 @@ from tilewright_tensor.loop_ir import (
     Store,
     block,
 )
-from tilewright_tensor.peel import peeled
+from tilewright_tensor.peel import peeled, ranges, renamed
 from tilewright_tensor.placement import PlacedLoop, Placement, place
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.stage import Stage
 
 
 def lower(schedule: Schedule, name: str) -> LoopProgram:
@@ -43,15 +47,20 @@ class _Lowering:
         self.buffers: dict[str, Buffer] = {}
         self.fresh: dict[Var, tuple[int, int]] = {}
         self.lanes: dict[str, tuple[int, int] | None] = {}
+        self.tiles = {name: _tiles(one, self.placed) for name, one in self.placed.items()}
         for tensor in schedule.dag.inputs:
             self.buffers[tensor.name] = self._buffer(tensor.name, tensor.shape, tensor.dtype)
         for placement in self.placed.values():
             stage = placement.stage
             if stage.attach and stage.name not in self.schedule.layouts:
                 self.lanes[stage.name] = _lanes(placement)
-            self.buffers[stage.name] = self._buffer(
+            buffer = self._buffer(
                 stage.name, placement.region, stage.dtype, stage.scope if stage.attach else "global"
             )
+            buffer = _aligned(buffer, stage) if stage.attach else buffer
+            if tiles := self.tiles[stage.name]:
+                buffer = replace(buffer, shape=(tiles[1], *buffer.shape))
+            self.buffers[stage.name] = buffer
 
     def _buffer(
         self, name: str, shape: tuple[int, ...], dtype: str, scope: Scope = "global"
@@ -92,10 +101,14 @@ class _Lowering:
         for depth in range(len(loops) - 1, -1, -1):
             loop = loops[depth]
             statement = _guarded(_conditions(placement, depth, after_guests=True), statement)
-            statement = self._with_guests(placement.guests.get(loop.name, ()), statement)
-            statement = self._with_prefetches(placement, depth, statement)
-            statement = _guarded(_conditions(placement, depth, after_guests=False), statement)
-            statement = _looped(loop, loop.var, statement)
+            guests = placement.guests.get(loop.name, ())
+            if any(self.tiles[guest] for guest in guests):
+                statement = self._pipelined(placement, depth, statement)
+            else:
+                statement = self._with_guests(guests, statement)
+                statement = self._with_prefetches(placement, depth, statement)
+                statement = _guarded(_conditions(placement, depth, after_guests=False), statement)
+                statement = _looped(loop, loop.var, statement)
             if depth == first and reduces:
                 statement = block([self._initial(placement, indices), statement])
         return _guarded(_conditions(placement, -1, after_guests=False), statement)
@@ -111,6 +124,13 @@ class _Lowering:
         return self._physical(placement.stage.name, logical)
 
     def _physical(self, name: str, logical: Sequence[Affine]) -> tuple[Affine, ...]:
+        place = self._place(name, logical)
+        if tiles := self.tiles.get(name):
+            turn, count = tiles
+            return (mod(turn, count, self.facts.bounds), *place)
+        return place
+
+    def _place(self, name: str, logical: Sequence[Affine]) -> tuple[Affine, ...]:
         bounds = self.facts.bounds
         if layout := self.schedule.layouts.get(name):
             return layout.physical_index(logical, bounds)
@@ -136,12 +156,7 @@ class _Lowering:
         logical: Sequence[Affine] = read.indices
         placement = self.placed.get(name)
         if placement and placement.stage.attach:
-            logical = [
-                index - start if extent > 1 else Affine()
-                for index, start, extent in zip(
-                    logical, placement.start, placement.region, strict=True
-                )
-            ]
+            logical = placement.local_index(logical)
         return Load(self.buffers[name], self._physical(name, logical))
 
     def _initial(self, placement: Placement, indices: tuple[Affine, ...]) -> Statement:
@@ -192,9 +207,7 @@ class _Lowering:
         parts: list[Statement] = [Barrier()] if "shared" in scopes else []
         written: list[str] = []
         for guest, scope in zip(guests, scopes, strict=True):
-            if written and (
-                scope != "shared" or any(map(self.schedule.stages[guest].reads, written))
-            ):
+            if written and (scope != "shared" or self._reads_inside(guest, written)):
                 parts.append(Barrier())
                 written = []
             parts.append(self._nest(self.placed[guest]))
@@ -206,6 +219,47 @@ class _Lowering:
         for guest in reversed(guests):
             statement = Allocate(self.buffers[guest], statement)
         return statement
+
+    def _pipelined(self, placement: Placement, depth: int, statement: Statement) -> Statement:
+        """The loop with what is attached there copied some turns ahead, tile after tile.
+
+        One barrier a turn does: behind it, the copies of all threads for this turn are seen, and
+        the tile that the new copies go to was last read in the turn before.
+        """
+        loop, guests = placement.loops[depth], placement.guests[placement.loops[depth].name]
+        where = f"{placement.stage.name}.{loop.name}"
+        if _conditions(placement, depth, after_guests=False):
+            raise ValueError(f"pipeline of {where}: the loop has a tail, choose a factor of it")
+        for guest in guests:
+            if self.schedule.stages[guest].scope != "shared" or self._reads_inside(guest, guests):
+                raise ValueError(
+                    f"pipeline of {where}: {guest} is computed there, "
+                    "expected copies in shared memory that read none of each other"
+                )
+        fill = block([self._nest(self.placed[guest]) for guest in guests])
+        count = next(tiles[1] for guest in guests if (tiles := self.tiles[guest]))
+        ahead, turn = count - 1, Affine(((loop.var, 1),))
+
+        def copies(at: Affine, suffix: str) -> Statement:
+            copy = renamed(fill, {loop.var: at}, suffix)
+            self.fresh.update(ranges(copy))
+            return copy
+
+        first = [CopyGroup(copies(Affine((), turn), f".{turn}")) for turn in range(ahead)]
+        rest = Guard(((turn, loop.extent - ahead),), copies(turn + ahead, ".ahead"))
+        statement = self._with_prefetches(placement, depth, statement)
+        body = block([CopyWait(ahead - 1), Barrier(), CopyGroup(rest), statement])
+        statement = block([Barrier(), *first, _looped(loop, loop.var, body)])
+        for guest in reversed(guests):
+            statement = Allocate(self.buffers[guest], statement)
+        return statement
+
+    def _reads_inside(self, stage: str, names: Sequence[str]) -> bool:
+        """Whether the stage, or one computed inside of it, reads any of the tensors."""
+        inside = (name for guests in self.placed[stage].guests.values() for name in guests)
+        return any(map(self.schedule.stages[stage].reads, names)) or any(
+            self._reads_inside(guest, names) for guest in inside
+        )
 
     def _with_prefetches(self, placement: Placement, depth: int, statement: Statement) -> Statement:
         notes = [
@@ -225,6 +279,26 @@ class _Lowering:
             indices = tuple(index.substitute(inner, self.facts.bounds) for index in load.indices)
             found.append(Prefetch(load.buffer, indices, note.offset_bytes))
         return block([*found, statement])
+
+
+def _aligned(buffer: Buffer, stage: Stage) -> Buffer:
+    """The scratch with its rows as far apart as the stage wants them."""
+    factor, offset = stage.row_align
+    if factor == 1 or not buffer.shape:
+        return buffer
+    *around, row = buffer.shape
+    return replace(buffer, shape=(*around, row + (offset - row) % factor))
+
+
+def _tiles(placement: Placement, placed: Mapping[str, Placement]) -> tuple[Affine, int] | None:
+    """(turn, count) where the stage has several tiles of shared memory, filled in turns."""
+    if placement.stage.attach is None:
+        return None
+    consumer, at = placement.stage.attach
+    host = placed[consumer]
+    loop = host.loops[host.depth(at)]
+    count = min(host.stage.pipelines.get(at, 1), loop.extent)
+    return (Affine(((loop.var, 1),)), count) if count > 1 and not loop.shares else None
 
 
 def _lanes(placement: Placement) -> tuple[int, int] | None:

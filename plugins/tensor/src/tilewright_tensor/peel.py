@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.expr import IndexValue, Load, Value, map_value
@@ -15,12 +16,14 @@ from tilewright_tensor.loop_ir import (
     Allocate,
     Block,
     Buffer,
+    CopyGroup,
     Guard,
     Loop,
     Prefetch,
     Statement,
     Store,
     block,
+    inside,
 )
 
 
@@ -28,8 +31,8 @@ def peeled(statement: Statement, facts: Facts) -> Statement:
     """The statement with last iterations split off where only they need their guards."""
     if isinstance(statement, Block):
         return block([peeled(one, facts) for one in statement.statements])
-    if isinstance(statement, Allocate):
-        return Allocate(statement.buffer, peeled(statement.body, facts))
+    if isinstance(statement, Allocate | CopyGroup):
+        return replace(statement, body=peeled(statement.body, facts))
     if isinstance(statement, Guard):
         known = [facts.holds(condition) for condition in statement.conditions]
         if False in known:
@@ -47,10 +50,10 @@ def peeled(statement: Statement, facts: Facts) -> Statement:
         full = (
             Loop(loop.var, last, "serial", body)
             if last > 1
-            else _renamed(body, {loop.var: Affine()}, "")
+            else renamed(body, {loop.var: Affine()}, "")
         )
-        tail = _renamed(loop.body, {loop.var: Affine((), last)}, ".tail")
-        rest = peeled(tail, Facts({**facts.bounds, **_ranges(tail)}, facts.conditions))
+        tail = renamed(loop.body, {loop.var: Affine((), last)}, ".tail")
+        rest = peeled(tail, Facts({**facts.bounds, **ranges(tail)}, facts.conditions))
         return block([full, rest])
     body = peeled(loop.body, facts)
     if isinstance(body, Guard) and loop.kind in ("serial", "unrolled", "parallel"):
@@ -73,7 +76,7 @@ def _cuts_inside(statement: Statement, var: Var, facts: Facts, inner: tuple[Var,
                 return True
     if isinstance(statement, Loop):
         inner = (*inner, statement.var)
-    return isinstance(statement, Loop | Guard | Allocate) and _cuts_inside(
+    return isinstance(statement, Loop | Guard | Allocate | CopyGroup) and _cuts_inside(
         statement.body, var, facts, inner
     )
 
@@ -93,19 +96,19 @@ def _shortened(loop: Loop, guard: Guard) -> Statement:
     return (
         Loop(loop.var, extent, loop.kind, body)
         if extent > 1
-        else _renamed(body, {loop.var: Affine()}, "")
+        else renamed(body, {loop.var: Affine()}, "")
     )
 
 
-def _ranges(statement: Statement) -> dict[Var, tuple[int, int]]:
-    if isinstance(statement, Block):
-        return {var: span for one in statement.statements for var, span in _ranges(one).items()}
+def ranges(statement: Statement) -> dict[Var, tuple[int, int]]:
+    """How far every loop in the statement runs."""
+    found = {var: span for one in inside(statement) for var, span in ranges(one).items()}
     if isinstance(statement, Loop):
-        return {statement.var: (0, statement.extent - 1), **_ranges(statement.body)}
-    return _ranges(statement.body) if isinstance(statement, Guard | Allocate) else {}
+        found[statement.var] = (0, statement.extent - 1)
+    return found
 
 
-def _renamed(statement: Statement, values: Mapping[Var, Affine], suffix: str) -> Statement:
+def renamed(statement: Statement, values: Mapping[Var, Affine], suffix: str) -> Statement:
     """A copy at fixed values of variables, its loops and scratch with a suffix to their names."""
     return _Copy(suffix).statement(statement, values, {})
 
@@ -142,6 +145,8 @@ class _Copy:
                 statement.kind,
                 self.statement(statement.body, inner, buffers),
             )
+        if isinstance(statement, CopyGroup):
+            return CopyGroup(self.statement(statement.body, values, buffers))
         if isinstance(statement, Guard):
             conditions = tuple(
                 (index.substitute(values), limit) for index, limit in statement.conditions

@@ -4,16 +4,17 @@ Consumers are placed before producers. What a stage attached inside a consumer's
 compute is found from the reads there: an index splits into a part of the variables that are fixed
 at the attach point, where the region starts, and a part that varies inside it, whose range is the
 region's extent. Where that is unclear (a division that mixes both), or reads start at different
-places, the whole axis is computed.
+places, the whole axis is computed. What one thread reads far apart, as virtual threads do, is
+folded together in its scratch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
-from tilewright_tensor.affine import Affine, Bounds, Var
+from tilewright_tensor.affine import Affine, Atom, Bounds, Var, floor_div, mod, rejoined
 from tilewright_tensor.expr import Const, IndexValue, Op, Read, Value, leaves
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import LoopKind
@@ -49,10 +50,28 @@ class PlacedGuard:
 
 
 @dataclass(frozen=True, slots=True)
+class Fold:
+    """Runs of `run` indexes that begin `stride` apart, kept side by side."""
+
+    run: int
+    stride: int
+
+    def place(self, offset: Affine, bounds: Bounds) -> Affine:
+        """Where in the region an offset from its start is kept."""
+        quotient, rest = floor_div(offset, self.stride, bounds), mod(offset, self.stride, bounds)
+        return quotient * self.run + rest
+
+    def offset(self, place: Affine, bounds: Bounds) -> Affine:
+        """The offset from the start of a place in the region."""
+        return floor_div(place, self.run, bounds) * self.stride + mod(place, self.run, bounds)
+
+
+@dataclass(frozen=True, slots=True)
 class Placement:
     """A stage in its place.
 
     start, region   first index and extent of what is computed, by axis
+    folds           by axis, how what is computed lies apart, None where it lies together
     local           index within the region by axis, over the loops' variables
     body            the stage's body over the loops' variables; reads index whole tensors
     facts           what is known outside the nest
@@ -68,6 +87,7 @@ class Placement:
     facts: Facts
     guards: tuple[PlacedGuard, ...]
     guests: Mapping[str, tuple[str, ...]]
+    folds: tuple[Fold | None, ...]
 
     @property
     def first_reduction(self) -> int:
@@ -94,6 +114,16 @@ class Placement:
         raise ValueError(
             f"stages are computed at loop '{loop}' of {self.stage.name}, whose loops are {names}"
         )
+
+    def local_index(self, indices: Sequence[Affine]) -> list[Affine]:
+        """Where in the region the element at some indices is kept."""
+        bounds = self.facts.bounds
+        return [
+            Affine() if extent == 1 else fold.place(one - start, bounds) if fold else one - start
+            for one, start, extent, fold in zip(
+                indices, self.start, self.region, self.folds, strict=True
+            )
+        ]
 
     def facts_inside(self, depth: int) -> Facts:
         """What is known inside the loop number `depth`, where guests are."""
@@ -138,7 +168,7 @@ class _Placer:
             facts = host.facts_inside(depth)
             around = self.around[consumer] + host.loops[: depth + 1]
         self.around[stage.name] = around
-        start, region = self._region(stage, around)
+        start, region, folds = self._region(stage, around)
         reductions = stage.reductions()
         extents = {axis.name: extent for axis, extent in zip(stage.axes, region, strict=True)}
         extents.update((axis.name, axis.extent) for axis in stage.reduce_axes)
@@ -176,7 +206,10 @@ class _Placer:
             self.bounds,
         )
         local = tuple(indices[axis.name] for axis in stage.axes)
-        point = {axis.var: s + i for axis, s, i in zip(stage.axes, start, local, strict=True)}
+        point = {
+            axis.var: begin + (fold.offset(one, self.bounds) if fold else one)
+            for axis, begin, one, fold in zip(stage.axes, start, local, folds, strict=True)
+        }
         conditions = too_few + [
             (indices[relation.parent], extents[relation.parent])
             for relation in stage.relations
@@ -190,15 +223,16 @@ class _Placer:
         self.placed[stage.name] = Placement(
             stage, tuple(loops), start, region, local, _resolved(stage.body, point, facts), facts,
             self._guards(stage, loops, conditions, facts),
-            {loop: tuple(names) for loop, names in self.guests[stage.name].items()},
+            {loop: tuple(names) for loop, names in self.guests[stage.name].items()}, folds,
         )  # fmt: skip
 
     def _region(
         self, stage: Stage, around: tuple[PlacedLoop, ...]
-    ) -> tuple[tuple[Affine, ...], tuple[int, ...]]:
-        """Start and extent by axis of what has to be computed."""
+    ) -> tuple[tuple[Affine, ...], tuple[int, ...], tuple[Fold | None, ...]]:
+        """Start and extent by axis of what has to be computed, and how it lies apart."""
         if not stage.attach:
-            return (Affine(),) * len(stage.shape), stage.shape
+            rank = len(stage.shape)
+            return (Affine(),) * rank, stage.shape, (None,) * rank
         fixed = {
             loop.var for loop in around if not (stage.scope == "shared" and _is_thread(loop.kind))
         }
@@ -214,22 +248,30 @@ class _Placer:
             raise ValueError(
                 f"{stage.name} is computed inside {stage.attach[0]}, but nothing reads it"
             )
-        start, region = [], []
+        start: list[Affine] = []
+        region: list[int] = []
+        folds: list[Fold | None] = []
         for indices, extent in zip(zip(*reads, strict=True), stage.shape, strict=True):
             spans = {_span(index, fixed, self.bounds) for index in indices}
             origins = {span[0] for span in spans if span}
+            found = {span[3] for span in spans if span}
+            fold = found.pop() if len(found) == 1 and stage.scope == "register" else None
             if None in spans or len(origins) > 1:
-                low, high, origin = 0, extent - 1, Affine()
+                low, high, origin, fold = 0, extent - 1, Affine(), None
             else:
                 (origin,) = origins
                 low, high = min(s[1] for s in spans if s), max(s[2] for s in spans if s)
-                if origin.is_constant:
+                if origin.is_constant and not fold:
                     low, high = max(low, 0), min(high, extent - 1)
-                if high - low + 1 >= extent:
+                # an index of registers must not vary with a loop: there, the overhang is guarded
+                widens = origin.is_constant or stage.scope != "register"
+                if widens and high - low + 1 >= extent and not fold:
                     low, high, origin = 0, extent - 1, Affine()
             start.append(origin + low)
-            region.append(high - low + 1)
-        return tuple(start), tuple(region)
+            runs = high - low + 1
+            region.append((runs - fold.run) // fold.stride * fold.run + fold.run if fold else runs)
+            folds.append(fold)
+        return tuple(start), tuple(region), tuple(folds)
 
     def _inside(self, reader: str, stage: Stage) -> bool:
         """Checks that the reader runs inside the loop at which the stage is attached."""
@@ -300,8 +342,10 @@ def _thread_of(loop: PlacedLoop, around: tuple[PlacedLoop, ...]) -> PlacedLoop |
     return next((other for other in around if other.kind == loop.kind), None)
 
 
-def _span(index: Affine, fixed: set[Var], bounds: Bounds) -> tuple[Affine, int, int] | None:
-    """(origin, low, high): the part of fixed variables, and the range of the rest.
+def _span(
+    index: Affine, fixed: set[Var], bounds: Bounds
+) -> tuple[Affine, int, int, Fold | None] | None:
+    """(origin, low, high, fold): the part of fixed variables, and the range of the rest.
 
     None where they mix.
     """
@@ -315,7 +359,26 @@ def _span(index: Affine, fixed: set[Var], bounds: Bounds) -> tuple[Affine, int, 
         else:
             return None
     low, high = Affine(tuple(inner), index.constant).range(bounds)
-    return Affine(tuple(outer)), low, high
+    return Affine(tuple(outer)), low, high, _fold(inner, bounds)
+
+
+def _fold(terms: Sequence[tuple[Atom, int]], bounds: Bounds) -> Fold | None:
+    """How far apart the values of the terms lie, None where they lie together."""
+    if any(not isinstance(atom, Var) or c < 0 or bounds[atom][0] for atom, c in terms):
+        return None
+    ordered = sorted(terms, key=lambda term: -term[1])
+    for count in range(1, len(ordered) + 1):
+        stride = gcd(*(c for _, c in ordered[:count]))
+        run = Affine(tuple(ordered[count:])).range(bounds)[1] + 1
+        whole = Affine(tuple(ordered[:count])).range(bounds)[1]
+        if (
+            whole
+            and run < stride
+            and whole // stride + 1
+            == prod(bounds[atom][1] + 1 for atom, _ in ordered[:count] if isinstance(atom, Var))
+        ):
+            return Fold(run, stride)
+    return None
 
 
 def _resolved(value: Value, point: Mapping[Var, Affine], facts: Facts) -> Value:
@@ -325,7 +388,8 @@ def _resolved(value: Value, point: Mapping[Var, Affine], facts: Facts) -> Value:
             value.name, tuple(_resolved(arg, point, facts) for arg in value.args), value.dtype
         )
     if isinstance(value, Read):
-        return Read(value.tensor, tuple(i.substitute(point, facts.bounds) for i in value.indices))
+        indices = (i.substitute(point, facts.bounds) for i in value.indices)
+        return Read(value.tensor, tuple(map(rejoined, indices)))
     if isinstance(value, IndexValue):
         return IndexValue(value.value.substitute(point, facts.bounds))
     assert isinstance(value, Const)

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from tilewright import hookimpl
+from tilewright import Component, hookimpl
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from tilewright.config import ConfigEntity
     from tilewright.host import PluginHost
     from tilewright.roles import Reference
@@ -42,6 +45,12 @@ def tilewright_references(host: PluginHost) -> Sequence[Reference]:
     return OperatorReference.of(Operators.of(host))
 
 
+@hookimpl
+def tilewright_record_readers() -> Sequence[Component[Any]]:
+    """AutoTVM's logs."""
+    return [Component("autotvm", "AutoTVM v0.1 and v0.2 logs, TopHub packages", _autotvm_reader)]
+
+
 @hookimpl(optionalhook=True)
 def tilewright_featurize(
     task: Task, configs: Sequence[ConfigEntity], host: PluginHost
@@ -49,3 +58,9 @@ def tilewright_featurize(
     from tilewright_tensor.features.loop_features import loop_features
 
     return loop_features(task, configs, host)
+
+
+def _autotvm_reader() -> Callable[..., Any]:
+    from tilewright_tensor.autotvm.autotvm_reader import AutotvmReader
+
+    return AutotvmReader

@@ -166,6 +166,21 @@ class Schedule:
             replace(found, prefetches=(*found.prefetches, note)),
         )
 
+    def pipeline(self, stage: Name, loop: str, tiles: int) -> Schedule:
+        """What is computed at the loop in shared memory is copied there `tiles - 1` turns ahead.
+
+        The stages there have to copy or be cheap, and read none of each other. The copies go on
+        while the loop computes, as in the multi-stage kernels of CUTLASS.
+        """
+        found = self._stage("pipeline", stage)
+        self._loop("pipeline", found, loop)
+        if tiles < 2:
+            raise ValueError(f"argument 3, 'tiles' of pipeline: expected at least 2, got {tiles}")
+        return self._changed(
+            ("pipeline", found.name, loop, tiles),
+            replace(found, pipelines={**found.pipelines, loop: tiles}),
+        )
+
     # --- where stages are computed, and what they compute -----------------------------------------
 
     def compute_at(
@@ -273,6 +288,21 @@ class Schedule:
             self, layouts=layouts, steps=(*self.steps, ("transform_layout", name, layout))
         )
 
+    def storage_align(self, stage: Name, factor: int, offset: int) -> Schedule:
+        """Rows of the stage's scratch lie a multiple of `factor` plus `offset` elements apart.
+
+        What lies beyond a row is never read. So columns of shared memory fall into different banks.
+        """
+        found = self._stage("storage_align", stage)
+        if factor < 1 or not 0 <= offset < factor:
+            raise ValueError(
+                f"argument 3, 'offset' of storage_align: expected 0 to {factor - 1}, got {offset}"
+            )
+        return self._changed(
+            ("storage_align", found.name, factor, offset),
+            replace(found, row_align=(factor, offset)),
+        )
+
     # --- how a step is made -----------------------------------------------------------------------
 
     def _stage(
@@ -338,5 +368,6 @@ PRIMITIVES: Mapping[str, Callable[..., Schedule]] = {
         Schedule.split, Schedule.fuse, Schedule.reorder, Schedule.unroll, Schedule.vectorize,
         Schedule.parallel, Schedule.bind, Schedule.prefetch, Schedule.compute_at, Schedule.inline,
         Schedule.cache_read, Schedule.cache_write, Schedule.rfactor, Schedule.transform_layout,
+        Schedule.storage_align, Schedule.pipeline,
     )
 }  # fmt: skip

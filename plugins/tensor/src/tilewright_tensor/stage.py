@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
 from typing import Union
@@ -17,18 +17,19 @@ from tilewright_tensor.loop_ir import LoopKind, Scope
 class Split:
     """`parent` becomes `children`, outermost first; `factors` are the extents of all but that.
 
-    An inner loop never runs further than what is split: a factor of 16 over an extent of 8 gives 8.
+    An inner loop never runs further than what is split: a factor of 16 over an extent of 8 gives 8,
+    unless it is one of the `kept`, whose number of threads is what it was made for.
     """
 
     parent: str
     children: tuple[str, ...]
     factors: tuple[int, ...]
 
-    def extents(self, extent: int) -> tuple[int, ...]:
+    def extents(self, extent: int, kept: Collection[str] = ()) -> tuple[int, ...]:
         """Of the children, for an extent of the parent; their product may exceed it."""
         found: list[int] = []
-        for factor in reversed(self.factors):
-            found.append(min(factor, extent))
+        for child, factor in zip(reversed(self.children), reversed(self.factors), strict=False):
+            found.append(factor if child in kept else min(factor, extent))
             extent = ceil(extent / found[-1])
         return (extent, *reversed(found))
 
@@ -61,6 +62,9 @@ class Stage:
     relations   how they came from the axes, oldest first
     kinds       of the loops that are not serial
     attach      (consumer, loop) inside which the stage is computed, None for a nest of its own
+    pipelines   how many tiles of shared memory there are for loops that fill them ahead
+    row_align   (factor, offset): rows of its scratch begin `offset` elements behind a multiple of
+                `factor`
     """
 
     name: str
@@ -76,6 +80,8 @@ class Stage:
     attach: tuple[str, str] | None = None
     scope: Scope = "global"
     prefetches: tuple[PrefetchNote, ...] = ()
+    pipelines: Mapping[str, int] = field(default_factory=dict)
+    row_align: tuple[int, int] = (1, 0)
 
     @classmethod
     def of(cls, tensor: Tensor) -> Stage:
@@ -126,11 +132,11 @@ class Stage:
     def extents(self, of_axes: Mapping[str, int]) -> dict[str, int]:
         """Extent of every loop, past and present, given those of the axes."""
         found = dict(of_axes)
+        bound = [loop for loop, kind in self.kinds.items() if "Idx" in kind]
         for relation in self.relations:
             if isinstance(relation, Split):
-                found.update(
-                    zip(relation.children, relation.extents(found[relation.parent]), strict=True)
-                )
+                extents = relation.extents(found[relation.parent], bound)
+                found.update(zip(relation.children, extents, strict=True))
             else:
                 found[relation.child] = prod(found[parent] for parent in relation.parents)
         return found
@@ -152,8 +158,12 @@ class Stage:
                 found[relation.parent] = rejoined(total)
                 continue
             rest = found[relation.child]
-            for parent in reversed(relation.parents[1:]):
+            # the outermost that runs at all takes the rest: within the guards it is in range
+            outermost = next((p for p in relation.parents if extents[p] > 1), relation.parents[0])
+            for parent in reversed(relation.parents):
+                if parent == outermost:
+                    found[parent], rest = rest, Affine()
+                    continue
                 found[parent] = mod(rest, extents[parent], bounds)
                 rest = floor_div(rest, extents[parent], bounds)
-            found[relation.parents[0]] = rest
         return found

@@ -9,6 +9,8 @@ from tilewright_tensor.loop_ir import (
     Allocate,
     Block,
     Buffer,
+    CopyGroup,
+    CopyWait,
     Guard,
     Loop,
     LoopProgram,
@@ -120,5 +122,10 @@ def _statement_lines(statement: Statement, depth: int, lines: list[str]) -> None
     elif isinstance(statement, Prefetch):
         target = f"{statement.buffer.name}[{', '.join(map(str, statement.indices))}]"
         lines.append(f"{indent}prefetch {target} + {statement.offset_bytes} bytes")
+    elif isinstance(statement, CopyGroup):
+        lines.append(f"{indent}copies:")
+        _statement_lines(statement.body, depth + 1, lines)
+    elif isinstance(statement, CopyWait):
+        lines.append(f"{indent}wait for copies, all but {statement.pending} groups")
     else:
         lines.append(f"{indent}barrier")

@@ -18,6 +18,8 @@ from tilewright_tensor.loop_ir import (
     Barrier,
     Block,
     Buffer,
+    CopyGroup,
+    CopyWait,
     Guard,
     Loop,
     LoopProgram,
@@ -31,13 +33,14 @@ from tilewright_tensor.stage import Split
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A statement and what is around it."""
+    """A statement and what is around it; `copies`: a group of copies is."""
 
     program: LoopProgram
     statement: Statement
     loops: tuple[Loop, ...]
     buffers: Mapping[str, Buffer]
     facts: Facts
+    copies: bool = False
 
     @property
     def expanded(self) -> frozenset[Var]:
@@ -116,11 +119,24 @@ def _sites(site: Site) -> Iterator[Site]:
             replace(site, statement=statement.body, loops=(*site.loops, statement), facts=facts)
         )
     elif isinstance(statement, Guard):
-        facts = site.facts.with_conditions(statement.conditions)
+        facts = _within(site.facts.with_conditions(statement.conditions), statement)
         yield from _sites(replace(site, statement=statement.body, facts=facts))
+    elif isinstance(statement, CopyGroup):
+        yield from _sites(replace(site, statement=statement.body, copies=True))
     elif isinstance(statement, Allocate):
         buffers = {**site.buffers, statement.buffer.name: statement.buffer}
         yield from _sites(replace(site, statement=statement.body, buffers=buffers))
+
+
+def _within(facts: Facts, guard: Guard) -> Facts:
+    """The facts with loops ended where a condition on their variable alone turns false."""
+    bounds = dict(facts.bounds)
+    for index, limit in guard.conditions:
+        ((atom, scale), *others) = index.terms or ((None, 0),)
+        if isinstance(atom, Var) and scale > 0 and not others and atom in bounds:
+            low, high = bounds[atom]
+            bounds[atom] = (low, max(low, min(high, (limit - index.constant - 1) // scale)))
+    return Facts(bounds, facts.conditions)
 
 
 # --- rules ----------------------------------------------------------------------------------------
@@ -253,6 +269,15 @@ def _barriers_are_met_by_all(site: Site) -> Iterator[str]:
             yield f"a barrier is inside the guard {index} < {limit}, in which threads may differ"
 
 
+def _copies_fill_shared_memory(site: Site) -> Iterator[str]:
+    if not site.copies:
+        return
+    if isinstance(site.statement, Store) and site.statement.buffer.scope == "global":
+        yield f"global {site.statement.buffer.name} is written by a group of copies"
+    if isinstance(site.statement, Barrier | CopyGroup | CopyWait):
+        yield f"a group of copies holds a {type(site.statement).__name__.lower()}"
+
+
 def _values_are_lowered(site: Site) -> Iterator[str]:
     if isinstance(site.statement, Store):
         yield from _unlowered(site.statement.value)
@@ -277,5 +302,6 @@ RULES: tuple[Callable[[Site], Iterator[str]], ...] = (
     _vector_loops_are_innermost,
     _threads_are_outside,
     _barriers_are_met_by_all,
+    _copies_fill_shared_memory,
     _values_are_lowered,
 )

@@ -21,6 +21,12 @@ from tilewright_tensor.derived.nest import Factored, Nest, factored_axis
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.sketch import Plan, Sketch
 from tilewright_tensor.derived.tiling import Tiling
+from tilewright_tensor.derived.unrolled import (
+    Unrolled,
+    constant_axes,
+    constant_tensors,
+    is_constant,
+)
 from tilewright_tensor.derived.vectors import vectors_of
 from tilewright_tensor.schedule import Schedule
 
@@ -109,13 +115,29 @@ def _is_output(problem: Problem, state: State) -> bool:
 
 
 def _may_inline(problem: Problem, state: State) -> bool:
-    return not _is_output(problem, state) and is_strictly_inlineable(
-        state.schedule.stages[state.stage]
+    stage = state.schedule.stages[state.stage]
+    return not _is_output(problem, state) and (
+        is_strictly_inlineable(stage) or is_constant(state.schedule, state.stage)
     )
 
 
 def _inline(_problem: Problem, state: State) -> list[State]:
     return [replace(state, schedule=state.schedule.inline(state.stage)).settle(state.stage)]
+
+
+def _sums_constants(_problem: Problem, state: State) -> bool:
+    stage = state.schedule.stages[state.stage]
+    return stage.combiner is not None and bool(constant_axes(state.schedule, stage))
+
+
+def _simplify(_problem: Problem, state: State) -> list[State]:
+    stage, schedule = state.schedule.stages[state.stage], state.schedule
+    plan = Unrolled(stage.name, constant_axes(schedule, stage))
+    constants = constant_tensors(schedule, stage)
+    for name in constants:
+        schedule = schedule.inline(name)
+    state = replace(state, schedule=schedule).settle(stage.name, *constants)
+    return [state.planned("unrolled", plan)]
 
 
 def _tiled(problem: Problem, state: State) -> bool:
@@ -173,9 +195,9 @@ def _fuse(problem: Problem, state: State) -> list[State]:
 
 
 def _without_nest(state: State, name: str) -> State:
-    """The consumer loses the nest of its own that it was given when it was looked at."""
-    plans = tuple(p for p in state.plans if not (isinstance(p, Nest) and p.stage == name))
-    return replace(state, plans=plans)
+    """The consumer leaves the nest that it was given when it was looked at."""
+    plans = (p.without(name) if isinstance(p, Nest) else p for p in state.plans)
+    return replace(state, plans=tuple(plan for plan in plans if plan is not None))
 
 
 def _tile(problem: Problem, state: State) -> list[State]:
@@ -243,6 +265,7 @@ def _skip(problem: Problem, state: State) -> list[State]:
 
 RULES: tuple[Rule, ...] = (
     Rule("AlwaysInline", _may_inline, _inline),
+    Rule("SimplifyComputeWithConstTensor", _sums_constants, _simplify),
     Rule("AddRfactor", _reduces_along_memory, _factor, lambda p, s: not _tiled(p, s)),
     Rule("AddCacheWrite", _wants_cache, _cache, lambda _p, _s: False),
     Rule("MultiLevelTilingWithFusion", _wants_fusion, _fuse, lambda _p, s: _is_cached(s)),

@@ -21,13 +21,14 @@ def tile_knob(axis: str) -> str:
 
 @lru_cache(maxsize=1024)
 def spatial_splits(
-    extent: int, unit: int, *, middle: bool, tiled: bool
+    extent: int, unit: int, *, middle: bool, tiled: bool, alone: bool = False
 ) -> tuple[tuple[int, ...], ...]:
     """(outer, second, third, register tile) of a spatial axis, the third 1 without `middle`.
 
     Register tiles are multiples of `unit`, the vector width on the vector axis. Where a tile does
     not divide, the outer factor is 1: the tail then leaves a serial loop that runs without guards.
-    Without `tiled` the register tile is one unit, where nothing is read again along the axis.
+    Not so on an axis that is `alone`, about all that threads can share. Without `tiled` the
+    register tile is one unit, where nothing is read again along the axis.
     """
     found: list[tuple[int, ...]] = []
     whole = -(-extent // unit)
@@ -43,7 +44,7 @@ def spatial_splits(
             if third > 1 and (not exact or tiles % third):
                 continue
             rest = tiles // third
-            seconds = divisors(rest) if exact else (rest,)
+            seconds = divisors(rest) if exact or alone else (rest,)
             found += [(rest // second, second, third, inner) for second in seconds]
     return tuple(found)
 

@@ -29,6 +29,7 @@ Values = Mapping[str, Any]
 _FEWEST_ACCUMULATORS = 6
 _MOST_PER_BODY = 128
 _ITEM_BYTES = 4
+_TILES_PER_THREAD = 4
 _ROWS_PER_COPY = 128
 """How often what is copied for a tile should be read, or the copies cost as much as the work."""
 
@@ -59,7 +60,7 @@ class Tiling:
         """The tile of every axis, the order of the loops, unrolling, and what is packed where."""
         stage, unroll = schedule.stages[self.stage], (1, 2, 4, 8)
         wide = [axis for axis in stage.axes if axis.extent > 1]
-        sizes = [self._declare_spatial(stage, axis, knobs) for axis in wide]
+        sizes = [self._declare_spatial(problem, stage, axis, knobs) for axis in wide]
         for axis in stage.reduce_axes:
             cut = self._cuts(stage) or axis.name == self._blocked_axis(stage)
             splits = reduction_splits(axis.extent, whole=not cut)
@@ -129,13 +130,18 @@ class Tiling:
 
     # --- knobs and what ties them -----------------------------------------------------------------
 
-    def _declare_spatial(self, stage: Stage, axis: Axis, knobs: Knobs) -> set[int]:
+    def _declare_spatial(
+        self, problem: Problem, stage: Stage, axis: Axis, knobs: Knobs
+    ) -> set[int]:
         """Declare the tile of an axis: (the register tiles there are, in vectors on their axis)."""
         unit = self._unit(stage, axis)
         reused = any(is_broadcast(stage, name, axis.var) for name in _names(stage))
+        others = prod(stage.shape) // axis.extent
+        threads = problem.limits.threads
+        alone = threads > 1 and others < _TILES_PER_THREAD * threads
         options = spatial_splits(
             axis.extent, unit, middle=self.deep and self.level < 2,
-            tiled=not self.deep or reused or self._is_vector(stage, axis),
+            tiled=not self.deep or reused or self._is_vector(stage, axis), alone=alone,
         )  # fmt: skip
         _define_split(knobs, axis, options)
         return {-(-one[-1] // unit) for one in options}

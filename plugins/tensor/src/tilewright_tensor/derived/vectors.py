@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 
 from tilewright_tensor.affine import Var
@@ -24,8 +25,8 @@ _IMAGE = 4
 _CHANNELS = 1
 _SCATTER_PAYS = 64
 """Terms of a sum from which on storing its vectors element by element costs little beside it."""
-
-
+_MOST_APART = 2
+"""So many images may each have a layout of their own: the choices are the product."""
 _MANY = 8
 """So many vectors that a partly filled last one costs little."""
 
@@ -152,18 +153,38 @@ def _good_choices(
             tiled and read.tensor.name in problem.activations and read.tensor.name not in aim.images
         )
     }
-    for choice in product(*options, output):
+    wanted = [
+        read
+        for read in dict.fromkeys(reads(stage))
+        if read.tensor.name not in packable or stage.combiner is None
+    ]
+    scatters = stage.combiner is not None and reduction_size(stage) >= _SCATTER_PAYS
+    stored = stores.tensor[tuple(a.affine() for a in stores.axes)]
+    stored_along = stores.axes[axis].var
+
+    @cache  # the layout of one operand is part of many choices
+    def is_good(number: int, text: str) -> bool:
+        return _is_good(wanted[number], var, Layout.parse(text), aim.width)
+
+    @cache
+    def is_stored_together(text: str) -> bool:
+        return stride(stored, stored_along, Layout.parse(text), aim.width) == 1
+
+    for images, stored_as in product(_combined(options), output):
+        choice = (*images, stored_as)
         layouts = layouts_of(problem, schedule, aim, choice)
-        stored = stores.tensor[tuple(a.affine() for a in stores.axes)]
-        step = stride(stored, stores.axes[axis].var, layouts[stores.name], aim.width)
-        if step != 1 and (stage.combiner is None or reduction_size(stage) < _SCATTER_PAYS):
-            continue
-        if all(
-            _is_good(read, var, layouts[read.tensor.name], aim.width)
-            for read in reads(stage)
-            if read.tensor.name not in packable or stage.combiner is None
+        if (scatters or is_stored_together(layouts[stores.name].text)) and all(
+            is_good(number, layouts[read.tensor.name].text) for number, read in enumerate(wanted)
         ):
             yield choice
+
+
+def _combined(options: Sequence[Sequence[str]]) -> Iterable[tuple[str, ...]]:
+    """Every combination of the layouts of two images; more than two are alike."""
+    if len(options) <= _MOST_APART:
+        return product(*options)
+    shared = [text for text in options[0] if all(text in others for others in options)]
+    return [(text,) * len(options) for text in shared]
 
 
 def _is_good(read: Read, var: Var, layout: Layout, width: int) -> bool:

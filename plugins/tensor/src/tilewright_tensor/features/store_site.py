@@ -9,6 +9,8 @@ from tilewright_tensor.loop_ir import (
     Barrier,
     Block,
     Buffer,
+    CopyGroup,
+    CopyWait,
     Guard,
     Loop,
     LoopProgram,
@@ -76,7 +78,9 @@ class Sites:
         elif isinstance(statement, Allocate):
             self.scratch.append((statement.buffer, runs[-1]))
             self._visit(statement.body, loops, runs, guards)
+        elif isinstance(statement, CopyGroup):
+            self._visit(statement.body, loops, runs, guards)
         elif isinstance(statement, Prefetch):
             self.prefetches.append((statement, runs[-1]))
         else:
-            assert isinstance(statement, Barrier)
+            assert isinstance(statement, Barrier | CopyWait)

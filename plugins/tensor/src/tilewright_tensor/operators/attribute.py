@@ -19,11 +19,14 @@ class Attribute:
 
     canonical   makes the one JSON value from what a user may write; raises ValueError or TypeError
     default     any value that `canonical` takes; `REQUIRED` where there is none
+    of_rank     makes one of the canonical values that mean the same on a first operand of this
+                rank, as the axes -1 and 3; values that mean nothing stay as they are
     """
 
     name: str
     canonical: Callable[[Any], Any]
     default: Any = REQUIRED
+    of_rank: Callable[[Any, int], Any] = lambda value, _rank: value
 
 
 def integer(value: Any) -> int:
@@ -62,6 +65,22 @@ def text(value: Any) -> str:
 def integers(value: Any) -> list[int]:
     """A list of whole numbers of any length; a single one counts as a list of one."""
     return [integer(n) for n in value] if isinstance(value, list | tuple) else [integer(value)]
+
+
+def from_front(axis: int, rank: int) -> int:
+    """A negative axis as the one that it is."""
+    return axis + rank if -rank <= axis < 0 else axis
+
+
+def from_back(axis: int, rank: int) -> int:
+    """The axis counted from the last one, which is -1."""
+    return axis - rank if 0 <= axis < rank else axis
+
+
+def axis_set(axes: list[int], rank: int) -> list[int]:
+    """Axes in order, each once; none for all of them."""
+    found = sorted({from_front(axis, rank) for axis in axes})
+    return [] if found == list(range(rank)) else found
 
 
 def extents(count: int) -> Callable[[Any], list[int]]:

@@ -75,6 +75,13 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 """Of two operands of one rank, broadcast on axes of extent 1."""
 
+_NUMBERS = ("neg", "abs", "subtract", "clip")
+_FLOATS = (
+    "exp", "log", "sqrt", "tanh", "erf", "sigmoid", "gelu", "hard_swish", "leaky_relu",
+    "hard_sigmoid", "divide", "power", "prelu",
+)  # fmt: skip
+"""What is not defined, or not in its own dtype, on bool, and on any whole number."""
+
 _POSITIVE = {"log": (0,), "sqrt": (0,), "divide": (1,), "power": (0,)}
 """Operands that random data must keep above zero."""
 
@@ -112,6 +119,7 @@ def _elementwise(
         numpy_reference(name),
         attributes,
         elementwise=True,
+        values="float" if name in _FLOATS else "number" if name in _NUMBERS else "any",
     )
 
 

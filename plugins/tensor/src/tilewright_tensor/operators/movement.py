@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright_tensor.dag import compute
 from tilewright_tensor.expr import cast, lt, select
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.operators.attribute import Attribute, integer, integers, text
+from tilewright_tensor.operators.attribute import Attribute, from_front, integer, integers, text
 from tilewright_tensor.operators.operator_def import (
     Attributes,
     Inputs,
@@ -118,7 +118,7 @@ OPERATORS = (
         _concat_infer,
         _concat_compute,
         numpy_reference("concat"),
-        (Attribute("axis", integer, 1),),
+        (Attribute("axis", integer, 1, from_front),),
         variadic=True,
     ),
     OperatorDef(

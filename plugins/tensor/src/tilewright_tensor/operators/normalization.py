@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tilewright_tensor.dag import compute, reduce_axis, reduce_max, reduce_sum
 from tilewright_tensor.expr import exp, power, sqrt
-from tilewright_tensor.operators.attribute import Attribute, integer, number
+from tilewright_tensor.operators.attribute import Attribute, from_back, integer, number
 from tilewright_tensor.operators.operator_def import (
     Attributes,
     Inputs,
@@ -125,6 +125,18 @@ def _lrn_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...],
     return inputs[0].shape, inputs[0].dtype
 
 
+def _power(base: Value, exponent: float) -> Value:
+    """A power; small multiples of a quarter are products of square roots, which cost far less."""
+    if exponent * 4 not in range(1, 9):
+        return power(base, exponent)
+    wholes, quarters = divmod(int(exponent * 4), 4)
+    half = sqrt(base)
+    first, *others = [base] * wholes + [half] * (quarters // 2) + [sqrt(half)] * (quarters % 2)
+    for factor in others:
+        first = first * factor
+    return first
+
+
 def _lrn_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
     data, size = tensors[0], attributes["size"]
     names = axis_names(len(data.shape))
@@ -142,7 +154,7 @@ def _lrn_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
 
     def element(*place: Axis) -> Value:
         scale = total[place] * (attributes["alpha"] / size) + attributes["bias"]
-        return data[place] / power(scale, attributes["beta"])
+        return data[place] / _power(scale, attributes["beta"])
 
     return compute("lrn", data.shape, element, axes=names)
 
@@ -162,7 +174,8 @@ OPERATORS = (
         _softmax_infer,
         _softmax_compute,
         numpy_reference("softmax"),
-        (Attribute("axis", integer, -1),),
+        (Attribute("axis", integer, -1, from_back),),
+        values="float",
     ),
     OperatorDef(
         "batch_norm",
@@ -171,6 +184,7 @@ OPERATORS = (
         _batch_norm_compute,
         numpy_reference("batch_norm"),
         (Attribute("epsilon", number, 1e-5),),
+        values="float",
     ),
     OperatorDef(
         "layer_norm",
@@ -178,7 +192,8 @@ OPERATORS = (
         _layer_norm_infer,
         _layer_norm_compute,
         numpy_reference("layer_norm"),
-        (Attribute("axis", integer, -1), Attribute("epsilon", number, 1e-5)),
+        (Attribute("axis", integer, -1, from_back), Attribute("epsilon", number, 1e-5)),
+        values="float",
     ),
     OperatorDef(
         "lrn",
@@ -192,5 +207,6 @@ OPERATORS = (
             Attribute("beta", number, 0.75),
             Attribute("bias", number, 1.0),
         ),
+        values="float",
     ),
 )

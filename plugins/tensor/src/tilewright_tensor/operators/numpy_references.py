@@ -59,10 +59,9 @@ def _pool_places(extents: Sequence[int], attributes: Attributes) -> list[int]:
         window, stride = attributes["pool_size"][d], attributes["strides"][d]
         before, after = attributes["padding"][d], attributes["padding"][len(extents) + d]
         starts = range(-before, extent, stride)
-        whole = [s for s in starts if s + window <= extent + after]
-        out = [s for s in starts if s > whole[-1]][:1] if attributes["ceil_mode"] else []
-        sticks_out = out and whole[-1] + window < extent + after
-        found.append(len(whole) + bool(sticks_out))
+        # the last one may stick out if the one before it, or where that would be, ends in the data
+        room = stride - 1 if attributes["ceil_mode"] else 0
+        found.append(sum(start + window <= extent + after + room for start in starts))
     return found
 
 

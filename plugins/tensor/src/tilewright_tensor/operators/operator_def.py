@@ -21,6 +21,7 @@ Attributes = Mapping[str, Any]
 Inputs = Sequence[TensorSpec]
 ReferenceFunction = Callable[["Sequence[Array]", Attributes], "Array"]
 Values = Literal["signed", "weight", "positive"]
+Domain = Literal["any", "number", "float"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class OperatorDef:
                  and apart from `compute`; None: the interpreted DAG serves
     attributes   in the order of the text form
     elementwise  operands of one rank broadcast, element by element: it may stand in an epilogue
+    values       of what dtypes it is defined: `float`, `number` (not bool), or `any`
     """
 
     name: str
@@ -62,6 +64,7 @@ class OperatorDef:
     attributes: tuple[Attribute, ...] = ()
     elementwise: bool = False
     variadic: bool = False
+    values: Domain = "any"
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -83,8 +86,13 @@ class OperatorDef:
             )
         return self.operands[position]
 
-    def normalise(self, attributes: Attributes, where: str = "") -> dict[str, Any]:
-        """Every attribute in canonical form, defaults filled in. Raises UsageError."""
+    def normalise(
+        self, attributes: Attributes, where: str = "", rank: int | None = None
+    ) -> dict[str, Any]:
+        """Every attribute in canonical form, defaults filled in. Raises UsageError.
+
+        Axes in the one form for a first operand of `rank`, where it is known.
+        """
         known = {attribute.name: attribute for attribute in self.attributes}
         for name in attributes:
             if name not in known:
@@ -99,9 +107,10 @@ class OperatorDef:
             if value is REQUIRED:
                 raise UsageError(f"{self.name} needs the attribute {name!r}", where=where)
             try:
-                found[name] = attribute.canonical(value)
+                canonical = attribute.canonical(value)
             except (TypeError, ValueError) as error:
                 raise UsageError(f"{self.name}: attribute {name!r}: {error}", where=where) from None
+            found[name] = canonical if rank is None else attribute.of_rank(canonical, rank)
         return found
 
     def output(self, inputs: Inputs, attributes: Attributes, where: str = "") -> TensorSpec:
@@ -113,6 +122,15 @@ class OperatorDef:
                 f"({', '.join(o.name for o in self.operands)}), got {len(inputs)}",
                 where=where,
             )
+        for spec in inputs:
+            is_float = "float" in spec.dtype
+            if (self.values == "float" and not is_float) or (
+                self.values == "number" and spec.dtype == "bool"
+            ):
+                raise UsageError(
+                    f"{self.name}: expected operands of a {self.values} dtype, got {spec.dtype}",
+                    where=where,
+                )
         try:
             shape, dtype = self.infer(inputs, attributes)
         except ValueError as error:

@@ -25,10 +25,13 @@ from tilewright_tensor.operators import (
 from tilewright_tensor.operators.operator_def import Attributes, OperatorDef
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tilewright.host import PluginHost
+    from tilewright_tensor.dag import Tensor
     from tilewright_tensor.layout import Array
+
+    Compute = Callable[[Sequence[Tensor], Attributes], Tensor]
 
 
 class Operators(Mapping[str, OperatorDef]):
@@ -92,10 +95,9 @@ class Operators(Mapping[str, OperatorDef]):
                 f"{operator}: the epilogue reads inputs {used} of {len(inputs)}", where=where,
                 remedy="its operands are the last inputs, each used once and in order",
             )  # fmt: skip
-        definition = self.find(operator, where)
-        workload = Workload(
-            operator, tuple(inputs), definition.normalise(attributes or {}, where), tuple(canonical)
-        )
+        rank = len(inputs[0].shape) if inputs else None
+        complete = self.find(operator, where).normalise(attributes or {}, where, rank)
+        workload = Workload(operator, tuple(inputs), complete, tuple(canonical))
         self.output(workload, where)
         return workload
 
@@ -122,8 +124,17 @@ class Operators(Mapping[str, OperatorDef]):
             running = result
         return running
 
-    def compute_dag(self, workload: Workload) -> Dag:
+    def compute_dag(
+        self,
+        workload: Workload,
+        anchor_compute: Compute | None = None,
+        shapes: Mapping[int, tuple[int, ...]] | None = None,
+    ) -> Dag:
         """The workload in logical layout, one stage (or more) an operator.
+
+        `anchor_compute` stands for the `compute` of the anchor's definition: another algorithm with
+        the same result. `shapes` has those of constants that are transformed at compile time, by
+        number.
 
         Placeholders come in the order of the inputs, named as the operator's operands (`data`,
         `weight`), those of the epilogue `e0`, `e1`, ... Stages are named after their operators
@@ -135,10 +146,12 @@ class Operators(Mapping[str, OperatorDef]):
         count = len(anchor.inputs)
         names = [definition.operand(i).name for i in range(count)]
         names += [f"e{i}" for i in range(len(workload.inputs) - count)]
+        changed = shapes or {}
         inputs = [
-            placeholder(n, s.shape, s.dtype) for n, s in zip(names, workload.inputs, strict=True)
+            placeholder(name, changed.get(number, spec.shape), spec.dtype)
+            for number, (name, spec) in enumerate(zip(names, workload.inputs, strict=True))
         ]
-        running = definition.compute(inputs[:count], anchor.attributes)
+        running = (anchor_compute or definition.compute)(inputs[:count], anchor.attributes)
         used = Counter([anchor.operator])
         for op in workload.epilogue:
             tensors = [inputs[i] for i in op.operands]

@@ -130,6 +130,7 @@ OPERATORS = (
         partial(_compute, "max_pool2d"),
         numpy_reference("max_pool2d"),
         _ATTRIBUTES,
+        values="float",
     ),
     OperatorDef(
         "avg_pool2d",
@@ -138,6 +139,7 @@ OPERATORS = (
         partial(_compute, "avg_pool2d"),
         numpy_reference("avg_pool2d"),
         (*_ATTRIBUTES, Attribute("count_include_pad", flag, False)),
+        values="float",
     ),
     OperatorDef(
         "global_avg_pool2d",
@@ -145,5 +147,6 @@ OPERATORS = (
         _global_infer,
         _global_compute,
         numpy_reference("global_avg_pool2d"),
+        values="float",
     ),
 )

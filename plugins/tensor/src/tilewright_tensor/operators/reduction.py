@@ -8,9 +8,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from tilewright_tensor.dag import compute, reduce_axis, reduce_max, reduce_sum
-from tilewright_tensor.operators.attribute import Attribute, flag, integers
+from tilewright_tensor.operators.attribute import Attribute, axis_set, flag, integers
 from tilewright_tensor.operators.operator_def import (
     Attributes,
+    Domain,
     Operand,
     OperatorDef,
     expect,
@@ -56,6 +57,8 @@ def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Te
     return compute(name, shape, lambda *place: total[place] / count, axes=names)
 
 
+_DOMAINS: dict[str, Domain] = {"reduce_sum": "number", "reduce_mean": "float", "reduce_max": "any"}
+
 OPERATORS = tuple(
     OperatorDef(
         name,
@@ -63,7 +66,8 @@ OPERATORS = tuple(
         lambda inputs, attributes: (_shape(inputs[0].shape, attributes), inputs[0].dtype),
         partial(_compute, name),
         numpy_reference(name),
-        (Attribute("axes", integers, []), Attribute("keepdims", flag, True)),
+        (Attribute("axes", integers, [], axis_set), Attribute("keepdims", flag, True)),
+        values=values,
     )
-    for name in ("reduce_sum", "reduce_mean", "reduce_max")
+    for name, values in _DOMAINS.items()
 )

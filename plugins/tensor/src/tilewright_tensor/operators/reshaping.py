@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tilewright_tensor.dag import compute
 from tilewright_tensor.expr import floor_div, index, mod
-from tilewright_tensor.operators.attribute import Attribute, integer, integers
+from tilewright_tensor.operators.attribute import Attribute, from_front, integer, integers
 from tilewright_tensor.operators.operator_def import (
     Attributes,
     Inputs,
@@ -100,7 +100,7 @@ def _transpose_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Ten
 
 OPERATORS = (
     _reshaped("reshape", _wanted_shape, Attribute("shape", integers)),
-    _reshaped("flatten", _flat_shape, Attribute("axis", integer, 1)),
+    _reshaped("flatten", _flat_shape, Attribute("axis", integer, 1, from_front)),
     OperatorDef(
         "transpose",
         _DATA,

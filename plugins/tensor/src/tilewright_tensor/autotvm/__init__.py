@@ -1,0 +1,1 @@
+"""AutoTVM's logs and TopHub packages, as records."""
