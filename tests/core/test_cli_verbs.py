@@ -99,40 +99,6 @@ def test_a_partial_result_is_exit_3(call, pipeline_file):
     assert call("run", str(pipeline_file(runner="fails: all")), plugin=False)[0] == 3
 
 
-def test_tune_reports_what_it_found(call):
-    arguments = ("tune", "toyadd(64)", "--target", "toynative", *TOY_CHOICES, "--budget", "200")
-    code, out, _ = call(*arguments, "--json")
-    found = json.loads(out)
-    assert code == 0
-    assert found["task"] == "toyadd(64)"
-    assert found["config"]["values"] == {"unroll": 8, "width": 32}
-    assert found["best_seconds"] == pytest.approx(64e-6 * 3)
-    assert set(found) >= {
-        "trials",
-        "failures",
-        "seconds",
-        "trials_per_second",
-        "gflops",
-        "peak_share",
-    }
-    assert found["trials"] == 129
-    code, out, _ = call(*arguments)
-    assert "toy.loop" in out
-
-
-def test_tune_takes_a_key_or_a_file(call, tmp_path):
-    common = ("--target", "toynative", *TOY_CHOICES, "--budget", "3", "--json")
-    call("tune", "toyadd(64)", *common)
-    listed = json.loads(call("records", "ls", "runs/tune/records.jsonl", "--json", plugin=False)[1])
-    key = listed["records"][0]["key"].partition("@")[0]
-    assert json.loads(call("tune", key, *common)[1])["task"] == "toyadd(64)"
-    from tilewright.records import JsonlRecordStore
-
-    workload = JsonlRecordStore(tmp_path / "runs/tune/records.jsonl").records()[0].task.workload
-    (tmp_path / "w.json").write_text(json.dumps(workload.to_json()))
-    assert json.loads(call("tune", "w.json", *common)[1])["task"] == "toyadd(64)"
-
-
 def test_tasks_and_space_describe_without_measuring(call, pipeline_file, tmp_path):
     path = pipeline_file()
     _, out, _ = call("tasks", str(path), "--json", plugin=False)

@@ -118,6 +118,13 @@ def test_graph_choices_go_by_node_and_leave_the_rest_to_others(samples):
             assert graph.query(task, node).source == "fallback"
 
 
+def test_a_graph_choice_that_is_refused_is_left_to_others(samples):
+    choice = GraphRecord("n1", samples.task, samples.config(7), "cpu", "f", 1)
+    graph = ApplyGraphBest({"n1": choice}, where=lambda _, config: config != samples.config(7))
+    with FallbackContext(ToyHost()), graph:
+        assert graph.query(samples.task, "n1").source == "fallback"
+
+
 def test_a_fixed_config_is_the_first_of_the_alternatives_named(samples):
     context = ApplyFixedConfig(ToyHost(), "plain*")
     assert context.query(samples.task).config == ToyHost().space(samples.task).first()

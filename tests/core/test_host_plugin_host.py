@@ -226,8 +226,9 @@ def test_targets_resolve_by_plugin_or_by_text(host):
 def test_the_space_holds_what_the_glob_leaves(host):
     assert host.space(TASK).size == 128
     assert host.space(TASK, "toy.*").size == 128
-    with pytest.raises(UsageError, match="matches 'other'"):
+    with pytest.raises(UsageError, match="matches 'other'") as error:
         host.space(TASK, "other")
+    assert "known: toy.loop" in str(error.value)
     assert [s.name for s in host.strategies(TASK)] == ["toy.loop"]
     assert host.revisions["toy.loop"] == 1
     config = host.fallback_config(TASK, host.space(TASK))

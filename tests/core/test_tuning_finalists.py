@@ -6,7 +6,9 @@ from collections import Counter
 
 import pytest
 
+from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
+from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
 from tilewright.options import Choice
 from tilewright.run_setup import make_context
 from tilewright.target import Target
@@ -15,6 +17,7 @@ from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
 from tilewright.tuning.pacing import Pace
+from tilewright.tuning.task_track import TaskTrack
 from tilewright.workload import TensorSpec, Workload
 
 
@@ -146,3 +149,33 @@ def test_a_pace_turns_seconds_into_trials_by_what_they_took():
     assert over.affordable(16) == 0
     endless = Pace(Budget(seconds=float("inf")), lambda: 3)
     assert endless.affordable(16) == 16
+
+
+def _trial(track, width, seconds):
+    config = ConfigEntity("toy.loop", {"unroll": 1, "width": width})
+    result = MeasureResult((seconds,))
+    track.add([Trial(MeasureInput(track.entry.task, config), result)], fresh=True)
+    return config
+
+
+def test_a_second_time_that_was_spoiled_does_not_cost_the_lead():
+    track = TaskTrack(entry(8), Conditions(), lambda: None)
+    good, other = _trial(track, 1, 1.0), _trial(track, 2, 1.1)
+    assert track.unconfirmed == good
+    _trial(track, 1, 9.0)
+    assert (track.best.input.config, track.unconfirmed) == (other, other)
+    _trial(track, 2, 1.1)
+    assert track.unconfirmed == good
+    _trial(track, 1, 1.01)
+    assert (track.best.input.config, track.unconfirmed) == (good, None)
+
+
+def test_a_first_time_that_was_lucky_is_asked_about_twice_and_no_more():
+    track = TaskTrack(entry(8), Conditions(), lambda: None)
+    lucky, other = _trial(track, 1, 0.5), _trial(track, 2, 1.1)
+    for seconds in (1.3, 1.2):
+        assert track.unconfirmed == lucky
+        _trial(track, 1, seconds)
+        if track.unconfirmed == other:
+            _trial(track, 2, 1.1)
+    assert (track.best.input.config, track.unconfirmed) == (other, None)

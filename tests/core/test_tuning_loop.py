@@ -236,3 +236,42 @@ def test_budgets_are_seconds_or_trials(text, seconds, trials):
 def test_other_budgets_are_refused(text):
     with pytest.raises(UsageError, match="write 60s"):
         Budget.parse(text)
+
+
+def test_spaces_are_made_as_far_as_the_budget_goes(make, monkeypatch):
+    """Those of hundreds of tasks together took longer than a small budget."""
+    made = []
+    context = make()
+    schedule = type(context.host.schedule("toy.loop"))
+    alternatives = schedule.alternatives
+    monkeypatch.setattr(
+        schedule,
+        "alternatives",
+        lambda self, task: [made.append(task), alternatives(self, task)][1],
+    )
+    many = TaskSet(tuple(task(size) for size in range(1, 101)))
+    report = tune(context, many, budget="20")
+    assert report.measurement["trials"] == 20
+    assert len(made) <= 20
+
+
+def test_progress_names_the_task_that_is_next_and_at_last_none(make):
+    told = []
+
+    class Watcher:
+        @hookimpl
+        def tilewright_batch_scheduled(self, progress):
+            told.append(progress)
+
+    tune(make([Watcher()]))
+    assert [entry.name for entry in told[0].entries] == ["t8", "t16", "t32"]
+    assert (told[0].next_task, told[0].trials, told[0].total_seconds) == (0, 0, None)
+    assert {progress.next_task for progress in told} == {0, 1, 2, None}
+    assert (told[-1].next_task, told[-1].trials) == (None, 24)
+    seconds = [progress.seconds for progress in told]
+    assert seconds == sorted(seconds)
+
+
+def test_the_tuner_s_own_time_is_a_part_of_the_split(make):
+    report = tune(make(), tuner={"fit_seconds": 0.01})
+    assert 0.01 <= report.measurement["split"]["search"] < report.measurement["seconds"]

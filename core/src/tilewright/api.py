@@ -93,7 +93,8 @@ def tune(
     known = task_entry(entry, context)
     summary = {
         **{name: known[name] for name in ("best_seconds", "gflops", "peak_share", "strategy")},
-        **report.measurement,
+        **{name: value for name, value in report.measurement.items() if name != "counts"},
+        **report.measurement["counts"],
         "task": entry.name,
         "config": best.config.to_json() if best is not None else None,
     }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright.events import RunSummary, Section
+from tilewright.events import RunSummary, Section, TuneOutcome
 from tilewright.plugin import Component, hookimpl
 from tilewright.target import Target
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from tilewright.host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.task import Task
+
+
+_log = logging.getLogger("tilewright")
 
 
 @hookimpl
@@ -48,6 +52,22 @@ def tilewright_fallback_config(
     from tilewright.fallback import fallback_config
 
     return fallback_config(task, space, host)
+
+
+@hookimpl
+def tilewright_task_started(task: Task, space: ConfigSpace) -> None:
+    """The size of the space, for those who look at the log closely."""
+    names = ", ".join(alternative.name for alternative in space.alternatives)
+    _log.debug("%s: %d points in %s", task.workload.operator, space.size, names)
+
+
+@hookimpl
+def tilewright_task_finished(outcome: TuneOutcome) -> None:
+    """Warns of a task without any success, and says why."""
+    if outcome.best_seconds is None and outcome.errors:
+        reasons = "\n  ".join(outcome.errors)
+        text = "%s: all %d trials failed:\n  %s"
+        _log.warning(text, outcome.name, outcome.trials, reasons)
 
 
 @hookimpl

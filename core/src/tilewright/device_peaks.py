@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def with_peaks(backend: TargetBackend, device: Device, threads: int) -> Device:
-    """The device with operations and bytes a second at this thread count; measured when unknown."""
+    """The device with operations and bytes a second at this thread count; measured when unknown.
+
+    One whose attribute `emulated` is set is left without: its times are nothing to compare with.
+    """
+    if device.attributes.get("emulated"):
+        return device
     known = _read()
     entry = dict(known.get(device.fingerprint, {}))
     if str(threads) not in entry:

@@ -154,15 +154,18 @@ class ApplyHistoryBest(DispatchContext):
 class ApplyGraphBest(DispatchContext):
     """What a graph tuner chose, by node; other nodes and changed tasks are asked outside.
 
-    `choices` are by node, as `JsonlRecordStore.graph_choices` gives them.
+    `choices` are by node, as `JsonlRecordStore.graph_choices` gives them; `where` refuses some.
     """
 
     choices: Mapping[str, GraphRecord]
     source: str = "graph choice"
+    where: Callable[[Task, ConfigEntity], bool] | None = None
 
     def find(self, task: Task, node: str | None) -> Answer | None:
         choice = None if node is None else self.choices.get(node)
         if choice is None or choice.task != task:
+            return None
+        if self.where is not None and not self.where(task, choice.config):
             return None
         return Answer(choice.config, None, self.source)
 

@@ -6,13 +6,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
-from tilewright.measure import Trial
+from tilewright.measure import Failure, Trial
 from tilewright.target import Target
+from tilewright.task_set import WeightedTask
 from tilewright.tuning.budget import Budget
+
+if TYPE_CHECKING:
+    from tilewright.roles import TaskState
 
 StageStatus = Literal["ok", "failed", "skipped", "interrupted"]
 EndReason = Literal["budget", "exhausted", "early_stopping", "dead", "interrupted", "finished"]
@@ -44,10 +48,41 @@ class StageOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class TuneProgress:
+    """Where a tuning stage stands.
+
+    entries    its tasks, numbered from 0, with weights and names
+    states     how far each has come
+    next_task  number of the task that the next batch begins with, None when there is none
+    seconds    since the stage began
+    """
+
+    entries: tuple[WeightedTask, ...]
+    states: tuple[TaskState, ...]
+    next_task: int | None
+    seconds: float
+    device: Device
+
+    @property
+    def trials(self) -> int:
+        """Of all tasks, those of earlier runs too."""
+        return sum(state.trials for state in self.states)
+
+    @property
+    def total_seconds(self) -> float | None:
+        """Estimated latency, the sum of weight x best time; None while a task has no time."""
+        times = [state.best_seconds for state in self.states]
+        if not times or None in times:
+            return None
+        return sum(s.weight * s.best_seconds for s in self.states if s.best_seconds is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class TuneOutcome:
     """How the tuning of one task ended.
 
     errors   the commonest failures of this run, at most three, as `kind: first line (n times)`
+    name     the task's, for people
     """
 
     trials: int
@@ -56,6 +91,7 @@ class TuneOutcome:
     best_seconds: float | None
     reason: EndReason
     errors: tuple[str, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +121,17 @@ class Section:
 
 
 def commonest_errors(trials: Sequence[Trial], limit: int = 3) -> tuple[str, ...]:
-    """The most frequent failures as `kind: first line (n times)`, most frequent first."""
-    counted = Counter(
-        f"{failure.kind}{f' ({failure.signal})' if failure.signal else ''}: "
-        f"{(failure.text.strip().splitlines() or ['no text'])[-1][:160]}"
-        for failure in (trial.result.failure for trial in trials)
-        if failure is not None
-    )
+    """The most frequent failures as `kind: first line (n times)`, most frequent first.
+
+    Of a crash the last line: what the process said before it died.
+    """
+    failures = (trial.result.failure for trial in trials)
+    counted = Counter(_one_line(failure) for failure in failures if failure is not None)
     return tuple(f"{text} ({count} times)" for text, count in counted.most_common(limit))
+
+
+def _one_line(failure: Failure) -> str:
+    lines = failure.text.strip().splitlines() or ["no text"]
+    if failure.signal:
+        return f"{failure.kind} ({failure.signal}): {lines[-1][:160]}"
+    return f"{failure.kind}: {lines[0][:240]}"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Section,
         StageOutcome,
         TuneOutcome,
+        TuneProgress,
     )
     from tilewright.host import PluginHost
     from tilewright.measure import Trial
@@ -159,6 +160,11 @@ def tilewright_stage_finished(run: RunInfo, outcome: StageOutcome) -> None:
 @hookspec
 def tilewright_task_started(task: Task, space: ConfigSpace) -> None:
     """A task gets its first batch in this run."""
+
+
+@hookspec
+def tilewright_batch_scheduled(progress: TuneProgress) -> None:
+    """A batch is about to be measured; told once more when the stage ends."""
 
 
 @hookspec

@@ -211,10 +211,14 @@ class PluginHost:
                 if fnmatchcase(alternative.name, pattern) or fnmatchcase(strategy.name, pattern)
             ]
             if not alternatives:
+                every = [] if pattern == "*" else self.space(task).alternatives
+                known = [alternative.name for alternative in every]
                 raise UsageError(
                     f"no strategy for '{task.workload.operator}' on {task.target} "
                     f"matches '{pattern}'",
-                    remedy=self._installed("strategy", pattern),
+                    remedy=did_you_mean(pattern, known)
+                    if known
+                    else self._installed("strategy", pattern),
                 )
             alternatives.sort(key=lambda alternative: alternative.name)
             self._spaces[task, pattern] = ConfigSpace(alternatives)

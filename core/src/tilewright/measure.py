@@ -17,8 +17,8 @@ from tilewright.workload import Workload
 class Conditions:
     """How a kernel is timed. Names and meanings are AutoTVM's, plus cold and warm.
 
-    constants          `cold`: rotate through copies of the constants that together exceed twice the
-                       last-level cache, activations stay warm; `warm`: one copy
+    constants          `cold`: rotate through copies of the constants, between two uses of one at
+                       least twice the last-level cache; activations stay warm; `warm`: one copy
     number             calls per sample, raised until a sample lasts `min_repeat_ms`
     repeat             samples
     cooldown_interval  seconds of rest before the first sample
@@ -96,6 +96,19 @@ class Failure:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Failure:
         return cls(FailureKind(data["kind"]), data.get("text", ""), data.get("signal", ""))
+
+
+class DeviceFaultError(Exception):
+    """A kernel left its device unusable for this process, which has to end.
+
+    Raised by a target's kernels. A measuring worker replies with the failure of that kind and ends,
+    so that it costs one candidate: `crash` where the candidate is to blame, `run_timeout`, or
+    `device_lost`, which is measured again.
+    """
+
+    def __init__(self, text: str, kind: FailureKind = FailureKind.CRASH) -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 @dataclass(frozen=True, slots=True)

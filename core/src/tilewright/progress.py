@@ -9,26 +9,35 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.plugin import hookimpl
+from tilewright.terminal_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
     from rich.live import Live
 
-    from tilewright.events import RunInfo, RunOutcome, Section, StageOutcome, TuneOutcome
+    from tilewright.events import (
+        RunInfo,
+        RunOutcome,
+        Section,
+        StageOutcome,
+        TuneProgress,
+    )
     from tilewright.host import PluginHost
     from tilewright.measure import Trial
-    from tilewright.task import Task
     from tilewright.tuning.budget import Budget
 
 _LINE_EVERY_SECONDS = 30.0
+# Lines of the screen that are not the table's rows: its head, what stands below, the prompt.
+_AROUND = 8
 
 
 class Progress:
-    """On stderr: a live panel on a terminal; elsewhere a line every 30 s and after each stage.
+    """On stderr: a live table on a terminal; elsewhere a line every 30 s and after each stage.
 
     >>> progress = Progress()
     >>> host = PluginHost.load(files, [progress])
     >>> progress.watch(host)        # operations of a task, for GFLOP/s
+    >>> progress.stop()             # where no pipeline runs that would end it
 
     quiet    only the tables at the end, on stdout
     summary  False: not even those
@@ -41,15 +50,20 @@ class Progress:
         self._run: RunInfo | None = None
         self._live: Live | None = None
         self._done: list[StageOutcome] = []
-        self._task: Task | None = None
+        self._tuning: TuneProgress | None = None
         self._trials = 0
         self._failures: Counter[str] = Counter()
-        self._best: dict[str, float] = {}
         self._start = self._stage_start = self._last_line = time.monotonic()
 
     def watch(self, host: PluginHost) -> None:
         """The host whose run is shown."""
         self._host = host
+
+    def stop(self) -> None:
+        """Take the live table off the screen; a pipeline's end does it as well."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
     # --- hooks -----------------------------------------------------------------------------------
 
@@ -61,18 +75,15 @@ class Progress:
             return
         console = _console(sys.stderr)
         model = run.device.attributes.get("model", run.device.name)
-        console.print(f"{_safe(run.name)} on {run.target}, {_safe(str(model))}", style="bold")
-        if console.is_terminal:
-            from rich.live import Live
-
-            self._live = Live(
-                console=console, refresh_per_second=4, transient=True, get_renderable=self._panel
-            )
-            self._live.start()
+        console.print(
+            f"{printable(run.name)} on {run.target}, {printable(str(model))}", style="bold"
+        )
+        self._start_live(console)
 
     @hookimpl
     def tilewright_stage_finished(self, outcome: StageOutcome) -> None:
         self._done.append(outcome)
+        self._tuning = None
         self._stage_start = time.monotonic()
         if outcome.status == "skipped":
             return
@@ -81,33 +92,27 @@ class Progress:
         self._say(f"{outcome.name}: {outcome.status} in {outcome.seconds:.1f} s{trials}")
 
     @hookimpl
-    def tilewright_task_started(self, task: Task) -> None:
-        self._task = task
+    def tilewright_batch_scheduled(self, progress: TuneProgress) -> None:
+        self._tuning = progress
+        if self._quiet:
+            return
+        if self._run is None:
+            self._start_live(_console(sys.stderr))
+        if self._live is None and time.monotonic() - self._last_line > _LINE_EVERY_SECONDS:
+            from tilewright.tuning_table import tuning_line
+
+            self._say("   ".join([tuning_line(progress), *self._facts()]))
 
     @hookimpl
-    def tilewright_batch_measured(self, task: Task, trials: Sequence[Trial]) -> None:
-        self._task = task
+    def tilewright_batch_measured(self, trials: Sequence[Trial]) -> None:
         self._trials += len(trials)
         for trial in trials:
             if trial.result.failure is not None:
                 self._failures[str(trial.result.failure.kind)] += 1
-            elif (seconds := trial.result.seconds) is not None:
-                self._best[task.key] = min(seconds, self._best.get(task.key, seconds))
-        if self._live is None and time.monotonic() - self._last_line > _LINE_EVERY_SECONDS:
-            self._say("; ".join(f"{name} {text}" for name, text in self._facts()))
-
-    @hookimpl
-    def tilewright_task_finished(self, task: Task, outcome: TuneOutcome) -> None:
-        if outcome.best_seconds is None and outcome.errors:
-            self._say(f"{self._title(task)}: all {outcome.trials} trials failed")
-            for error in outcome.errors:
-                self._say(f"  {error}")
 
     @hookimpl
     def tilewright_run_finished(self, run: RunInfo, outcome: RunOutcome) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        self.stop()
         if self._summary and self._host is not None:
             from tilewright.events import RunSummary
 
@@ -126,54 +131,43 @@ class Progress:
         self._last_line = time.monotonic()
         if not self._quiet:
             console = self._live.console if self._live is not None else _console(sys.stderr)
-            console.print(_safe(text), markup=False, highlight=False)
+            console.print(printable(text), markup=False, highlight=False)
+
+    def _start_live(self, console: Console) -> None:
+        if console.is_terminal and self._live is None:
+            from rich.live import Live
+
+            self._live = Live(
+                console=console, refresh_per_second=4, transient=True, get_renderable=self._panel
+            )
+            self._live.start()
 
     def _panel(self) -> RenderableType:
-        from rich.table import Table
+        from rich.console import Group
         from rich.text import Text
 
-        grid = Table.grid(padding=(0, 2))
-        for name, value in self._facts():
-            grid.add_row(Text(name, style="dim"), Text(value))
-        return grid
+        from tilewright.tuning_table import tuning_line, tuning_table
 
-    def _facts(self) -> list[tuple[str, str]]:
-        """The state in words: stage, task, trials, best, failures, time left."""
-        if self._run is None:
-            return [("trials", str(self._trials))]
-        stages, now = self._run.stages, time.monotonic()
-        if len(self._done) >= len(stages):
-            return []
-        stage = stages[len(self._done)]
-        spent = now - self._stage_start
-        facts = [("stage", f"{stage} ({len(self._done) + 1} of {len(stages)}), {spent:.0f} s")]
-        if stage != "tune" or self._task is None:
-            return facts
-        failed = ", ".join(f"{count} {kind}" for kind, count in self._failures.most_common())
-        rate = self._trials / spent if spent > 0 else 0.0
-        facts += [
-            ("task", self._title(self._task)),
-            ("trials", f"{self._trials}, {rate:.1f} a second"),
-            ("best", self._best_of(self._task)),
-            ("failures", failed or "none"),
-        ]
-        if self._run.budget is not None:
-            facts.append(("left", _left(self._run.budget, spent, self._trials)))
+        lines = [Text("  ".join(facts), style="dim")] if (facts := self._facts()) else []
+        if self._tuning is None or self._host is None:
+            return Group(*lines)
+        height = (self._live.console.height if self._live is not None else 24) - _AROUND
+        table = tuning_table(self._tuning, self._host, height)
+        return Group(table, Text(tuning_line(self._tuning)), *lines)
+
+    def _facts(self) -> list[str]:
+        """Where the run stands: stage and its seconds, failures, what is left of the budget."""
+        spent = time.monotonic() - self._stage_start
+        facts = []
+        if self._run is not None and len(self._done) < len(stages := self._run.stages):
+            stage = stages[len(self._done)]
+            facts.append(f"stage {stage} ({len(self._done) + 1} of {len(stages)}), {spent:.0f} s")
+        if self._tuning is not None:
+            failed = ", ".join(f"{count} {kind}" for kind, count in self._failures.most_common())
+            facts.append(f"failures: {failed or 'none'}")
+            if self._run is not None and self._run.budget is not None:
+                facts.append(f"left: {_left(self._run.budget, spent, self._trials)}")
         return facts
-
-    def _title(self, task: Task) -> str:
-        if self._host is None:
-            return task.key
-        return _safe(self._host.reference(task.workload.operator).format(task.workload))
-
-    def _best_of(self, task: Task) -> str:
-        seconds = self._best.get(task.key)
-        if seconds is None or self._host is None or self._run is None:
-            return "-"
-        flops = self._host.reference(task.workload.operator).operations(task.workload) / seconds
-        peak = self._run.device.peak_flops.get(task.target.threads)
-        share = f", {flops / peak:.0%} of peak" if peak else ""
-        return f"{seconds * 1e3:.4f} ms, {flops / 1e9:.1f} GFLOP/s{share}"
 
 
 def _left(budget: Budget, spent: float, trials: int) -> str:
@@ -193,18 +187,13 @@ def _table(section: Section) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    title = Text(_safe(section.title))
+    title = Text(printable(section.title))
     table = Table(title=title, box=box.SIMPLE, title_justify="left", padding=(0, 1, 0, 0))
     for position, column in enumerate(section.columns):
         numbers = all(row[position][:1].isdigit() or row[position] == "-" for row in section.rows)
         justify: JustifyMethod = "right" if numbers else "left"
         # On a narrow terminal words are broken, numbers never.
-        table.add_column(Text(_safe(column)), justify=justify, no_wrap=numbers, overflow="fold")
+        table.add_column(Text(printable(column)), justify=justify, no_wrap=numbers, overflow="fold")
     for row in section.rows:
-        table.add_row(*(Text(_safe(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table
-
-
-def _safe(text: str) -> str:
-    """Names come from files of strangers: control characters would steer the terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from tilewright.config import ConfigEntity
@@ -34,7 +34,8 @@ class Artifact:
     """Code for a target, ready to be loaded: plain data, so that it crosses processes and is saved.
 
     format     the backend's own word for what `data` is
-    metadata   JSON values the backend needs to load it (symbols, workspace bytes, ISA)
+    metadata   JSON values the backend needs to load it (symbols, workspace bytes, ISA); `counts`
+               among them, where there, is {name: number}, summed over the trials of a run
     """
 
     target: str
@@ -104,6 +105,19 @@ class TargetBackend(Protocol):
 
     def measure_peak(self, device: Device, threads: int) -> tuple[float, float]:
         """(operations, bytes from main memory) a second at a thread count; under a second."""
+        ...
+
+
+@runtime_checkable
+class TellsItsParts(Protocol):
+    """What a `TargetBackend` may offer beside: what it stands on, and what of that is not there."""
+
+    def found(self) -> Mapping[str, str]:
+        """By part, such as a compiler: its version and place on this machine."""
+        ...
+
+    def missing(self) -> Mapping[str, str]:
+        """By device or part: what this machine lacks and how to get it; empty where nothing."""
         ...
 
 
@@ -246,6 +260,7 @@ class TaskState:
     curve           best seconds after each trial, None while all failed; it rises where a best
                     time did not last when its config was measured again
     exhausted       it must not be chosen: nothing works, nothing is left or nothing improves
+    networks        how often the task occurs in each network, by name; empty for a task by itself
     """
 
     task: Task
@@ -255,6 +270,7 @@ class TaskState:
     best_seconds: float | None
     curve: tuple[float | None, ...] = ()
     exhausted: bool = False
+    networks: Mapping[str, float] = field(default_factory=dict)
 
 
 class TaskScheduler(Protocol):
@@ -331,7 +347,8 @@ class StageResult:
 
     values    found by later stages by their type
     report    top-level members of run.json (`verify`, `benchmark`, ...)
-    ok        False: a check failed, exit code 1
+    ok        False: a check failed, exit code 1, and nothing runs behind it
+    partial   True: less than was asked for, exit code 3 in the end; the run goes on
     branches  values of several networks, by name: later stages run for each on its own, but once
               for all where what they take can be merged (tasks); behind the last of those, each
               branch is a run of its own in a folder of its name
@@ -341,6 +358,7 @@ class StageResult:
     report: Mapping[str, Any] = field(default_factory=dict)
     ok: bool = True
     branches: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    partial: bool = False
 
 
 class Stage(Protocol):

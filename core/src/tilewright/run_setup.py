@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tilewright.device import Device
 from tilewright.device_peaks import with_peaks
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.measure import Conditions
 from tilewright.options import Choice
 from tilewright.records import JsonlReader, JsonlRecordStore, find_reader
-from tilewright.roles import RunContext
+from tilewright.roles import RunContext, TellsItsParts
+
+_log = logging.getLogger("tilewright")
 
 if TYPE_CHECKING:
-    from tilewright.device import Device
     from tilewright.host import PluginHost
     from tilewright.target import Target
     from tilewright.tuning.budget import Budget
@@ -35,15 +38,18 @@ def make_context(
     strategies: str = "*",
     more: Budget | None = None,
     foreign_records: bool = False,
+    measures: bool = True,
 ) -> RunContext:
     """What stages share. Raises UsageError for a target, device or file that cannot be used.
 
     records   default `records.jsonl` in the run's folder
     runner, builder  default `local`
+    measures  False: nothing is run, so that any machine will do; the device is then `none`
     """
     check_writable(folder, "--out")
     resolved = host.resolve_target(target)
-    found = find_device(host, resolved, device)
+    found = find_device(host, resolved, device) if measures else Device("none")
+    foreign = foreign_records or not measures
     runner, builder = runner or Choice("local"), builder or Choice("local")
     return RunContext(
         name=name,
@@ -51,7 +57,7 @@ def make_context(
         target=resolved,
         device=found,
         host=host,
-        store=open_store(records or folder / "records.jsonl", found, host, foreign=foreign_records),
+        store=open_store(records or folder / "records.jsonl", found, host, foreign=foreign),
         conditions=conditions or Conditions(),
         seed=seed,
         runner=(runner.name, runner.options),
@@ -63,16 +69,14 @@ def make_context(
 
 
 def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
-    """The device of that name, or the target's first. Raises UsageError where there is none."""
+    """The device of that name, or the target's first. Raises UsageError where there is none.
+
+    One whose attribute `emulated` is set is used where it is named only: its times are no device's.
+    """
     backend = host.backend(target.kind)
     devices = backend.probe()
-    if not devices:
-        raise UsageError(
-            f"this machine has no device for the target {target}",
-            remedy="`tilewright targets` lists what there is",
-        )
     for device in devices:
-        if name in (None, device.name):
+        if device.name == name or (name is None and not device.attributes.get("emulated")):
             cores = device.attributes.get("cores")
             if isinstance(cores, int) and target.threads > cores:
                 raise UsageError(
@@ -81,8 +85,19 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
                 )
             backend.check_target(target, device)
             return with_peaks(backend, device, target.threads)
+    missing = backend.missing() if isinstance(backend, TellsItsParts) else {}
     known = [device.name for device in devices]
-    raise UsageError(f"no device '{name}' for {target}", remedy=did_you_mean(str(name), known))
+    if name is None or not known:
+        others = f"; there is --device {', '.join(known)}" if known else ""
+        reasons = "; ".join(f"{what}: {why}" for what, why in missing.items())
+        raise UsageError(
+            f"this machine has no device for the target {target}",
+            remedy=f"{reasons or '`tilewright targets` lists what there is'}{others}",
+        )
+    raise UsageError(
+        f"no device '{name}' for {target}",
+        remedy=missing.get(name) or did_you_mean(name, known),
+    )
 
 
 def open_store(path: Path, device: Device, host: PluginHost, *, foreign: bool) -> JsonlRecordStore:
@@ -110,6 +125,10 @@ def open_store(path: Path, device: Device, host: PluginHost, *, foreign: bool) -
                 where=str(path),
                 remedy="give another records file, or --foreign-records to start from these",
             )
+    for strategy, count in store.stale(host.revisions).items():
+        _log.warning(
+            "%s: %d records of another revision of '%s' count as misses", path, count, strategy
+        )
     return store
 
 

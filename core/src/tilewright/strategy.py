@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from tilewright.config import ConfigEntity
@@ -35,6 +35,19 @@ class Schedule(Protocol):
 
     def fallback(self, task: Task) -> ConfigEntity | None:
         """A good config with no measurement at hand, or None for the first feasible point."""
+        ...
+
+
+@runtime_checkable
+class Adopts(Protocol):
+    """What a `Schedule` may offer beside: it understands configs of other systems' templates."""
+
+    def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+        """The config of its own that comes nearest, None where the knobs have no counterpart.
+
+        `foreign` is as the record reader names it (`SYSTEM:TEMPLATE`), of a task with the same
+        anchor workload; what is adopted is measured among the task's incumbents.
+        """
         ...
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from tilewright.task import Task
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedTask:
-    """A task, how often it occurs, and a name for people (that of its first node)."""
+    """A task, how often it occurs, and a name for people (that of its first node).
+
+    networks   how often it occurs in each network, by name; the weight is their sum
+    """
 
     task: Task
     weight: float = 1.0
     name: str = ""
+    networks: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +44,6 @@ class TaskSet:
                 found[entry.task] = entry
             else:
                 weight = known.weight + entry.weight
-                found[entry.task] = WeightedTask(entry.task, weight, known.name)
+                networks = Counter(known.networks) + Counter(entry.networks)
+                found[entry.task] = WeightedTask(entry.task, weight, known.name, networks)
         return cls(tuple(found.values()))

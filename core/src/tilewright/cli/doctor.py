@@ -58,6 +58,7 @@ def _checks(files: tuple[Path, ...]) -> list[tuple[bool, str, str]]:
 def _devices(host: PluginHost, kind: str) -> Iterator[tuple[bool, str, str]]:
     """Each device by what it does: its peak is measured with code generated for it."""
     from tilewright.errors import UsageError
+    from tilewright.roles import TellsItsParts
 
     backend = host.backend(kind)
     devices = backend.probe()
@@ -70,8 +71,15 @@ def _devices(host: PluginHost, kind: str) -> Iterator[tuple[bool, str, str]]:
         except (UsageError, RuntimeError, OSError) as error:
             yield False, f"{name} runs no generated code", str(error)
             continue
-        speed = f"{flops / 1e9:.0f} GFLOP/s, {bandwidth / 1e9:.0f} GB/s with one thread"
+        speed = f"{flops / 1e9:.0f} GFLOP/s, {bandwidth / 1e9:.0f} GB/s"
+        if "cores" in device.attributes:
+            speed += " with one thread"
         yield True, f"{name}: {speed}", ""
+    if isinstance(backend, TellsItsParts):
+        for what, which in backend.found().items():
+            yield True, f"{kind}: {what} {which}", ""
+        for what, why in backend.missing().items():
+            yield True, f"{kind}: {what} is not there: {why}", ""
 
 
 def _surroundings() -> Iterator[tuple[bool, str, str]]:

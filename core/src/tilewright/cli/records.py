@@ -8,13 +8,17 @@ from typing import Any
 import click
 
 from tilewright.cli import shared_options as shared
+from tilewright.cli.records_adopt import adopt
 
 _file = click.argument("file", type=click.Path(path_type=Path))
 
 
 @click.group()
 def records() -> None:
-    """List, verify or merge records files."""
+    """List, verify or merge records files, or see what of other systems' is adopted."""
+
+
+records.add_command(adopt)
 
 
 @records.command("ls")

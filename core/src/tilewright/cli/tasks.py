@@ -1,38 +1,56 @@
-"""`tilewright tasks FILE.yaml`: the distinct tasks of a pipeline's network."""
+"""`tilewright tasks FILE.yaml|MODEL`: the distinct tasks of a network, on one target or several."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tilewright.cli import shared_options as shared
 
+if TYPE_CHECKING:
+    from tilewright.roles import RunContext
+    from tilewright.task_set import TaskSet
+
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--target", help="In place of the file's target.")
+@click.argument("source", metavar="FILE.yaml|MODEL")
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    help="In place of the file's target; given several times, they are compared.",
+)
 @shared.device
 @shared.settings
 @shared.plugin_files
 @shared.as_json
 def tasks(
     *,
-    file: Path,
-    target: str | None,
+    source: str,
+    targets: tuple[str, ...],
     device: str | None,
     settings: tuple[str, ...],
     plugin: tuple[Path, ...],
     as_json: bool,
 ) -> None:
     """List a network's tasks with weight, operations and size of space."""
+    from tilewright.cli.stage_verbs import pipeline_of
     from tilewright.pipeline import Pipeline
 
-    pipeline = Pipeline.load(file, settings=settings, plugins=plugin, target=target)
-    context, found = pipeline.tasks(device=device)
+    found = []
+    for target in targets or (None,):
+        pipeline = Pipeline.load(
+            pipeline_of(source, "tasks"), settings=settings, plugins=plugin, target=target
+        )
+        found.append(pipeline.tasks(device=device))
+    if len(found) > 1:
+        _compare(found, as_json=as_json)
+        return
+    ((context, of_target),) = found
     rows: list[dict[str, Any]] = []
-    for entry in found:
+    for entry in of_target:
         workload = entry.task.workload
         reference = context.host.reference(workload.operator)
         rows.append(
@@ -54,3 +72,14 @@ def tasks(
             f"{row['key']}  x{row['weight']:<3g} {row['operations'] / 1e6:10.1f} MFLOP "
             f"{row['configs']:>12} configs  {row['text']}"
         )
+
+
+def _compare(found: list[tuple[RunContext, TaskSet]], *, as_json: bool) -> None:
+    from tilewright.cli.target_comparison import TargetComparison
+
+    comparison = TargetComparison.of(found)
+    if as_json:
+        shared.print_json(comparison.to_json())
+    else:
+        for line in comparison.lines():
+            click.echo(line)

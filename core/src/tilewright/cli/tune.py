@@ -62,22 +62,27 @@ def tune(
     progress = Progress(quiet=quiet or as_json, summary=False)
     host = PluginHost.load(plugin, [progress])
     progress.watch(host)
-    result = tune_task(
-        task,
-        target=target,
-        tuner=choice_of("--tuner", tuner),
-        scheduler=choice_of("--scheduler", scheduler),
-        runner=choice_of("--runner", runner),
-        builder=choice_of("--builder", builder),
-        strategies=strategies,
-        budget=budget,
-        early_stopping=early_stopping,
-        conditions=Conditions(constants="warm" if conditions == "warm" else "cold", repeat=repeat),
-        device=device,
-        seed=seed,
-        records=records,
-        host=host,
-    )
+    try:
+        result = tune_task(
+            task,
+            target=target,
+            tuner=choice_of("--tuner", tuner),
+            scheduler=choice_of("--scheduler", scheduler),
+            runner=choice_of("--runner", runner),
+            builder=choice_of("--builder", builder),
+            strategies=strategies,
+            budget=budget,
+            early_stopping=early_stopping,
+            conditions=Conditions(
+                constants="warm" if conditions == "warm" else "cold", repeat=repeat
+            ),
+            device=device,
+            seed=seed,
+            records=records,
+            host=host,
+        )
+    finally:
+        progress.stop()
     if as_json:
         shared.print_json(dict(result.summary))
     else:

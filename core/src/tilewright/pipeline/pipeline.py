@@ -114,8 +114,11 @@ class Pipeline:
         return RunResult(exit_code, report, context.folder, values, branches)
 
     def tasks(self, *, device: str | None = None) -> tuple[RunContext, TaskSet]:
-        """The tasks to tune, by running only the stages that lead to them; creates nothing."""
-        context = self.context(device=device)
+        """The tasks to tune, by running only the stages that lead to them; creates nothing.
+
+        No device is looked for unless one is named: without it, the context cannot measure.
+        """
+        context = self.context(device=device, measures=device is not None)
         values = RunValues()
         for stage in self.plan.stages:
             values.run(stage, context)
@@ -131,8 +134,12 @@ class Pipeline:
         seed: int | None = None,
         more: Budget | None = None,
         foreign_records: bool = False,
+        measures: bool = True,
     ) -> RunContext:
-        """What the stages share; creates nothing."""
+        """What the stages share; creates nothing.
+
+        measures   False: stages that run kernels are left out, and no device is looked for
+        """
         file, plan = self.file, self.plan
         try:
             return make_context(
@@ -149,6 +156,7 @@ class Pipeline:
                 strategies=file.strategies,
                 more=more,
                 foreign_records=foreign_records,
+                measures=measures,
             )
         except UsageError as error:
             raise error.placed(plan.target_place) from None

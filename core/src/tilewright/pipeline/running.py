@@ -17,6 +17,7 @@ from tilewright.tuning.interrupt import Interrupt
 
 INTERRUPTED = 130
 _STOPPED = 2
+_PARTIAL = 3
 
 
 class PipelineRun:
@@ -34,6 +35,7 @@ class PipelineRun:
         self._values = values or RunValues()
         self._report = RunReport(context)
         self._begun = False
+        self._partial = False
         names = tuple(stage.name for stage in stages)
         budgets = [stage.options.budget for stage in stages if hasattr(stage.options, "budget")]
         budget = context.more or next(iter(budgets), None)
@@ -86,7 +88,7 @@ class PipelineRun:
             if status != "ok":
                 self._skip(position + 1)
                 return INTERRUPTED if status == "interrupted" else 1
-        return self._report.partial_exit_code()
+        return _PARTIAL if self._partial else self._report.partial_exit_code()
 
     def _run_stage(self, stage: PlannedStage) -> StageStatus:
         start = time.monotonic()
@@ -95,6 +97,7 @@ class PipelineRun:
         try:
             result = self._values.run(stage, self._context)
             status = "ok" if result.ok else "failed"
+            self._partial |= result.partial
         except KeyboardInterrupt as interrupt:
             status = "interrupted"
             result = getattr(interrupt, "result", result)

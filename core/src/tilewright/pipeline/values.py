@@ -30,7 +30,10 @@ class RunValues:
                 values.run(stage, branch_context(context, name))
                 for name, values in self.branches.items()
             ]
-            return StageResult(ok=all(result.ok for result in results))
+            return StageResult(
+                ok=all(result.ok for result in results),
+                partial=any(result.partial for result in results),
+            )
         made = stage.factory(stage.options, context)
         result: StageResult = made.run(self._inputs(stage))
         self._values += result.values

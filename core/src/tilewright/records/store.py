@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
-from tilewright.measure import Conditions, Trial
+from tilewright.measure import Conditions, Failure, Trial
 from tilewright.records.line import BadLineError, seal, unseal
 from tilewright.records.log_file import LogFile
 from tilewright.records.record import (
@@ -174,6 +174,23 @@ class JsonlRecordStore:
                 groups[group] = record
         return groups
 
+    def failed(
+        self,
+        task: Task,
+        conditions: Conditions,
+        device_fingerprint: str,
+        revisions: Mapping[str, int],
+    ) -> dict[ConfigEntity, Failure]:
+        """The configs of a task whose last measurement failed, and how; see `best`."""
+        last = _last(
+            self.records(task.key),
+            conditions,
+            device_fingerprint=device_fingerprint,
+            revisions=revisions,
+        )
+        failures = {record.config: record.trial.result.failure for record in last}
+        return {config: failure for config, failure in failures.items() if failure is not None}
+
     def graph_choices(
         self,
         device_fingerprint: str,
@@ -199,7 +216,7 @@ class JsonlRecordStore:
         )
 
     def stale(self, revisions: Mapping[str, int]) -> Counter[str]:
-        """By strategy, how many trials are misses because another revision is installed."""
+        """By strategy, how many records are misses because another revision is installed."""
         misses: Counter[str] = Counter()
         for (strategy, revision), count in self._revisions.items():
             if revisions.get(strategy, revision) != revision:
@@ -245,6 +262,7 @@ class JsonlRecordStore:
             self._revisions[_strategy(record), record.revision] += 1
         elif isinstance(record, GraphRecord):
             self._graph.append(record)
+            self._revisions[_strategy(record), record.revision] += 1
         else:
             self._budget.append(record)
 
@@ -287,6 +305,26 @@ def _timed(
     where: Callable[[ConfigEntity], bool] | None,
 ) -> Iterator[Record]:
     """Of each config the last measurement that counts, where it has a time."""
+    for record in _last(
+        records,
+        conditions,
+        device_fingerprint=device_fingerprint,
+        revisions=revisions,
+        foreign_devices=foreign_devices,
+    ):
+        if record.seconds is not None and (where is None or where(record.config)):
+            yield record
+
+
+def _last(
+    records: Iterable[Record],
+    conditions: Conditions,
+    *,
+    device_fingerprint: str,
+    revisions: Mapping[str, int],
+    foreign_devices: bool = False,
+) -> Iterable[Record]:
+    """Of each config the last measurement that counts; what the machinery spoiled does not."""
     last: dict[tuple[str, str, ConfigEntity], Record] = {}
     for record in records:
         asked, failure = record.trial.input, record.trial.result.failure
@@ -297,6 +335,4 @@ def _timed(
             and not (failure is not None and failure.kind.retried)
         ):
             last[record.fingerprint, record.task.key, asked.config] = record
-    for record in last.values():
-        if record.seconds is not None and (where is None or where(record.config)):
-            yield record
+    return last.values()

@@ -156,7 +156,8 @@ class Alternative:
         """Knobs that constraints connect, with their places, the most significant first."""
         parts = [{knob.name} for knob in self.knobs]
         for constraint in self.constraints:
-            tied = [part for part in parts if part & constraint.knobs()]
+            names = constraint.knobs()
+            tied = [part for part in parts if part & names]
             parts = [part for part in parts if part not in tied] + [set().union(*tied)]
         groups = []
         for part in parts:

@@ -15,7 +15,7 @@ from tilewright.space.intervals import Bound, Interval, compile_bound
 from tilewright.space.knob_classes import KnobClasses
 from tilewright.space.knob_values import KnobValues
 
-VISITS = 20_000
+VISITS = 5_000
 _PROBES = 400
 _TRIES = 64
 _MAX_PAIRS = 2**16
@@ -47,7 +47,7 @@ class KnobGroup:
 
     Questions are answered on a tree of classes (see `KnobClasses`), one level a knob. Branches are
     cut by intervals and where two knobs leave each other no partner; prefixes that the constraints
-    still open cannot tell apart are one node. Where that takes at most 20,000 visits, counting and
+    still open cannot tell apart are one node. Where that takes at most 5,000 visits, counting and
     uniform drawing are exact. Methods take the classes of the first knobs of the group, all of
     them where they say so, and digits, positions of values.
     """
@@ -82,7 +82,7 @@ class KnobGroup:
 
     @cached_property
     def count(self) -> int | None:
-        """Number of feasible points, None where counting them takes more than 20,000 visits."""
+        """Number of feasible points, None where counting them takes more than 5,000 visits."""
         try:
             return self._count((), [VISITS])
         except _TooManyError:

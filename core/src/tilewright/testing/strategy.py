@@ -87,10 +87,16 @@ class StrategyContract:
         for task, _, config in self._points(host):
             reference = host.reference(task.workload.operator)
             arrays = reference.inputs(task.workload, seed=1)
-            for array, layout in zip(arrays, host.layouts(task, config).inputs, strict=True):
+            layouts = host.layouts(task, config)
+            for place, (array, layout) in enumerate(zip(arrays, layouts.inputs, strict=True)):
                 packed = reference.pack(array, layout)
                 back = reference.unpack(packed, layout, tuple(array.shape))
-                assert (back == array).all(), (config.text, layout)
+                # constants may be transformed, not only rearranged: then to rounding
+                exact = (back == array).all()
+                near = (
+                    place in layouts.packed and abs(back - array).max() <= 1e-5 * abs(array).max()
+                )
+                assert exact or near, (config.text, layout)
 
     def test_the_fallback_is_a_point_of_the_space(self, host: PluginHost) -> None:
         for task, strategy, space in self._cases(host):

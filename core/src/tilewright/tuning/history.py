@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tilewright.strategy import Adopts
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from tilewright.config import ConfigEntity
+    from tilewright.host import PluginHost
     from tilewright.measure import Conditions, Trial
+    from tilewright.records import Record
     from tilewright.roles import RunContext
     from tilewright.task import Task
 
@@ -34,17 +40,42 @@ def best_of_anchor(context: RunContext, task: Task, conditions: Conditions) -> l
 
 
 def adopted_configs(context: RunContext, task: Task, conditions: Conditions) -> list[ConfigEntity]:
-    """The best config that another device found, where the run allows foreign records."""
-    if not context.foreign_records:
-        return []
-    best = context.store.best(
-        task,
-        conditions,
-        context.device.fingerprint,
-        context.host.revisions,
-        foreign_devices=True,
-    )
-    return [best.config] if best is not None else []
+    """The best config that another device found, where the run allows foreign records.
+
+    And what strategies make of configs that other systems found for the same operator, which
+    `records merge` brings into the store.
+    """
+    found = [adopted for _, adopted in translated(task, context.store.records(), context.host)]
+    if context.foreign_records:
+        best = context.store.best(
+            task,
+            conditions,
+            context.device.fingerprint,
+            context.host.revisions,
+            foreign_devices=True,
+        )
+        found += [best.config] if best is not None else []
+    return found
+
+
+def translated(
+    task: Task, records: Iterable[Record], host: PluginHost
+) -> Iterator[tuple[Record, ConfigEntity]]:
+    """Records of other systems for the task's anchor, each with what a strategy adopts of it."""
+    strategies = {name: host.schedule(name) for name in (s.name for s in host.strategies(task))}
+    for record in records:
+        base = record.config.strategy.partition("/")[0]
+        if (
+            base in host.revisions
+            or record.seconds is None
+            or record.task.workload.anchor_key != task.workload.anchor_key
+        ):
+            continue
+        for strategy in strategies.values():
+            if isinstance(strategy, Adopts):
+                config = strategy.adopt(task, record.config)
+                if config is not None:
+                    yield record, config
 
 
 def _constants(context: RunContext, task: Task) -> str:

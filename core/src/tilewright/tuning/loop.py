@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from functools import partial
+from itertools import islice, zip_longest
 from typing import Any
 
 from tilewright.config import ConfigEntity
-from tilewright.events import EndReason, TuneOutcome
+from tilewright.events import EndReason, TuneOutcome, TuneProgress
 from tilewright.measure import MeasureInput, Trial
 from tilewright.options import Choice, check_options
 from tilewright.records import BudgetRecord
 from tilewright.roles import RunContext, StageResult, TaskScheduler, TunerContext
+from tilewright.task import Task
 from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.history import adopted_configs, best_of_anchor, known_trials
@@ -23,7 +24,6 @@ from tilewright.tuning.pacing import Pace
 from tilewright.tuning.stage_key import stage_key
 from tilewright.tuning.task_track import TaskTrack
 
-_log = logging.getLogger("tilewright")
 _BATCH = 16
 _PROPOSALS = 64
 
@@ -117,6 +117,20 @@ def measure_incumbents(tasks: TaskSet, context: RunContext) -> TuneReport:
         return loop.report("finished")
 
 
+def measure_configs(
+    asked: Sequence[tuple[WeightedTask, ConfigEntity]], context: RunContext
+) -> TuneReport:
+    """Measure exactly these configs, as far as the store does not know them."""
+    tasks = TaskSet(tuple({entry.task: entry for entry, _ in asked}.values()))
+    with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
+        loop = _Loop(tasks, context, measurement, Budget(seconds=float("inf")), None)
+        try:
+            loop.measure_configs([(entry.task, config) for entry, config in asked])
+        except KeyboardInterrupt:
+            raise TuningInterrupted(loop.report("interrupted")) from None
+        return loop.report("finished")
+
+
 class _Loop:
     def __init__(
         self,
@@ -143,14 +157,16 @@ class _Loop:
 
     def measure_incumbents(self) -> None:
         """First the first incumbent of every task, then the second ones, and so on."""
-        columns = zip_longest(*(self._incumbents(track) for track in self._tracks))
-        asked = [
-            (track, config)
-            for column in columns
-            for track, config in zip(self._tracks, column, strict=True)
-            if config is not None
-        ]
-        self._measure_affordable(asked)
+        self._measure_affordable(self._in_columns())
+
+    def measure_configs(self, asked: Iterable[tuple[Task, ConfigEntity]]) -> None:
+        """These, as far as they are not known."""
+        tracks = {track.entry.task: track for track in self._tracks}
+        self._measure_affordable(
+            (tracks[task], config)
+            for task, config in dict.fromkeys(asked)
+            if tracks[task].unmeasured([config])
+        )
 
     def search(self, tuner: Choice, scheduler: TaskScheduler) -> bool:
         """Give batches to tasks as the scheduler says, until budget or tasks are exhausted.
@@ -171,7 +187,8 @@ class _Loop:
             track = self._tracks[chosen]
             if track.ended is not None:
                 raise RuntimeError(f"the scheduler chose task {chosen}, which has ended")
-            configs = self._propose(track, tuner, count)
+            with self._measurement.spent.on("search"):
+                configs = self._propose(track, tuner, count)
             if configs:
                 self._measure([(track, config) for config in configs])
                 track.check_end(self._early_stopping)
@@ -205,29 +222,37 @@ class _Loop:
         )
 
     def report(self, reason: EndReason) -> TuneReport:
-        """What was done; tells the hooks and warns of tasks without any success."""
+        """What was done; tells the hooks."""
         outcomes = {}
         for track in self._tracks:
             task, outcome = track.entry.task, track.outcome(reason)
             outcomes[task.key] = outcome
             if track.fresh:
                 self._context.host.notify("tilewright_task_finished", task=task, outcome=outcome)
-            if track.fresh and track.best is None:
-                errors = "\n  ".join(outcome.errors)
-                name = track.entry.name or task.workload.operator
-                _log.warning("%s: all %d trials failed:\n  %s", name, outcome.trials, errors)
         self._note_total(at_the_end=True)
+        self._tell_progress(None)
         measured = self._measurement.spent.report(self._pace.seconds)
         return TuneReport(outcomes, measured, tuple(self._curve))
 
     # --- parts -----------------------------------------------------------------------------------
 
     def _track(self, entry: WeightedTask, known: Iterable[Trial]) -> TaskTrack:
-        space = self._context.host.space(entry.task, self._context.strategies)
-        conditions = self._context.conditions.for_workload(entry.task.workload)
-        track = TaskTrack(entry, conditions, space)
-        track.add((trial for trial in known if space.is_valid(trial.input.config)), fresh=False)
+        context = self._context
+        conditions = context.conditions.for_workload(entry.task.workload)
+        make_space = partial(context.host.space, entry.task, context.strategies)
+        track = TaskTrack(entry, conditions, make_space)
+        track.add((t for t in known if track.space.is_valid(t.input.config)), fresh=False)
         return track
+
+    def _in_columns(self) -> Iterator[tuple[TaskTrack, ConfigEntity]]:
+        """Incumbents, those of a task found when its first is due."""
+        others = []
+        for track in self._tracks:
+            found = [(track, config) for config in self._incumbents(track)]
+            yield from found[:1]
+            others.append(found[1:])
+        for column in zip_longest(*others):
+            yield from (found for found in column if found is not None)
 
     def _incumbents(self, track: TaskTrack) -> list[ConfigEntity]:
         host, task = self._context.host, track.entry.task
@@ -255,17 +280,18 @@ class _Loop:
                 return fresh
         return []
 
-    def _measure_affordable(self, asked: Sequence[tuple[TaskTrack, ConfigEntity]]) -> int:
+    def _measure_affordable(self, asked: Iterable[tuple[TaskTrack, ConfigEntity]]) -> int:
         """Measure in this order as far as the budget goes; how many were."""
-        done = 0
-        while done < len(asked) and (count := self._pace.affordable(_BATCH)):
-            self._measure(asked[done : done + count])
-            done = min(done + count, len(asked))
+        done, left = 0, iter(asked)
+        while batch := list(islice(left, self._pace.affordable(_BATCH))):
+            self._measure(batch)
+            done += len(batch)
         return done
 
     def _measure(self, batch: Sequence[tuple[TaskTrack, ConfigEntity]]) -> None:
         host = self._context.host
-        tracks = list({id(track): track for track, _ in batch}.values())
+        self._tell_progress(batch[0][0])
+        tracks = list(dict.fromkeys(track for track, _ in batch))
         for track in tracks:
             if not track.fresh:
                 host.notify("tilewright_task_started", task=track.entry.task, space=track.space)
@@ -276,7 +302,8 @@ class _Loop:
             own = [trial for (owner, _), trial in zip(batch, trials, strict=True) if owner is track]
             track.add(own, fresh=True)
             if track.tuner is not None:
-                track.tuner.observe(own)
+                with self._measurement.spent.on("search"):
+                    track.tuner.observe(own)
             host.notify("tilewright_batch_measured", task=track.entry.task, trials=own)
         self._note_total()
 
@@ -292,6 +319,16 @@ class _Loop:
         total = sum(cost for cost in costs if cost is not None)
         if at_the_end or not self._curve or self._curve[-1][1] != total:
             self._curve.append((self._pace.seconds, total))
+
+    def _tell_progress(self, chosen: TaskTrack | None) -> None:
+        progress = TuneProgress(
+            tuple(track.entry for track in self._tracks),
+            tuple(track.state for track in self._tracks),
+            self._tracks.index(chosen) if chosen is not None else None,
+            self._pace.seconds,
+            self._context.device,
+        )
+        self._context.host.notify("tilewright_batch_scheduled", progress=progress)
 
     def _share(self, key: Any, make: Callable[[], Any]) -> Any:
         if key not in self._shared:

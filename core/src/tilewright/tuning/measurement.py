@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,36 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Spent:
-    """What was measured so far; `timings` sums the seconds of lower, compile, load, check, time."""
+    """What was measured so far.
+
+    timings   seconds of lower, compile, load, check, time, summed over the trials; and of `search`,
+              what tuners took to learn and to propose
+    counts    what the trials' artefacts count of themselves, summed
+    """
 
     trials: int = 0
     failures: int = 0
     timings: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def count(self, amounts: Mapping[str, int]) -> None:
+        """Add what an artefact counts of itself."""
+        for name, amount in amounts.items():
+            self.counts[name] = self.counts.get(name, 0) + amount
+
+    def add(self, timings: Mapping[str, float]) -> None:
+        """Add seconds to the parts named."""
+        for part, seconds in timings.items():
+            self.timings[part] = self.timings.get(part, 0.0) + seconds
+
+    @contextmanager
+    def on(self, part: str) -> Iterator[None]:
+        """Count the time of a block as this part."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add({part: time.perf_counter() - start})
 
     def report(self, seconds: float) -> dict[str, Any]:
         """The `measurement` member of run.json."""
@@ -34,6 +60,7 @@ class Spent:
             "seconds": seconds,
             "trials_per_second": self.trials / seconds if self.trials and seconds > 0 else 0.0,
             "split": dict(self.timings),
+            "counts": dict(self.counts),
         }
 
 
@@ -114,8 +141,9 @@ class Measurement:
         self._context.store.append([Record.of(trial, self._context.device, revision)])
         self.spent.trials += 1
         self.spent.failures += result.failure is not None
-        for part, seconds in result.timings.items():
-            self.spent.timings[part] = self.spent.timings.get(part, 0.0) + seconds
+        self.spent.add(result.timings)
+        if build.artifact is not None:
+            self.spent.count(build.artifact.metadata.get("counts", {}))
         return trial
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tilewright.config import ConfigEntity
@@ -16,20 +16,21 @@ from tilewright.task_set import WeightedTask
 _DEAD_AFTER = 64
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class TaskTrack:
     """A task's trials, its best, and whether it may get further batches.
 
     Of a config measured again the last measurement counts, as in the store; so the best may become
     worse.
 
-    curve    best seconds after each trial, None while all failed
-    ended    why it gets no further batch, None while it may
+    make_space  called when the space is first asked for: spaces of hundreds of tasks take seconds
+    curve       best seconds after each trial, None while all failed
+    ended       why it gets no further batch, None while it may
     """
 
     entry: WeightedTask
     conditions: Conditions
-    space: ConfigSpace
+    make_space: Callable[[], ConfigSpace]
     tuner: Tuner | None = None
     curve: list[float | None] = field(default_factory=list)
     failures: int = 0
@@ -38,8 +39,17 @@ class TaskTrack:
     _improved_at: int = 0
     _last: dict[ConfigEntity, Trial] = field(default_factory=dict)
     _again: set[ConfigEntity] = field(default_factory=set)
+    _disputed: dict[ConfigEntity, float] = field(default_factory=dict)
     _best: Trial | None = None
     _state: TaskState | None = None
+    _space: ConfigSpace | None = None
+
+    @property
+    def space(self) -> ConfigSpace:
+        """What its configs are drawn from. Raises UsageError where no strategy applies."""
+        if self._space is None:
+            self._space = self.make_space()
+        return self._space
 
     def add(self, trials: Iterable[Trial], *, fresh: bool) -> None:
         """Take trials into account; `fresh` ones are of this run."""
@@ -75,10 +85,17 @@ class TaskTrack:
 
     @property
     def unconfirmed(self) -> ConfigEntity | None:
-        """The best config where it was measured only once, among others."""
-        if self._best is None or len(self._last) < 2 or self._best.input.config in self._again:
+        """What to measure again before the best can be trusted, None where it can.
+
+        The best config where it was measured only once, among others; then one that would still
+        lead by its first time but lost to its second: the third decides which of them was spoiled.
+        """
+        if self._best is None or len(self._last) < 2:
             return None
-        return self._best.input.config
+        if self._best.input.config not in self._again:
+            return self._best.input.config
+        leading = {c: first for c, first in self._disputed.items() if first < _seconds(self._best)}
+        return min(leading, key=leading.__getitem__, default=None)
 
     def check_end(self, early_stopping: int | None) -> None:
         """End the task where nothing ever works, or nothing improved for long enough."""
@@ -103,6 +120,7 @@ class TaskTrack:
                 self.best_seconds,
                 tuple(self.curve),
                 self.ended is not None,
+                self.entry.networks,
             )
         return self._state
 
@@ -115,12 +133,18 @@ class TaskTrack:
             self.best_seconds,
             self.ended or reason,
             commonest_errors(self.fresh),
+            self.entry.name or self.entry.task.workload.operator,
         )
 
     def _count(self, trial: Trial) -> None:
         config, seconds = trial.input.config, trial.result.seconds
-        if config in self._last:
+        if config in self._again:
+            self._disputed.pop(config, None)
+        elif config in self._last:
             self._again.add(config)
+            first = self._last[config].result.seconds
+            if first is not None and (seconds is None or seconds > first):
+                self._disputed[config] = first
         self._last[config] = trial
         best = self.best_seconds
         if seconds is not None and (best is None or seconds < best):

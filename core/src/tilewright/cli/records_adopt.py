@@ -1,0 +1,70 @@
+"""`tilewright records adopt FILE`: what strategies make of other systems' records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tilewright.cli import shared_options as shared
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@shared.target
+@click.option("--configs", is_flag=True, help="Print each adopted config.")
+@shared.plugin_files
+@shared.as_json
+def adopt(
+    *, file: Path, target: str, configs: bool, plugin: tuple[Path, ...], as_json: bool
+) -> None:
+    """How many records of another system become configs of installed strategies.
+
+    Merged into a run's records, these are measured before the search begins.
+    """
+    from tilewright.records import Record, find_reader
+    from tilewright.task import Task
+    from tilewright.tuning.history import translated
+
+    host = shared.load_host(plugin)
+    resolved = host.resolve_target(target)
+    lines = [line for _, line in find_reader(file, host).read(file)]
+    records = [line for line in lines if isinstance(line, Record)]
+    of_template = Counter(record.config.strategy for record in records)
+    adopted: Counter[tuple[str, str]] = Counter()
+    rows: list[dict[str, Any]] = []
+    for record in records:
+        task = Task(record.task.workload, resolved)
+        for _, config in translated(task, [record], host):
+            feasible = host.space(task).is_valid(config)
+            adopted[record.config.strategy, config.strategy] += feasible
+            rows += [{"from": record.config.to_json(), "to": config.to_json()}] if feasible else []
+    total = len(lines)
+    if as_json:
+        shared.print_json(
+            {
+                "target": str(resolved),
+                "lines": total,
+                "records": len(records),
+                "adopted": len(rows),
+                "templates": [
+                    {
+                        "template": template,
+                        "records": count,
+                        "adopted": {to: n for (of, to), n in adopted.items() if of == template},
+                    }
+                    for template, count in sorted(of_template.items())
+                ],
+                "configs": rows if configs else [],
+            }
+        )
+        return
+    for template, count in sorted(of_template.items()):
+        into = {to: n for (of, to), n in sorted(adopted.items()) if of == template}
+        shown = ", ".join(f"{n} by {to}" for to, n in into.items()) or "none"
+        click.echo(f"{template}: {count} records, adopted: {shown}")
+    for row in rows if configs else ():
+        click.echo(f"{row['from']['values']}\n  {row['to']['strategy']} {row['to']['values']}")
+    click.echo(f"{len(rows)} of {total} records are first proposals on {resolved}")

@@ -1,0 +1,82 @@
+"""The live table of a tuning stage, as users of Ansor know it, with the share of peak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tilewright.terminal_text import printable
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+    from rich.table import Table
+
+    from tilewright.events import TuneProgress
+    from tilewright.host import PluginHost
+    from tilewright.roles import TaskState
+
+COLUMNS = ("ID", "Task", "Latency (ms)", "Speed (GFLOP/s)", "Peak", "Trials")
+
+
+def tuning_rows(progress: TuneProgress, host: PluginHost) -> Iterator[tuple[str, ...]]:
+    """The cells of every task under `COLUMNS`, `-` for what is not known yet."""
+    for number, (entry, state) in enumerate(zip(progress.entries, progress.states, strict=True)):
+        name = entry.name or entry.task.workload.operator
+        yield (str(number), name, *_speed(state, progress, host), str(state.trials))
+
+
+def tuning_line(progress: TuneProgress) -> str:
+    """What stands under the table: estimated total latency, trials, used time, next task."""
+    total, following = progress.total_seconds, progress.next_task
+    return "   ".join(
+        (
+            f"Estimated total latency: {'-' if total is None else f'{total * 1e3:.3f} ms'}",
+            f"Trials: {progress.trials}",
+            f"Used time: {progress.seconds:.0f} s",
+            f"Next ID: {'-' if following is None else following}",
+        )
+    )
+
+
+def tuning_table(progress: TuneProgress, host: PluginHost, height: int) -> Table:
+    """The table for a terminal; of more tasks than `height` those that add most to the total."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in COLUMNS:
+        justify: JustifyMethod = "left" if column == "Task" else "right"
+        table.add_column(column, justify=justify, no_wrap=True, overflow="ellipsis")
+    shown = _costliest(progress, height)
+    for number, cells in enumerate(tuning_rows(progress, host)):
+        if number in shown:
+            style = "bold" if number == progress.next_task else ""
+            table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
+    if (missing := len(progress.entries) - len(shown)) > 0:
+        table.add_row("", f"and {missing} that add less to the total", style="dim")
+    return table
+
+
+def _costliest(progress: TuneProgress, height: int) -> set[int]:
+    """Numbers of the tasks that are shown: what has no time yet goes last, the next one first."""
+
+    def cost(number: int) -> tuple[bool, float]:
+        state = progress.states[number]
+        return number == progress.next_task, state.weight * (state.best_seconds or 0.0)
+
+    numbers = range(len(progress.states))
+    if len(numbers) <= height:
+        return set(numbers)
+    return set(sorted(numbers, key=cost, reverse=True)[: max(1, height - 1)])
+
+
+def _speed(state: TaskState, progress: TuneProgress, host: PluginHost) -> tuple[str, str, str]:
+    """Latency, speed and share of peak."""
+    if state.best_seconds is None:
+        return "-", "-", "-"
+    operations = host.reference(state.task.workload.operator).operations(state.task.workload)
+    rate = operations / state.best_seconds
+    peak = progress.device.peak_flops.get(state.task.target.threads)
+    share = f"{rate / peak:.0%}" if peak else "-"
+    return f"{state.best_seconds * 1e3:.4f}", f"{rate / 1e9:.1f}", share

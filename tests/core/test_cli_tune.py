@@ -1,0 +1,141 @@
+"""`tilewright tune`: every way to name a task, every flag, and the members of its answer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tilewright.cli.group import run
+from tilewright.records import JsonlRecordStore
+
+PARTS = ("--runner", "toy", "--builder", "toy", "--scheduler", "toy")
+
+
+@pytest.fixture
+def tune(capsys, toy, tmp_path, monkeypatch):
+    """A function that tunes on the toy target: (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(task, *flags):
+        flags = ("--target", "toynative", "--tuner", "toy", *PARTS, "--plugin", str(toy), *flags)
+        code = run(["tune", task, *flags])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return invoke
+
+
+@pytest.fixture
+def records(tmp_path):
+    """A function that reads a records file of the test's folder."""
+    return lambda name="runs/tune/records.jsonl": JsonlRecordStore(tmp_path / name).records()
+
+
+def test_the_answer_is_one_object_with_these_members(tune):
+    code, out, _ = tune("toyadd(64)", "--budget", "200", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["task"] == "toyadd(64)"
+    # All 128 points, and the best of them once more.
+    assert (found["trials"], found["failures"]) == (129, 0)
+    assert found["seconds"] > 0
+    assert found["trials_per_second"] == pytest.approx(129 / found["seconds"])
+    assert found["best_seconds"] == pytest.approx(64e-6 * 3)
+    assert found["gflops"] == pytest.approx(64 / (64e-6 * 3) / 1e9)
+    assert found["peak_share"] == pytest.approx(64 / (64e-6 * 3) / 1e9)
+    assert found["strategy"] == "toy.loop"
+    assert found["config"] == {"strategy": "toy.loop", "values": {"unroll": 8, "width": 32}}
+    assert found["split"]["search"] > 0
+
+
+def test_without_json_the_same_is_printed_line_by_line(tune):
+    _, out, _ = tune("toyadd(64)", "--budget", "20")
+    shown = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert shown["strategy"] == "toy.loop"
+    assert shown["trials"] == "20"
+
+
+def test_a_task_is_a_text_a_key_with_records_or_a_file(tune, records, tmp_path):
+    flags = ("--budget", "3", "--json", "--records", "own.jsonl")
+    assert json.loads(tune("toyadd(64)", *flags)[1])["task"] == "toyadd(64)"
+    workload = records("own.jsonl")[0].task.workload
+    assert json.loads(tune(workload.key, *flags)[1])["task"] == "toyadd(64)"
+    (tmp_path / "w.json").write_text(json.dumps(workload.to_json()))
+    assert json.loads(tune("w.json", *flags)[1])["task"] == "toyadd(64)"
+    code, _, err = tune(workload.key, "--records", "other.jsonl")
+    assert (code, "no record has the key" in err) == (2, True)
+
+
+def test_the_budget_is_trials_or_seconds(tune):
+    assert json.loads(tune("toyadd(8)", "--budget", "7", "--json")[1])["trials"] == 7
+    slow = ("--runner", "{toy: {seconds: 0.01}}", "--budget", "200ms", "--json")
+    found = json.loads(tune("toyadd(16)", *slow)[1])
+    assert 1 <= found["trials"] < 60
+    assert found["seconds"] < 2
+
+
+def test_conditions_device_and_records_are_where_they_were_asked_for(tune, records):
+    tune("toyadd(8)", "--budget", "2", "--conditions", "warm", "--records", "a/b.jsonl")
+    tune("toyadd(8)", "--budget", "2", "--device", "toy1")
+    (first, _), (second, _) = records("a/b.jsonl"), records()
+    assert first.trial.input.conditions.constants == "warm"
+    assert second.trial.input.conditions.constants == "cold"
+    assert (first.device, second.device) == ("toy0", "toy1")
+
+
+def test_the_seed_decides_what_is_tried(tune, records):
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        flags = ("--tuner", "random", "--budget", "12", "--seed", seed)
+        tune("toyadd(8)", *flags, "--records", f"{name}.jsonl")
+    first, again, other = ([r.config for r in records(f"{name}.jsonl")] for name in "abc")
+    assert first == again
+    assert first != other
+
+
+def test_strategies_are_a_glob_over_alternatives(tune):
+    code, out, _ = tune("toyadd(8)", "--strategies", "toy.*", "--budget", "2", "--json")
+    assert (code, json.loads(out)["strategy"]) == (0, "toy.loop")
+    code, _, err = tune("toyadd(8)", "--strategies", "derived/*", "--budget", "2")
+    assert code == 2
+    assert "no strategy for 'toyadd' on toy:threads=1 matches 'derived/*'" in err
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--tuner", "toi"), "did you mean 'toy'"),
+        (("--tuner", "{toy: {bach: 3}}"), "did you mean 'batch'"),
+        (("--device", "moon"), "no device 'moon'"),
+        (("--conditions", "hot"), "'hot' is not one of 'cold', 'warm'"),
+        (("--seed", "x"), "not a valid integer"),
+    ],
+)
+def test_a_wrong_flag_is_one_message_and_exit_2(tune, flags, message):
+    code, out, err = tune("toyadd(8)", "--budget", "2", *flags)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_when_every_trial_fails_the_reasons_are_said_once(tune, caplog):
+    failing = ("--runner", "{toy: {fails: all}}", "--budget", "1000", "--json")
+    code, out, _ = tune("toyadd(8)", *failing)
+    found = json.loads(out)
+    assert code == 3
+    assert found["trials"] == found["failures"] < 128
+    assert (found["best_seconds"], found["strategy"], found["config"]) == (None, None, None)
+    (said,) = caplog.messages
+    assert said.startswith(f"toyadd(8): all {found['trials']} trials failed:\n  crash (SIGTOY)")
+
+
+def test_spaces_of_no_point_one_point_and_1e15_points(tune, monkeypatch):
+    monkeypatch.setenv("TOY_SPACE", "none")
+    code, _, err = tune("toyadd(4)", "--budget", "9")
+    assert code == 2
+    assert "no feasible config for toyadd(4) on toy:threads=1" in err
+    monkeypatch.setenv("TOY_SPACE", "one")
+    found = json.loads(tune("toyadd(5)", "--budget", "9", "--json")[1])
+    assert (found["trials"], found["config"]["values"]) == (1, {"unroll": 4, "width": 16})
+    monkeypatch.setenv("TOY_SPACE", "vast")
+    found = json.loads(tune("toyadd(6)", "--budget", "9", "--tuner", "random", "--json")[1])
+    assert (found["trials"], found["failures"]) == (9, 0)

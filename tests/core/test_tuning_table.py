@@ -1,0 +1,80 @@
+"""The live table: Ansor's columns and its line, with the share of peak."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from tilewright.device import Device
+from tilewright.events import TuneProgress
+from tilewright.host import PluginHost
+from tilewright.roles import TaskState
+from tilewright.target import Target
+from tilewright.task import Task
+from tilewright.task_set import WeightedTask
+from tilewright.tuning_table import tuning_line, tuning_rows, tuning_table
+from tilewright.workload import TensorSpec, Workload
+
+
+@pytest.fixture
+def toy_host(toy):
+    return PluginHost.load([toy])
+
+
+def progress(*times, following=0):
+    """Tasks of 10, 20, ... operations with weights 1, 2, ... and these best times."""
+    entries, states = [], []
+    for number, seconds in enumerate(times, 1):
+        inputs = (TensorSpec((10 * number,)), TensorSpec((1,), role="constant"))
+        task = Task(Workload("toyadd", inputs, {"bias": 0}), Target("toy", {"threads": "1"}))
+        entries.append(WeightedTask(task, number, f"layer{number}"))
+        states.append(TaskState(task, number, 16 * number, 0, seconds))
+    device = Device("toy0", peak_flops={1: 1e6})
+    return TuneProgress(tuple(entries), tuple(states), following, 12.4, device)
+
+
+def shown(told, host, height=20):
+    out = StringIO()
+    Console(file=out, width=100).print(tuning_table(told, host, height))
+    return out.getvalue()
+
+
+def test_a_row_has_id_task_latency_speed_share_of_peak_and_trials(toy_host):
+    rows = list(tuning_rows(progress(1e-3, 5e-5, None), toy_host))
+    assert rows[0] == ("0", "layer1", "1.0000", "0.0", "1%", "16")
+    assert rows[1] == ("1", "layer2", "0.0500", "0.0", "40%", "32")
+    assert rows[2] == ("2", "layer3", "-", "-", "-", "48")
+
+
+def test_the_line_has_total_trials_time_and_next_task():
+    line = tuning_line(progress(1e-3, 2e-3, following=1))
+    assert line == ("Estimated total latency: 5.000 ms   Trials: 48   Used time: 12 s   Next ID: 1")
+    line = tuning_line(progress(1e-3, None, following=None))
+    assert line.startswith("Estimated total latency: -  ")
+    assert line.endswith("Next ID: -")
+
+
+def test_the_table_has_a_head_and_a_line_a_task(toy_host):
+    text = shown(progress(1e-3, 2e-3), toy_host)
+    heads = ["ID", "Task", "Latency (ms)", "Speed (GFLOP/s)", "Peak", "Trials"]
+    assert all(head in text.splitlines()[1] for head in heads)
+    assert "layer1" in text
+    assert "layer2" in text
+
+
+def test_on_a_low_screen_the_costliest_and_the_next_task_stay(toy_host):
+    times = [1e-6] * 40
+    times[17] = 1.0
+    text = shown(progress(*times, following=3), toy_host, height=4)
+    assert "layer18" in text
+    assert "layer4 " in text
+    assert "and 37 that add less" in text
+
+
+def test_control_characters_of_a_name_do_not_reach_the_terminal(toy_host):
+    told = progress(1e-3)
+    told = replace(told, entries=(replace(told.entries[0], name="a\x1b[2Jb"),))
+    assert "\x1b" not in shown(told, toy_host)
