@@ -20,9 +20,10 @@ TIMEOUT_SECONDS = 0.5
 class Bench:
     """A builder and a runner for the fault target."""
 
-    def __init__(self, host: PluginHost, builder=None, runner=None, seed=0) -> None:
+    def __init__(self, host: PluginHost, builder=None, runner=None, seed=0, device=None) -> None:
         limits = {"timeout_seconds": TIMEOUT_SECONDS}
-        context = MeasureContext(host, Device("fake", {"l1_bytes": 10, "l2_bytes": 1000}), seed)
+        attributes = {"l1_bytes": 10, "l2_bytes": 1000, **(device or {})}
+        context = MeasureContext(host, Device("fake", attributes), seed)
         self.builder = host.make(
             "builder", "local", {"n_parallel": 2, **limits, **(builder or {})}, context
         )

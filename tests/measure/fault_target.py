@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import mmap
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ import numpy as np
 from tilewright import Component, hookimpl
 from tilewright.device import Device
 from tilewright.layouts import Layouts
+from tilewright.measure import DeviceFaultError, FailureKind
 from tilewright.roles import Artifact
 from tilewright.strategy import Strategy
 
@@ -228,6 +230,26 @@ def spawn_child(*_):
 def hang_and_tell(*_):
     Path(os.environ["FAULT_CHILD"]).write_text(str(os.getpid()))
     hang_with_gil()
+
+
+def lose_the_device(*_):
+    raise DeviceFaultError("illegal address (700)")
+
+
+def lose_the_device_innocently(*_):
+    raise DeviceFaultError("uncorrectable ECC error (214)", FailureKind.DEVICE_LOST)
+
+
+def tell_its_number(x, c, y):
+    right(x, c, y)
+    with Path(os.environ["FAULT_CHILD"]).open("a") as file:
+        file.write(f"{os.getpid()}\n")
+
+
+def reserve_a_terabyte(x, c, y):
+    right(x, c, y)
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    mmap.mmap(-1, 1 << 40, private, mmap.PROT_READ).close()
 
 
 def spoil_constant(x, c, y):

@@ -132,3 +132,29 @@ def test_close_cancels_what_is_not_measured(make_bench):
     kinds = [future.result(0).failure.kind for future in (running, pending)]
     assert kinds == [FailureKind.CANCELLED] * 2
     assert time.monotonic() - start < 0.3 * SLACK
+
+
+@pytest.mark.parametrize(
+    ("launch", "kind"),
+    [
+        ("lose_the_device", FailureKind.CRASH),
+        ("lose_the_device_innocently", FailureKind.DEVICE_LOST),
+    ],
+)
+def test_a_lost_device_costs_one_candidate_and_its_worker(
+    make_bench, tmp_path, monkeypatch, launch, kind
+):
+    monkeypatch.setenv("FAULT_CHILD", str(tmp_path / "numbers"))
+    bench = make_bench()
+    assert bench.measure("tell_its_number").costs
+    failure = bench.measure(launch).failure
+    assert failure.kind is kind
+    assert failure.text.endswith(")")
+    assert bench.measure("tell_its_number").costs
+    assert len(set((tmp_path / "numbers").read_text().split())) == 2
+
+
+def test_only_a_device_that_shares_the_address_space_lifts_its_bound(make_bench):
+    assert make_bench().measure("reserve_a_terabyte").failure is not None
+    shared = make_bench(device={"unified_addressing": True})
+    assert shared.measure("reserve_a_terabyte").costs

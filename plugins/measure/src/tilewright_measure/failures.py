@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 
 from tilewright.errors import UsageError
-from tilewright.measure import Failure, FailureKind
+from tilewright.measure import DeviceFaultError, Failure, FailureKind
 
 _TEXT_CHARACTERS = 4096
 
@@ -20,7 +20,7 @@ class RefusedError(Exception):
 
 def failure_of(error: Exception, otherwise: FailureKind) -> Failure:
     """The failure an exception is: of its own kind, out of memory, or `otherwise` and its place."""
-    if isinstance(error, RefusedError):
+    if isinstance(error, RefusedError | DeviceFaultError):
         return Failure(error.kind, str(error)[:_TEXT_CHARACTERS])
     if isinstance(error, MemoryError):
         return Failure(FailureKind.OUT_OF_MEMORY, str(error)[:_TEXT_CHARACTERS])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from tilewright.device import Device
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.roles import BuildResult, MeasureContext
 from tilewright_measure.building import artifact_to_json
@@ -36,7 +37,8 @@ class LocalRunner:
         self._options = options
         self._device = context.device.to_json()
         self._seed = context.seed
-        self._pool = WorkerPool(context.host.files, options.memory_bytes, keep_spare=True)
+        memory_bytes = _address_space(context.device, options.memory_bytes)
+        self._pool = WorkerPool(context.host.files, memory_bytes, keep_spare=True)
         self._cases = str(self._pool.scratch.folder("cases-"))
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tilewright-runner")
         self._worker: WorkerProcess | None = None
@@ -101,6 +103,8 @@ class LocalRunner:
         try:
             reply = self._converse(request, wanted)
             timings |= reply.get("timings", {})
+            if reply.get("last"):
+                self._drop_worker()
             if "failure" in reply:
                 return MeasureResult(failure=Failure.from_json(reply["failure"]), timings=timings)
             costs = tuple(checked_seconds(cost) for cost in reply["costs"])
@@ -154,3 +158,11 @@ class LocalRunner:
     def _hopeless_seconds(self, wanted: MeasureInput) -> float | None:
         best = self._best.get((wanted.task.key, wanted.conditions.constants))
         return None if best is None else best * self._options.racing
+
+
+def _address_space(device: Device, limit_bytes: int) -> int:
+    """Bound on a worker's address space; none where the device shares it.
+
+    The driver of such a device reserves terabytes, as much as it and the machine have together.
+    """
+    return 0 if device.attributes.get("unified_addressing") else limit_bytes

@@ -14,7 +14,7 @@ from typing import Any
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
 from tilewright.host import PluginHost
-from tilewright.measure import Conditions, FailureKind
+from tilewright.measure import Conditions, DeviceFaultError, FailureKind
 from tilewright.roles import Kernel
 from tilewright.task import Task
 from tilewright_measure.answer import Case
@@ -46,15 +46,19 @@ class Measurer:
         return {}
 
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """{"costs" or "failure", "timings"}: load, run on poisoned outputs and check, then time."""
+        """{"costs" or "failure", "timings"}: load, run on poisoned outputs and check, then time.
+
+        With "last" where the device is lost for this process, which is to end after its reply.
+        """
         task = Task.from_json(request["task"])
         timings: dict[str, float] = {}
         try:
             case = self._case(task, request["seed"], Path(request["folder"]))
             costs = self._measure(task, case, request, timings)
         except Exception as error:  # noqa: BLE001  whatever a plugin raises costs one candidate
-            failure = failure_of(error, FailureKind.RUN_ERROR)
-            return {"failure": failure.to_json(), "timings": timings}
+            failure = failure_of(error, FailureKind.RUN_ERROR).to_json()
+            last = isinstance(error, DeviceFaultError)
+            return {"failure": failure, "timings": timings, "last": last}
         return {"costs": costs, "timings": timings}
 
     def _measure(
@@ -101,12 +105,15 @@ def _launch(kernel: Kernel) -> float:
 def _copies(
     task: Task, arrays: list[Any], device: Device, conditions: Conditions
 ) -> dict[int, int]:
-    """Cold: as many copies of every constant as fill the last-level cache twice, together."""
+    """Cold: so many copies of every constant that the others together fill the cache twice.
+
+    The cache is the last-level one; that much passes through it before a copy is used again.
+    """
     constants = [i for i, spec in enumerate(task.workload.inputs) if spec.role == "constant"]
     if conditions.constants == "warm" or not constants:
         return {}
     caches = (size for name, size in device.attributes.items() if _CACHE.fullmatch(name))
     cache_bytes = max(caches, default=_CACHE_BYTES)
     once = max(1, sum(arrays[i].nbytes for i in constants))
-    count = min(_MOST_COPIES, 2 * cache_bytes // once + 1)
+    count = min(_MOST_COPIES, -(-2 * cache_bytes // once) + 1)
     return dict.fromkeys(constants, count)
