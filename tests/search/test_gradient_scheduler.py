@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -71,7 +72,7 @@ def test_below_the_latency_target_nothing_is_worth_a_batch(host):
     assert scheduler.next_task([_state(weight=2), _state(24, best=2.1e-3)]) is not None
 
 
-def test_a_task_much_slower_than_one_that_is_alike_promises_more():
+def test_a_task_much_slower_than_those_alike_promises_more():
     reference = SimpleNamespace(operations=lambda workload: workload.inputs[0].shape[0] ** 2)
     host = SimpleNamespace(reference=lambda operator: reference)
     from tilewright_search.gradient import GradientOptions, GradientScheduler
@@ -120,3 +121,40 @@ def _tuned_total(scheduler, seed, tasks=12, rounds=60):
         )
     unknown = 1.0
     return sum(s.weight * (s.best_seconds or unknown) for s in states)
+
+
+def _shared_states():
+    """Networks a (tasks 0, 1) and b (tasks 1, 2): 5 ms and 7 ms."""
+    members = [{"a": 2.0}, {"a": 1.0, "b": 1.0}, {"b": 2.0}]
+    times = [1e-3, 3e-3, 2e-3]
+    return [
+        replace(_state(16 + 8 * n, weight=sum(m.values()), best=t), networks=m)
+        for n, (m, t) in enumerate(zip(members, times, strict=True))
+    ]
+
+
+def test_a_task_of_two_networks_counts_for_both_and_networks_can_weigh_more(host):
+    make = partial(host.make, "scheduler", "gradient", context=host)
+    assert make({}).next_task(_shared_states()) == 1
+    assert make({"weights": {"a": 0}}).next_task(_shared_states()) == 2
+    assert make({"weights": {"a": 5}}).next_task(_shared_states()) == 1
+    assert make({"weights": {"a": 0, "b": 0}}).next_task(_shared_states()) is None
+
+
+def test_every_network_has_its_own_latency_target(host):
+    make = partial(host.make, "scheduler", "gradient", context=host)
+    assert make({"latency_target_ms": {"b": 7.1}}).next_task(_shared_states()) == 1
+    first_only = [replace(state, trials=1600) for state in _shared_states()[:2]]
+    states = [*first_only, _shared_states()[2]]
+    assert make({}).next_task(states) == 2
+    assert make({"latency_target_ms": {"b": 7.1}}).next_task(states) != 2
+    assert make({"latency_target_ms": {"a": 5.1, "b": 7.1}}).next_task(states) is None
+    assert make({"latency_target_ms": 7.1}).next_task(states) is None
+    assert make({"latency_target_ms": 6.9}).next_task(states) == 2
+
+
+def test_a_network_that_is_not_there_is_a_mistake_of_the_user(host):
+    for option in ("weights", "latency_target_ms"):
+        scheduler = host.make("scheduler", "gradient", {option: {"bb": 2}}, host)
+        with pytest.raises(UsageError, match="no network named 'bb'\n  did you mean 'b'"):
+            scheduler.next_task(_shared_states())

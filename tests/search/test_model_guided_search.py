@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from statistics import median
 
 import numpy as np
@@ -133,3 +134,56 @@ def test_an_unknown_option_names_the_nearest(host):
 def test_an_unknown_cost_model_names_those_installed(host):
     with pytest.raises(UsageError, match="ridge"):
         host.make("tuner", "xgb", {"cost_model": "rigde"}, context_for(Landscape(), host))
+
+
+def test_of_many_own_trials_the_fastest_and_the_latest_are_learned_from(host, monkeypatch):
+    from tilewright_search import experience
+
+    monkeypatch.setattr(experience, "_OWN_ROWS", 40)
+    landscape = Landscape()
+    trials = landscape.measure_all(landscape.space.sample(random.Random(0), 100))
+    known = experience.Experience.of(context_for(landscape, host, history=trials), "knobs")
+    features, scores, groups = known.rows(landscape.task)
+    throughput = [1 / t.result.seconds if t.result.seconds else 0.0 for t in trials]
+    best = max(throughput)
+    fastest = sorted(throughput, reverse=True)[:20]
+    expected = {round(value / best, 5) for value in [*fastest, *throughput[-20:]]}
+    assert {round(float(score), 5) for score in scores} == expected
+    assert 20 <= len(scores) == len(features) == len(groups) <= 40
+
+
+@pytest.mark.parametrize("name", ["xgb", "evolutionary"])
+def test_with_epsilon_a_batch_holds_random_configs(host, name):
+    landscape = Landscape()
+    history = landscape.measure_all(landscape.space.sample(random.Random(0), 64))
+
+    def batch(epsilon):
+        context = context_for(landscape, host, history=history)
+        return host.make("tuner", name, {"epsilon": epsilon}, context).propose(16)
+
+    led, mixed, blind = batch(0), batch(0.3), batch(1)
+    assert not set(led) & set(blind)
+    assert 8 <= len(set(led) & set(mixed)) < 16
+    assert _best(landscape, led) < median(_best(landscape, [config]) for config in blind)
+
+
+def test_the_population_holds_every_alternative_and_the_fastest_measured(host, monkeypatch):
+    from tilewright_search import evolutionary
+
+    populations = []
+
+    def spy(space, population, score, generator, **rest):
+        populations.append(population)
+        return dict(zip(population, score(population).tolist(), strict=True))
+
+    monkeypatch.setattr(evolutionary, "evolve", spy)
+    landscape = Landscape()
+    narrow = [c for c in landscape.space.points() if c.strategy == "hill/narrow"][:300:10]
+    history = landscape.measure_all(narrow)
+    host.make("tuner", "evolutionary", {}, context_for(landscape, host, history=history)).propose(4)
+    (population,) = populations
+    shares = Counter(config.strategy for config in population if config not in narrow)
+    assert shares.total() == 128
+    assert min(shares["hill/narrow"], shares["hill/wide"]) > 128 / 3
+    timed = sorted((t for t in history if t.result.seconds), key=lambda t: t.result.seconds)
+    assert population[0] == timed[0].input.config

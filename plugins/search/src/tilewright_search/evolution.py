@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tilewright_search.cost_model.interface import Floats
@@ -36,10 +37,10 @@ def evolve(
     for _ in range(generations):
         ranked = sorted(scored, key=scored.__getitem__, reverse=True)[: max(2, children)]
         floor = scored[ranked[-1]]
-        weights = [scored[config] - floor + 1e-9 for config in ranked]
+        shares = list(accumulate(scored[config] - floor + 1e-9 for config in ranked))
         fresh: dict[ConfigEntity, None] = {}
         for _ in range(children):
-            first, second = generator.choices(ranked, weights, k=2)
+            first, second = generator.choices(ranked, cum_weights=shares, k=2)
             if first is not second and generator.random() < crossover:
                 child = space.crossover(first, second, generator)
             else:

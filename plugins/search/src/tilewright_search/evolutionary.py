@@ -20,7 +20,7 @@ class EvolutionaryOptions(GuidedOptions):
 
     sample: int = Field(128, ge=16, description="random configs, balanced over the alternatives")
     measured: int = Field(32, ge=0, description="fastest measured configs in the first generation")
-    generations: int = Field(6, ge=0, description="generations for a batch")
+    generations: int = Field(4, ge=0, description="generations for a batch")
     children: int = Field(128, ge=2, description="children of a generation")
     crossover: float = Field(0.5, ge=0, le=1, description="chance of a child to have two parents")
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 # costs as much as lowering its program.
 _FOREIGN_ROWS = {"knobs": 768, "loops": 192}
 
+# Of a task's own trials so many at most are fitted, that a fit's time stays what it is after some
+# ten seconds of tuning: the fastest, between which the model is to tell, and the latest.
+_OWN_ROWS = 512
+
 
 @dataclass
 class _Known:
@@ -95,7 +99,8 @@ class Experience:
 
         A score is best seconds / seconds within a task, 0 for a failure; the groups number the
         tasks. Of the other tasks only the first trials count, equally many of each: these are
-        spread over the space, and the same ones every time.
+        spread over the space, and the same ones every time. Of many own ones the fastest count and
+        the latest.
         """
         foreign = [
             known
@@ -103,14 +108,14 @@ class Experience:
             if key != task.key and known.task.workload.operator == task.workload.operator
         ]
         share = -(-self._limit // max(1, len(foreign)))
-        taken = [(known, min(share, len(known.seconds))) for known in foreign]
+        taken = [(known, np.arange(min(share, len(known.seconds)))) for known in foreign]
         if task.key in self._known:
-            taken.append((self._known[task.key], self.trials(task)))
-        features = [self._features(known, count) for known, count in taken]
+            taken.append((self._known[task.key], _telling(self._known[task.key].seconds)))
+        features = [self._features(known, int(rows.max()) + 1)[rows] for known, rows in taken]
         width = len(self.names)
         stacked = np.concatenate([widen(rows, width) for rows in features])
-        scores = np.concatenate([scores_of(known.seconds)[:count] for known, count in taken])
-        groups = np.repeat(np.arange(len(taken)), [count for _, count in taken])
+        scores = np.concatenate([scores_of(known.seconds)[rows] for known, rows in taken])
+        groups = np.repeat(np.arange(len(taken)), [len(rows) for _, rows in taken])
         return stacked, scores, groups
 
     def _features(self, known: _Known, count: int) -> Floats:
@@ -119,6 +124,15 @@ class Experience:
             rows = self._featurizer.rows(known.task, fresh)
             known.rows = np.concatenate([widen(known.rows, rows.shape[1]), rows])
         return known.rows[:count]
+
+
+def _telling(seconds: dict[ConfigEntity, float | None]) -> NDArray[np.int64]:
+    """Which of a task's trials to learn from: all, or the fastest half and the latest half."""
+    count = len(seconds)
+    if count <= _OWN_ROWS:
+        return np.arange(count)
+    fastest = np.argsort(-scores_of(seconds), kind="stable")[: _OWN_ROWS // 2]
+    return np.union1d(fastest, np.arange(count - _OWN_ROWS // 2, count))
 
 
 def scores_of(seconds: dict[ConfigEntity, float | None]) -> Floats:

@@ -2,49 +2,60 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from tilewright.errors import UsageError
 from tilewright.options import Options
+from tilewright_search.objective import Objective
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
     from tilewright.roles import TaskState
     from tilewright.task import Task
 
-# Two tasks of an operator are alike when their operations differ by less than this factor.
-_GOLDEN = (1 + math.sqrt(5)) / 2
+# Even the fastest task of its kind may have so much of its time to gain.
+_LEAST_GAP = 0.02
+
+Latency = Annotated[float, Field(gt=0)]
 
 
 class GradientOptions(Options):
     """Options of the scheduler `gradient`; the names are Ansor's."""
 
     alpha: float = Field(0.2, ge=0, le=1, description="weight of what the last rounds gained")
-    beta: float = Field(2.0, gt=0, description="trust in tasks that are alike; large: none")
+    beta: float = Field(
+        1.0, gt=0, description="a task may become so many times as fast as those alike; large: any"
+    )
     backward_window_size: int = Field(3, ge=1, description="rounds that the last gain is seen over")
     round: int = Field(16, ge=1, description="trials that count as a round; also the warm-up")
-    latency_target_ms: float | None = Field(
-        None, gt=0, description="stop when the predicted total is below"
+    weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        default_factory=dict, description="importance of networks by name, 1 where not named"
+    )
+    latency_target_ms: Latency | dict[str, Latency] | None = Field(
+        None, description="a network that is this fast gets no more; for all, or by name"
     )
 
 
 class GradientScheduler:
-    """Weighs tasks by the expected change of the total, sum of weight x best seconds, a round.
+    """Weighs tasks by the expected change of the objective a round.
 
-    A task's weight counts its occurrences in all networks. First each task gets a round of trials,
-    the costliest first; trials of earlier runs and incumbents count. Then, with t rounds done and
-    best time g:
+    The objective is the weighted latency of the networks, no better than their targets. First each
+    task gets a round of trials, the costliest first; trials of earlier runs and incumbents count.
+    Then, with t rounds done and best time g:
 
     backward   what the last rounds gained, a round
-    forward    the more hopeful of: another g / t; the speed of tasks that are alike, over beta
-    gradient   weight x (alpha x backward + (1 - alpha) x forward)
+    forward    (g - g at beta times the speed of the fastest task that is alike) / t
+    gradient   slope x (alpha x backward + (1 - alpha) x forward)
 
-    The derivative of the total by g is the weight itself: Ansor took it numerically with a step of
+    Alike are tasks of one operator. Forward is the gain of one more round where the gap to what can
+    be reached shrinks as 1 / t. Ansor takes the more hopeful of g / t and the gap: its budget then
+    goes to the costliest tasks, though they may have nothing left to gain.
+
+    The slope is the objective's derivative by g, exactly: Ansor took it numerically with a step of
     100 us, which means nothing for faster kernels. A task without any success is judged as if it
     were as slow as the median of the others, so that it does not swallow the budget.
 
@@ -54,33 +65,30 @@ class GradientScheduler:
     def __init__(self, options: GradientOptions, host: PluginHost) -> None:
         self._options = options
         self._host = host
+        self._objective = Objective(options.weights, options.latency_target_ms)
         self._operations: dict[Task, int | None] = {}
 
     def next_task(self, states: Sequence[TaskState]) -> int | None:
-        open_tasks = [place for place, state in enumerate(states) if not state.exhausted]
-        if not open_tasks or self._fast_enough(states):
+        slopes = self._objective.slopes(states)
+        open_tasks = [
+            place for place, state in enumerate(states) if slopes[place] and not state.exhausted
+        ]
+        if not open_tasks:
             return None
         guess = median([s.best_seconds for s in states if s.best_seconds is not None] or [1.0])
         times = [guess if s.best_seconds is None else s.best_seconds for s in states]
         cold = [place for place in open_tasks if states[place].trials < self._options.round]
         if cold:
-            return max(cold, key=lambda place: states[place].weight * times[place])
-        return max(open_tasks, key=lambda place: self._gain(place, states, times))
-
-    def _fast_enough(self, states: Sequence[TaskState]) -> bool:
-        target, times = self._options.latency_target_ms, [s.best_seconds for s in states]
-        if target is None or None in times:
-            return False
-        total = sum(s.weight * s.best_seconds for s in states if s.best_seconds is not None)
-        return total * 1e3 <= target
+            return max(cold, key=lambda place: slopes[place] * times[place])
+        return max(open_tasks, key=lambda place: slopes[place] * self._gain(place, states, times))
 
     def _gain(self, place: int, states: Sequence[TaskState], times: Sequence[float]) -> float:
-        """Seconds of the total that a round is expected to save."""
+        """Seconds of the task's time that a round is expected to save."""
         state, seconds = states[place], times[place]
-        rounds = state.trials / self._options.round
-        forward = max(seconds / rounds, seconds - self._reachable(place, states, times))
+        gap = max(seconds - self._reachable(place, states, times), _LEAST_GAP * seconds)
+        forward = gap * self._options.round / state.trials
         alpha = self._options.alpha
-        return state.weight * (alpha * self._backward(state) + (1 - alpha) * forward)
+        return alpha * self._backward(state) + (1 - alpha) * forward
 
     def _backward(self, state: TaskState) -> float:
         """Seconds that the last rounds gained, a round."""
@@ -92,19 +100,19 @@ class GradientScheduler:
         return gained / self._options.backward_window_size
 
     def _reachable(self, place: int, states: Sequence[TaskState], times: Sequence[float]) -> float:
-        """Seconds at the speed of the fastest task that is alike, times beta; infinite if alone."""
-        own = self._count(states[place].task)
+        """Seconds at beta times the speed of the fastest task that is alike; 0 where none is."""
+        own, task = self._count(states[place].task), states[place].task
         if own is None:
-            return math.inf
+            return 0.0
         speeds = [
             count / times[other]
             for other, state in enumerate(states)
-            if other != place
+            if state.task.workload.operator == task.workload.operator
+            and state.task.target == task.target
             and state.best_seconds is not None
             and (count := self._count(state.task)) is not None
-            and _alike(states[place].task, own, state.task, count)
         ]
-        return self._options.beta * own / max(speeds) if speeds else math.inf
+        return own / (self._options.beta * max(speeds)) if speeds else 0.0
 
     def _count(self, task: Task) -> int | None:
         """Operations of a task, None where its operator is not installed."""
@@ -116,9 +124,3 @@ class GradientScheduler:
             else:
                 self._operations[task] = reference.operations(task.workload) or None
         return self._operations[task]
-
-
-def _alike(task: Task, count: int, other: Task, other_count: int) -> bool:
-    """Whether two tasks have one operator, one target and operations of one magnitude."""
-    same = task.workload.operator == other.workload.operator and task.target == other.target
-    return same and max(count, other_count) < _GOLDEN * min(count, other_count)
