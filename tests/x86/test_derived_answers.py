@@ -17,6 +17,7 @@ from tilewright_x86.isa import available
 CASES = """
 matmul(7x13, 13x17) + relu()
 matmul(64x96, 96x80)
+matmul(17x13, 13x19) + tanh() + multiply(17x19)
 matmul(33x1, 1x31)
 matmul(1x512, 512x1)
 matmul(3x512, 512x1)
@@ -27,6 +28,7 @@ dense(5x13, 17x13:activation)
 dense(1x37, 10x37)
 conv2d(1x17x13x13, 13x17x3x3, padding=1) + add(1x13x1x1:const) + tanh()
 conv2d(1x32x7x7, 48x32x3x3, padding=1) + add(1x48x1x1:const) + add(1x48x7x7) + relu()
+conv2d(1x16x5x5, 16x16x3x3, padding=1) + sigmoid() + add(1x16x1x1:const) + tanh()
 conv2d(1x3x17x17, 32x3x5x5, strides=2, padding=2)
 conv2d(2x16x6x6, 16x16x3x3, padding=[1,0,2,1], dilation=2)
 conv2d(1x8x9x9, 12x2x3x3, padding=1, groups=4)
@@ -84,7 +86,13 @@ def test_every_sketch_agrees_with_the_reference(text: str) -> None:
 
 
 def test_two_threads_agree_with_the_reference() -> None:
-    for text in ("matmul(64x96, 96x80)", "softmax(1x1000)", "max_pool2d(1x5x7x7, pool_size=2)"):
+    for text in (
+        "matmul(64x96, 96x80)",
+        "dense(1x64, 100x64) + add(1x100:const)",
+        "dense(3x37, 1000x37) + relu()",
+        "softmax(1x1000)",
+        "max_pool2d(1x5x7x7, pool_size=2)",
+    ):
         one = task_of(text, available()[0].name)
         task = Task(one.workload, one.target.replace(threads=2))
         for config in host().space(task, "derived/*").sample(random.Random(1), 6, balanced=True):

@@ -166,6 +166,8 @@ class Values:
         low, high = self.indexes.range(linear)
         if low > 0 or high < 0:
             return Operand("false" if value.name == "eq" else "true", False)
+        if low == high:
+            return Operand("true" if value.name == "eq" else "false", False)
         return None
 
     # --- operations ---
@@ -183,6 +185,8 @@ class Values:
         if name in _LOGIC or name == "not":
             return self._logic(value)
         operands = [self.emit(arg) for arg in value.args]
+        if name == "mul" and self._is_zero(*operands, value.dtype):
+            return Operand(constant(0.0, value.dtype), False)
         varies = any(operand.varies for operand in operands)
         texts = (
             [self.spread(o, dtype_of(a)) for o, a in zip(operands, value.args, strict=True)]
@@ -198,6 +202,13 @@ class Values:
         if name in ("div", "mod") and varies:
             texts[1] = self._divisor(texts[1], value.dtype)
         return Operand(arithmetic.integer(name, texts, value.dtype, width), varies)
+
+    def _is_zero(self, first: Operand, second: Operand, dtype: str) -> bool:
+        """Whether a product has the number 0 as a factor, which is then its value, as in TVM.
+
+        So it is with elements of constant tensors. That of an infinity would be no number.
+        """
+        return is_float(dtype) and constant(0.0, dtype) in (first.text, second.text)
 
     def _divisor(self, text: str, dtype: str) -> str:
         """The divisor with 1 in lanes that are masked off: an integer division by zero traps."""
@@ -219,11 +230,10 @@ class Values:
             product, rest, product_first = left, right, True
         else:
             return None
-        first, second, third = (
-            self.emit(product.args[0]),
-            self.emit(product.args[1]),
-            self.emit(rest),
-        )
+        first, second = self.emit(product.args[0]), self.emit(product.args[1])
+        third = self.emit(rest)
+        if self._is_zero(first, second, value.dtype) and (not product_first or value.name == "add"):
+            return third
         a, b, c = first.text, second.text, third.text
         varies = first.varies or second.varies or third.varies
         if varies:

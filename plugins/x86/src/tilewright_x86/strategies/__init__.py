@@ -32,10 +32,12 @@ def _loader(name: str) -> Callable[[PluginHost], Schedule]:
 STRATEGIES = (
     _strategy("conv2d_direct", ("conv2d",)),
     _strategy("conv2d_depthwise", ("conv2d",)),
+    _strategy("conv2d_pixels", ("conv2d",)),
     _strategy("dense_packed", ("dense",)),
     _strategy("pool2d", ("max_pool2d", "avg_pool2d", "global_avg_pool2d"), revision=2),
     _strategy("softmax_rows", ("softmax",)),
-    _strategy("layout_transform", ("layout_transform",)),
+    _strategy("layout_transform", ("layout_transform",), revision=2),
+    _strategy("concat", ("concat",)),
     _strategy("elementwise", (), revision=2),
     _strategy("derived", (), priority=5),
     _strategy("default", (), priority=0),

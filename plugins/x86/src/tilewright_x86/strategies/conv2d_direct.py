@@ -68,11 +68,14 @@ class Conv2dDirect(TensorSchedule):
         tile_ow = knobs.define_split(
             "tile_ow", width, num_outputs=2, policy="candidate", candidate=widths
         )
-        tile_oh = knobs.define_split("tile_oh", height, num_outputs=2, max_factor=_ROWS)
+        heights = [(-1, rows) for rows in _heights(height)]
+        tile_oh = knobs.define_split(
+            "tile_oh", height, num_outputs=2, policy="candidate", candidate=heights
+        )
         knobs.define_knob("outer", ["filters", "rows"])
         unroll_kw = knobs.define_knob("unroll_kw", [False, True] if taps > 1 else [False])
         unroll_ic = knobs.define_knob("unroll_ic", [1, 2, 4])
-        knobs.define_knob("prefetch_bytes", [0, 2048, 4096])
+        knobs.define_knob("prefetch_bytes", [0, 4096, 8192])
         pixels = tile_ow[-1] * tile_oh[-1]
         # taps side by side share their pixels, which LLVM then keeps in registers: spills otherwise
         shared = unroll_kw * unroll_ic * pixels
@@ -94,7 +97,7 @@ class Conv2dDirect(TensorSchedule):
                 "block_oc": channel_blocks(filters, lanes(task))[0],
                 "vectors": vectors,
                 "tile_ow": (-(-width // columns), columns),
-                "tile_oh": (height // rows, rows),
+                "tile_oh": (-(-height // rows), rows),
                 "outer": "filters",
                 "unroll_kw": False,
                 "unroll_ic": 1,
@@ -145,10 +148,10 @@ class Conv2dDirect(TensorSchedule):
         _, _, height, width = self.operators.output(task.workload).shape
         return [
             (rows, columns, vectors)
-            for rows in range(1, _ROWS + 1)
+            for rows in _heights(height)
             for columns in _columns(width, registers(task))
             for vectors in vector_counts(filters, lanes(task), _VECTORS)
-            if height % rows == 0 and rows * columns * vectors + vectors + 1 <= registers(task) - 1
+            if rows * columns * vectors + vectors + 1 <= registers(task) - 1
         ]
 
 
@@ -171,6 +174,20 @@ def _columns(width: int, register_count: int) -> list[int]:
         return divisors
     cuts = {-(-width // count) for count in range(1, width)}
     return sorted({*divisors, *(n for n in cuts if fits <= 2 * n and n <= most)})
+
+
+def _heights(height: int) -> list[int]:
+    """Rows of register tiles: divisors, and near-equal cuts where one row would be the only one.
+
+    More rows at a time read the filters less often: from main memory, where they come from in a
+    network, one row at a time wants them faster than it gives them.
+    """
+    most = min(height, _ROWS)
+    divisors = [n for n in range(1, most + 1) if height % n == 0]
+    if len(divisors) > 1:
+        return divisors
+    cuts = {-(-height // count) for count in range(1, height)}
+    return sorted({*divisors, *(n for n in cuts if n <= most)})
 
 
 def _input_blocks(channels: int, lane_count: int) -> list[int]:

@@ -13,7 +13,7 @@ from tilewright.space.config_space import ConfigSpace
 from tilewright.task import Task
 from tilewright_tensor.derived.limits import Limits
 from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.rules import derive
+from tilewright_tensor.derived.rules import Rule, derive
 from tilewright_tensor.derived.sketch import Sketch
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.loop_ir import LoopProgram
@@ -34,12 +34,18 @@ _TASKS_KEPT = 64
 
 
 class Derived:
-    """Any operator with a definition; one alternative a sketch."""
+    """Any operator with a definition; one alternative a sketch.
 
-    name = "derived"
+    A plugin adds rules of its own in a strategy of its own, `Derived(operators, rules, name)`: they
+    are asked before the shared ones.
+    """
 
-    def __init__(self, operators: Operators) -> None:
+    def __init__(
+        self, operators: Operators, rules: Sequence[Rule] = (), name: str = "derived"
+    ) -> None:
         self.operators = operators
+        self.rules = rules
+        self.name = name
         self._derived = lru_cache(_TASKS_KEPT)(self._derive)
 
     def applies(self, task: Task) -> bool:
@@ -99,7 +105,7 @@ class Derived:
             letters[dag.inputs[number].name] = own or rank
         limits = Limits(lanes(task), registers(task), _CACHE_BYTES, task.target.threads)
         problem = Problem(dag, letters, limits)
-        return problem, {f"{self.name}/{one.name}": one for one in derive(problem)}
+        return problem, {f"{self.name}/{one.name}": one for one in derive(problem, self.rules)}
 
 
 def make(operators: Operators) -> Derived:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import gcd
 
 from tilewright.config import ConfigEntity
@@ -11,8 +12,10 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.layout import Layout
+from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
+from tilewright_x86.strategies.flat_images import flattened, row_dim, unflattened
 from tilewright_x86.strategies.register_tile import accumulate_in_registers
 from tilewright_x86.strategies.tensor_schedule import (
     TensorSchedule,
@@ -36,7 +39,7 @@ class LayoutTransform(TensorSchedule):
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Elements of a tile along the two axes, and which side is walked from begin to end."""
-        read, write = _axes(task)
+        task, (read, write) = _flat(task), _axes(task)
         knobs = Knobs(self.name)
         knobs.define_knob("read", _widths(task, read))
         knobs.define_knob("write", _widths(task, write))
@@ -45,7 +48,7 @@ class LayoutTransform(TensorSchedule):
 
     def fallback(self, task: Task) -> ConfigEntity:
         """Whole vectors, the target written from begin to end."""
-        read, write = (_widths(task, axis)[0] for axis in _axes(task))
+        read, write = (_widths(_flat(task), axis)[0] for axis in _axes(task))
         return ConfigEntity(self.name, {"read": read, "write": write, "order": "target"})
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
@@ -53,6 +56,15 @@ class LayoutTransform(TensorSchedule):
         source, target = _sides(task)
         epilogue = epilogue_layouts(task, 1, target.text)
         return Layouts((source.text, *epilogue), (target.text,), constants(task) - {0})
+
+    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
+        """As everywhere, on images whose rows are one where that is possible."""
+        flat = _flat(task)
+        program = super().lower(flat, config)
+        if flat is task:
+            return program
+        height, width = task.workload.inputs[0].shape[2:]
+        return unflattened(program, self.layouts(task, config), height, width)
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """A tile is loaded along one axis and stored along the other, or the same one."""
@@ -93,6 +105,14 @@ class LayoutTransform(TensorSchedule):
 def _sides(task: Task) -> tuple[Layout, Layout]:
     attributes = task.workload.attributes
     return Layout.parse(attributes["src"]), Layout.parse(attributes["dst"])
+
+
+def _flat(task: Task) -> Task:
+    """The task with all pixels in one row where both sides keep rows together, else the task."""
+    if any(row_dim(side) is None for side in _sides(task)):
+        return task
+    workload = flattened(task.workload, *task.workload.inputs[0].shape[2:])
+    return task if workload is None else replace(task, workload=workload)
 
 
 def _crossed(task: Task) -> bool:

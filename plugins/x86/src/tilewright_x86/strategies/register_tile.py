@@ -23,14 +23,20 @@ class RegisterTile:
         """`final` stores tile by tile and holds `total` in registers meanwhile.
 
         Images, channels and rows of tiles are one parallel loop, channels outermost unless
-        `rows_outermost`.
+        `rows_outermost`. Rows of tiles of which the last is lower stay a loop of their own inside,
+        so that it can be peeled.
         """
         n, c, h, w = schedule.loops(final)
+        _, _, height, _ = schedule.dag.outputs[0].shape
         s = schedule.split(final, c, [self.vectors, self.width])
         s = s.split(final, h, [self.rows]).split(final, w, [self.columns])
         around = [n, *([f"{h}.0", f"{c}.0"] if rows_outermost else [f"{c}.0", f"{h}.0"])]
         inside = [f"{h}.1", f"{w}.1", f"{c}.1"]
-        s = s.reorder(final, [*around, f"{w}.0", *inside, f"{c}.2"])
+        if height % self.rows:
+            around.remove(f"{h}.0")
+            s = s.reorder(final, [*around, f"{h}.0", f"{w}.0", *inside, f"{c}.2"])
+        else:
+            s = s.reorder(final, [*around, f"{w}.0", *inside, f"{c}.2"])
         for loop in inside:
             s = s.unroll(final, loop)
         s = s.vectorize(final, f"{c}.2").compute_at(total, final, f"{w}.0", "register")

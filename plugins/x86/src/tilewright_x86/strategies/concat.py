@@ -1,0 +1,120 @@
+"""Concats as one straight copy for each operand, in the layout of the neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from math import prod
+
+from tilewright.config import ConfigEntity
+from tilewright.layouts import Layouts
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.task import Task
+from tilewright_tensor.affine import Affine, Var, floor_div, mod
+from tilewright_tensor.expr import Load
+from tilewright_tensor.layout import Layout
+from tilewright_tensor.loop_ir import (
+    Buffer,
+    Loop,
+    LoopProgram,
+    Statement,
+    Store,
+    block,
+)
+from tilewright_tensor.operators.operators import Operators
+from tilewright_x86.strategies.tensor_schedule import (
+    blocked,
+    channel_blocks,
+    constants,
+    is_float32,
+    lanes,
+    largest_divisor,
+)
+
+_SMALLEST_PART = 4096
+"""Elements of a part that one thread copies at a time, at least."""
+
+
+class Concat:
+    """Concats without an epilogue; one knob is the layout of all operands and of the result."""
+
+    name = "concat"
+
+    def __init__(self, operators: Operators) -> None:
+        self.operators = operators
+
+    def applies(self, task: Task) -> bool:
+        """float32, nothing behind it."""
+        return is_float32(task) and not task.workload.epilogue
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """The layouts whose blocks no operand fills partly."""
+        knobs = Knobs(self.name)
+        knobs.define_knob("layout", self._layouts(task))
+        return [knobs.alternative()]
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """Blocks of one vector where they divide all channels, as most neighbours want."""
+        return ConfigEntity(self.name, {"layout": self._layouts(task)[-1]})
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """The chosen one throughout."""
+        layout = config["layout"]
+        return Layouts((layout,) * len(task.workload.inputs), (layout,), constants(task))
+
+    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
+        """One nest an operand: what is inside the axis is one run of memory on both sides."""
+        workload = task.workload
+        layout = Layout.parse(config["layout"])
+        axis = workload.attributes["axis"] % layout.rank
+        dim = next(i for i, d in enumerate(layout.dims) if d.axis == axis)
+        inputs = tuple(
+            Buffer(f"data{i}", layout.physical_shape(spec.shape), spec.dtype)
+            for i, spec in enumerate(workload.inputs)
+        )
+        output = self.operators.output(workload)
+        result = Buffer(self.name, layout.physical_shape(output.shape), output.dtype)
+        ends = accumulate(buffer.shape[dim] for buffer in inputs)
+        copies = [
+            _copy(buffer, result, dim, end - buffer.shape[dim])
+            for buffer, end in zip(inputs, ends, strict=True)
+        ]
+        return LoopProgram(f"{self.name}_{workload.key}", inputs, (result,), block(copies))
+
+    def _layouts(self, task: Task) -> list[str]:
+        shapes = [spec.shape for spec in task.workload.inputs]
+        rank = len(shapes[0])
+        layouts = [Layout.logical(rank).text]
+        if rank == 4:
+            blocks = channel_blocks(shapes[0][1], lanes(task))[::-1]
+            layouts += [blocked(block) for block in blocks if block > 1]
+        return [x for x in layouts if all(map(Layout.parse(x).divides, shapes))]
+
+
+def _copy(source: Buffer, result: Buffer, dim: int, begin: int) -> Statement:
+    """All of an operand into the result, from `begin` on along a dimension, part by part."""
+    run = prod(source.shape[dim:])
+    length = run // largest_divisor(run, max(1, run // _SMALLEST_PART))
+    part, place = Var(f"{source.name}.part"), Var(f"{source.name}.place")
+    bounds = {part: (0, source.size // length - 1), place: (0, length - 1)}
+    index = _unravelled(part * length + place, source.shape, bounds)
+    shifted = (*index[:dim], index[dim] + begin, *index[dim + 1 :])
+    copied = Loop(place, length, "vectorized", Store(result, shifted, Load(source, tuple(index))))
+    return Loop(part, source.size // length, "parallel", copied)
+
+
+def _unravelled(
+    place: Affine, shape: Sequence[int], bounds: dict[Var, tuple[int, int]]
+) -> list[Affine]:
+    """The index of an element of a shape from its place in row-major order."""
+    index = []
+    for d, extent in enumerate(shape):
+        quotient = floor_div(place, prod(shape[d + 1 :]), bounds)
+        index.append(mod(quotient, extent, bounds) if d else quotient)
+    return index
+
+
+def make(operators: Operators) -> Concat:
+    """The strategy's working half."""
+    return Concat(operators)

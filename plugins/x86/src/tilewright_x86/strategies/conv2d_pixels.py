@@ -1,0 +1,128 @@
+"""Convolutions of single pixels in plain NCHW: vectors of pixels, any number of filters.
+
+Where the filters of a group fill no whole vectors, as in ShuffleNet, blocks of channels leave most
+lanes empty; pixels of all rows together do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tilewright.config import ConfigEntity
+from tilewright.layouts import Layouts
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.task import Task
+from tilewright_tensor.loop_ir import LoopProgram
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule import Schedule
+from tilewright_x86.strategies.flat_images import flattened, unflattened
+from tilewright_x86.strategies.register_tile import accumulate_in_registers
+from tilewright_x86.strategies.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    is_float32,
+    lanes,
+    registers,
+)
+
+_CHAINS = 8
+"""Sums a core works on at once: two multiply-adds a cycle, each of which takes four cycles."""
+_VECTORS = 4
+"""Most vectors of pixels of a register tile."""
+
+
+class Conv2dPixels(TensorSchedule):
+    """1x1 convolutions whose groups' filters fill no whole vectors; knobs choose the tile."""
+
+    name = "conv2d_pixels"
+
+    def applies(self, task: Task) -> bool:
+        """float32, constant filters of one tap, every pixel, and a number of them no block fits."""
+        workload = task.workload
+        data, weight, *_ = workload.inputs
+        attributes = workload.attributes
+        return (
+            is_float32(task)
+            and weight.role == "constant"
+            and weight.shape[2:] == (1, 1)
+            and set(attributes["strides"]) == {1}
+            and set(attributes["padding"]) == {0}
+            and _filters(task) % lanes(task) != 0
+            and flattened(workload, *data.shape[2:]) is not None
+        )
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """Filters and vectors of pixels of the register tile, channels unrolled."""
+        filters, limit = _filters(task), registers(task) - 1
+        knobs = Knobs(self.name)
+        rows = knobs.define_split("tile_oc", filters, num_outputs=2, max_factor=limit)
+        vectors = knobs.define_knob("vectors", list(range(1, _VECTORS + 1)))
+        knobs.define_knob("unroll_ic", [1, 2, 4])
+        knobs.constrain(rows[-1] * vectors + vectors + 1 <= limit)
+        fits = max(rows * n for rows, n in self._tiles(task))
+        knobs.constrain(rows[-1] * vectors >= min(_CHAINS, fits))
+        return [knobs.alternative()]
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """The tile with most sums."""
+        rows, vectors = max(self._tiles(task), key=lambda tile: (tile[0] * tile[1], tile))
+        filters = _filters(task)
+        values = {"tile_oc": (filters // rows, rows), "vectors": vectors, "unroll_ic": 1}
+        return ConfigEntity(self.name, values)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """Plain images; the filters of a tile side by side."""
+        rows = config["tile_oc"][-1]
+        filters = f"OIHW{rows}o" if rows > 1 else "OIHW"
+        others = ("NCHW",) * (len(task.workload.inputs) - 2)
+        return Layouts(("NCHW", filters, *others), ("NCHW",), constants(task))
+
+    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
+        """As everywhere, on images whose rows are one."""
+        height, width = task.workload.inputs[0].shape[2:]
+        flat = flattened(task.workload, height, width)
+        assert flat is not None, "it applies"
+        program = super().lower(replace(task, workload=flat), config)
+        return unflattened(program, self.layouts(task, config), height, width)
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """Groups and tiles of filters in parallel; the sum over channels around the tile."""
+        s, total, final = accumulate_in_registers(schedule, "conv2d")
+        n, c, h, w = s.loops(final)
+        s = s.split(final, c, config["tile_oc"]).split(final, w, [config["vectors"], lanes(task)])
+        around, inside = [n, f"{c}.0", f"{c}.1", h], [f"{c}.2", f"{w}.1"]
+        s = s.reorder(final, [*around, f"{w}.0", *inside, f"{w}.2"])
+        for loop in inside:
+            s = s.unroll(final, loop)
+        s = s.vectorize(final, f"{w}.2").compute_at(total, final, f"{w}.0", "register")
+        s = s.fuse(final, around).parallel(final, "@".join(around))
+        n, c, h, w, ic, kh, kw = s.loops(total)
+        s = s.split(total, w, [lanes(task)]).split(total, ic, [config["unroll_ic"]])
+        inside = [f"{ic}.1", n, c, h, f"{w}.0"]
+        s = s.reorder(total, [f"{ic}.0", kh, kw, *inside, f"{w}.1"])
+        for loop in inside:
+            s = s.unroll(total, loop)
+        return s.vectorize(total, f"{w}.1")
+
+    def _tiles(self, task: Task) -> list[tuple[int, int]]:
+        """(filters, vectors) of the register tiles that fit the registers."""
+        limit = registers(task) - 1
+        return [
+            (rows, vectors)
+            for rows in range(1, limit + 1)
+            for vectors in range(1, _VECTORS + 1)
+            if _filters(task) % rows == 0 and rows * vectors + vectors + 1 <= limit
+        ]
+
+
+def _filters(task: Task) -> int:
+    """Filters of one group."""
+    filters: int = task.workload.inputs[1].shape[0] // task.workload.attributes["groups"]
+    return filters
+
+
+def make(operators: Operators) -> Conv2dPixels:
+    """The strategy's working half."""
+    return Conv2dPixels(operators)
