@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
-from tilewright.measure import Conditions
-from tilewright.records import JsonlRecordStore
+from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
+from tilewright.records import JsonlRecordStore, Record
 from tilewright.roles import RunContext
 from tilewright.target import Target
+from tilewright_graph import graph_tuning
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.network import Network
 from tilewright_tensor.operators.operators import Operators
@@ -45,6 +47,36 @@ def context(host: PluginHost, tmp_path: Path) -> RunContext:
         builder=("local", {}),
         strategies="paper",
     )
+
+
+@pytest.fixture
+def record(context):
+    """A function that puts a time of a task in the store, for a config or a block of `paper`."""
+
+    def put(task, config, *costs):
+        if isinstance(config, int):
+            config = ConfigEntity("paper", {"block": config})
+        conditions = context.conditions.for_workload(task.workload)
+        trial = Trial(MeasureInput(task, config, conditions), MeasureResult(costs))
+        context.store.append([Record.of(trial, context.device, 1)])
+
+    return put
+
+
+@pytest.fixture
+def measured(monkeypatch, record):
+    """The tuning loop replaced by a list of the tasks it was asked; everything takes 10 us."""
+    asked = []
+
+    def measure(pairs, context):
+        asked.extend(entry.task for entry, _ in pairs)
+        for entry, config in pairs:
+            record(entry.task, config, 1e-5)
+        report = {"trials": len(pairs), "failures": 0, "seconds": 0.5, "split": {"time": 0.25}}
+        return type("Report", (), {"measurement": report})
+
+    monkeypatch.setattr(graph_tuning, "measure_configs", measure)
+    return asked
 
 
 @pytest.fixture

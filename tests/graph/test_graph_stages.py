@@ -11,12 +11,12 @@ from tilewright.task_set import TaskSet
 from tilewright_graph.compiled_network import CompiledNetwork
 from tilewright_graph.evaluate import evaluate
 from tilewright_graph.extraction import ExtractedNetwork
-from tilewright_graph.graph_tuning import GraphChoice, Measured, tune_graph
-from tilewright_graph.greedy import GreedyOptions, GreedyTuner
+from tilewright_graph.graph_tuning import GraphChoice
 from tilewright_graph.network import Network
 from tilewright_graph.stages.benchmark_stage import BenchmarkOptions, BenchmarkStage
 from tilewright_graph.stages.compile_stage import CompileOptions, CompileStage
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
+from tilewright_graph.stages.graph_tune_stage import GraphTuneOptions, GraphTuneStage
 from tilewright_graph.stages.verify_stage import VerifyOptions, VerifyStage
 from tilewright_tensor.operators.operators import Operators
 
@@ -77,17 +77,20 @@ def test_compile_reports_the_prediction(residual, context):
     assert report["prediction"]["share_without_record"] == 1.0
 
 
-def test_compile_says_where_configs_came_from_and_what_the_arena_takes(values, context, caplog):
+def test_compile_says_where_configs_came_from_and_what_the_arena_takes(
+    values, context, caplog, measured
+):
     caplog.set_level("INFO", "tilewright")
     stage = CompileStage(CompileOptions(), context)
-    (kernels,) = (len(values[ExtractedNetwork].kernels),)
-    without = stage.run(values)
-    assert "graph" not in without.report
-    assert f"{kernels} kernels ({kernels} by fallback), 0 of them layout transforms" in caplog.text
-    choice = tune_graph(values[ExtractedNetwork], GreedyTuner(GreedyOptions()), context, Measured())
-    graph = stage.run({**values, GraphChoice: choice}).report["graph"]
-    assert graph["configs"]["graph choice"] == kernels
-    assert graph["arena_bytes"] >= graph["arena_bound_bytes"] > 0
+    kernels = len(values[ExtractedNetwork].kernels)
+    made = stage.run(values).report["compile"]
+    assert made["configs"] == {"graph choice": 0, "history": 0, "fallback": kernels}
+    assert made["arena_bytes"] >= made["arena_bound_bytes"] > 0
+    said = f"{kernels} kernels (0 by graph choice, 0 by history, {kernels} by fallback), 0 layout"
+    assert said in caplog.text
+    choice = GraphTuneStage(GraphTuneOptions(), context).run(values).values[0]
+    made = stage.run({**values, GraphChoice: choice}).report["compile"]
+    assert made["configs"] == {"graph choice": kernels, "history": 0, "fallback": 0}
 
 
 def test_verify_passes_right_answers(values, context, with_oracle):

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tilewright.config import ConfigEntity
-from tilewright.measure import MeasureInput, MeasureResult, Trial
-from tilewright.records import Record
-from tilewright_graph import graph_tuning
+from tilewright.errors import UsageError
+from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
+from tilewright.records import JsonlRecordStore, Record
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.candidates import find_candidates
 from tilewright_graph.compile import compile_network
 from tilewright_graph.extraction import extract
-from tilewright_graph.graph_tuning import Measured, tune_graph
-from tilewright_graph.greedy import GreedyOptions, GreedyTuner
+from tilewright_graph.graph_tuning import Effort, Measured, tune_graph
+from tilewright_graph.network import Network
+from tilewright_graph.problem import Solution
+from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
+from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
+from tilewright_graph.transforms import TRANSFORM
 from tilewright_tensor.operators.operators import Operators
 
 
@@ -27,74 +33,176 @@ def chain(context):
     return extract(b.network([y]), context.target, Operators.of(context.host))
 
 
-def record(context, task, block, *costs) -> None:
-    config = ConfigEntity("paper", {} if block is None else {"block": block})
+class First:
+    """Not even trying: everybody's first candidate."""
+
+    def solve(self, problem):
+        choice = (0,) * len(problem.costs)
+        return Solution(choice, problem.cost(choice))
+
+
+def tune(extracted, context, **effort):
+    tuner = ExhaustiveTuner(ExhaustiveOptions(), context.host)
+    return tune_graph(extracted, tuner, context, Measured(), Effort(**effort))
+
+
+def fail(context, task, config):
     conditions = context.conditions.for_workload(task.workload)
-    trial = Trial(MeasureInput(task, config, conditions), MeasureResult(costs))
+    failure = Failure(FailureKind.BUILD_ERROR, "line 1\nout of paper")
+    trial = Trial(MeasureInput(task, config, conditions), MeasureResult(failure=failure))
     context.store.append([Record.of(trial, context.device, 1)])
 
 
-@pytest.fixture
-def measured(monkeypatch):
-    """The tuning loop replaced by a list of what it was asked; every transform takes 10 us."""
-    asked = []
-
-    def measure(tasks, context):
-        asked.extend(entry.task for entry in tasks)
-        for entry in tasks:
-            record(context, entry.task, 4, 1e-5)
-        report = {"trials": len(tasks), "failures": 0, "seconds": 0.5, "split": {"time": 0.25}}
-        return type("Report", (), {"measurement": report})
-
-    monkeypatch.setattr(graph_tuning, "measure_incumbents", measure)
-    return asked
+# --- candidates ----------------------------------------------------------------------------------
 
 
-def tune(extracted, context):
-    return tune_graph(extracted, GreedyTuner(GreedyOptions()), context, Measured())
-
-
-def test_the_best_record_of_each_layout_is_a_candidate(chain, context):
+def test_the_best_record_of_each_layout_is_a_candidate(chain, context, record):
     task = chain.kernels[0].task
-    record(context, task, 1, 3e-6)
-    record(context, task, 8, 2e-6)
-    record(context, task, 4, 5e-6)
+    record(task, 1, 3e-6)
+    record(task, 8, 2e-6)
+    record(task, 4, 5e-6)
     found = find_candidates(task, context)
     assert [(c.config["block"], c.seconds, c.recorded) for c in found] == [
         (8, 2e-6, True), (1, 3e-6, True), (4, 5e-6, True),
     ]  # fmt: skip
+    assert find_candidates(task, context, max_sch_num=2) == found[:2]
 
 
 def test_without_a_record_the_fallback_is_estimated(chain, context):
-    (candidate,) = find_candidates(chain.kernels[0].task, context)
-    assert not candidate.recorded
-    assert candidate.config["block"] == 4
-    assert candidate.seconds > 0
+    found = find_candidates(chain.kernels[0].task, context)
+    assert {c.config["block"] for c in found} == {1, 4, 8}
+    assert not any(c.recorded for c in found)
+    assert len({c.seconds for c in found}) == 1
+    assert found[0].seconds > 0
 
 
-def test_one_layout_throughout_beats_faster_kernels_with_transforms(chain, context, measured):
-    for kernel, fast in zip(chain.kernels, (8, 4, 8), strict=True):
+def test_the_best_in_another_layout_is_a_guess_until_it_is_measured(chain, context, record):
+    task = chain.kernels[0].task
+    record(task, 4, 2e-6)
+    found = find_candidates(task, context)
+    assert [(c.config["block"], c.seconds, c.recorded) for c in found] == [
+        (4, 2e-6, True), (1, 2e-6, False), (8, 2e-6, False),
+    ]  # fmt: skip
+
+
+def test_what_failed_is_no_candidate(chain, context, record):
+    task = chain.kernels[0].task
+    record(task, 1, 3e-6)
+    fail(context, task, ConfigEntity("paper", {"block": 4}))
+    assert [c.config["block"] for c in find_candidates(task, context)] == [1, 8]
+
+
+def test_a_node_without_any_working_candidate_is_named(chain, context, measured):
+    fail(context, chain.kernels[1].task, ConfigEntity("paper", {"block": 4}))
+    with pytest.raises(UsageError) as error:
+        tune(chain, context)
+    first, second = str(error.value).splitlines()
+    assert (
+        first == "no candidate of max_pool2d(1x8x5x5, pool_size=3) works: build_error: out of paper"
+    )
+    assert second.startswith("  tune it")
+
+
+# --- choices -------------------------------------------------------------------------------------
+
+
+def clash(extracted, record):
+    """Every kernel is fastest in a layout that its neighbours are not fastest in."""
+    for kernel, fast in zip(extracted.kernels, (8, 4, 8), strict=True):
         for block in (1, 4, 8):
-            record(context, kernel.task, block, 1e-6 if block == fast else 2e-6)
+            record(kernel.task, block, 1e-6 if block == fast else 2e-6)
+
+
+def test_where_the_best_of_history_clash_the_choice_wins(chain, context, measured, record):
+    """Made-up times: three kernels of 1 us in clashing layouts, or 2 us each in one; 10 us between."""
+    clash(chain, record)
+    choice = tune(chain, context)
+    assert {config["block"] for config in choice.configs.values()} == {1}
+    assert {config["block"] for config in choice.history.values()} == {4, 8}
+    assert (choice.transforms, choice.history_transforms) == (0, 4)
+    assert choice.predicted["history_best"].seconds == pytest.approx(3e-6 + 4 * 1e-5)
+    assert choice.predicted["choice"].seconds == pytest.approx(6e-6)
+    assert choice.solution.cost == pytest.approx(6e-6)
+    assert choice.kept == "solver"
+
+
+def test_a_choice_that_is_slower_than_history_best_is_not_kept(chain, context, measured, record):
+    for kernel in chain.kernels:
+        record(kernel.task, 1, 2e-6)
+        record(
+            kernel.task, 4, 1e-6
+        )  # fastest by itself, but not between logical inputs and results
+
+    class Worst(First):
+        def solve(self, problem):
+            choice = tuple(costs.index(max(costs)) for costs in problem.costs)
+            return Solution(choice, problem.cost(choice))
+
+    choice = tune_graph(chain, Worst(), context, Measured())
+    assert choice.solution.cost > choice.predicted["history_best"].seconds
+    assert choice.kept == "history best"
+    assert dict(choice.configs) == dict(choice.history)
+    _, report = compile_network(chain, context)
+    assert report.prediction.seconds == choice.predicted["history_best"].seconds
+
+
+def test_needed_transforms_are_measured_and_the_choice_made_again(chain, context, measured, record):
+    first, second, third = (kernel.task for kernel in chain.kernels)
+    for task in (first, third):
+        record(task, 1, 1e-6)
+        record(task, 4, 1.0)
+        record(task, 8, 1.0)
+    record(second, 8, 1e-6)
+    record(second, 4, 1.0)
+    record(second, 1, 15e-6)
+    choice = tune(chain, context, transform_budget=0)
+    assert {task.workload.operator for task in measured} == {TRANSFORM}
+    assert len(measured) < choice.possible
+    assert [choice.configs[kernel.key]["block"] for kernel in chain.kernels] == [1, 1, 1]
+    assert choice.priced == choice.possible - len(measured)
+
+
+def test_every_transform_that_may_be_needed_is_measured_once(chain, context, measured, record):
+    clash(chain, record)
+    choice = tune(chain, context)
+    assert len(set(measured)) == len(measured) == choice.possible > 4
+    assert choice.priced == 0
+
+
+def test_the_budget_for_transforms_holds(chain, context, measured, record):
+    clash(chain, record)
+    choice = tune(chain, context, transform_budget=3)
+    assert len(measured) >= 3
+    assert choice.priced == choice.possible - len(measured) > 0
+
+
+def test_a_transform_that_fails_is_in_no_choice(chain, context, monkeypatch, record):
+    from tilewright_graph import graph_tuning
+
+    def measure(pairs, context):
+        for entry, config in pairs:
+            fail(context, entry.task, config)
+        report = {"trials": len(pairs), "failures": len(pairs), "seconds": 0.5}
+        return type("Report", (), {"measurement": report})
+
+    monkeypatch.setattr(graph_tuning, "measure_configs", measure)
+    clash(chain, record)
+    choice = tune(chain, context)
+    assert choice.transforms == 0
+    assert choice.predicted["choice"].seconds == pytest.approx(6e-6)
+
+
+def test_a_layout_that_was_never_tried_is_measured_where_it_may_pay(
+    chain, context, measured, record
+):
+    """All records are of blocks; between logical inputs and results they need transforms."""
+    for kernel in chain.kernels:
+        record(kernel.task, 4, 1e-5)
     choice = tune(chain, context)
     assert {config["block"] for config in choice.configs.values()} == {1}
     assert choice.transforms == 0
-    assert choice.solution.cost == pytest.approx(6e-6)
-
-
-def test_needed_transforms_are_measured_and_the_choice_made_again(chain, context, measured):
-    first, second, third = (kernel.task for kernel in chain.kernels)
-    for task in (first, third):
-        record(context, task, 1, 1e-6)
-        record(context, task, 4, 1.0)
-        record(context, task, 8, 1.0)
-    record(context, second, 8, 1e-6)
-    record(context, second, 4, 1.0)
-    record(context, second, 1, 15e-6)
-    choice = tune(chain, context)
-    assert {task.workload.operator for task in measured} <= {"layout_transform"}
-    blocks = [choice.configs[kernel.key]["block"] for kernel in chain.kernels]
-    assert blocks == [1, 1, 1]
+    assert {kernel.task for kernel in chain.kernels} <= set(measured)
+    assert choice.predicted["choice"].seconds == pytest.approx(3e-5)
 
 
 def test_kernels_without_a_record_are_measured(chain, context, measured):
@@ -104,34 +212,71 @@ def test_kernels_without_a_record_are_measured(chain, context, measured):
 
 def test_what_was_measured_adds_up(chain, context, measured):
     account = Measured()
-    tune_graph(chain, GreedyTuner(GreedyOptions()), context, account)
+    tune_graph(chain, First(), context, account)
     assert account.to_json()["trials"] == len(measured)
     assert account.to_json()["split"]["time"] > 0
 
 
-def test_choices_are_kept_as_records_and_found_by_compile(chain, context, measured):
-    for kernel, block in zip(chain.kernels, (8, 4, 8), strict=True):
-        record(context, kernel.task, block, 1e-6)
-        record(context, kernel.task, 1, 1.5e-6)
+# --- records -------------------------------------------------------------------------------------
+
+
+def test_choices_are_kept_as_records_and_found_by_compile(chain, context, measured, record):
+    clash(chain, record)
     choice = tune(chain, context)
-    kept = context.store.graph_choices(context.device.fingerprint, context.host.revisions)
+    again = replace(context, store=JsonlRecordStore(context.store.path))
+    kept = again.store.graph_choices(context.device.fingerprint, context.host.revisions)
     assert {node: held.config for node, held in kept.items()} == dict(choice.configs)
-    _, report = compile_network(chain, context)
-    assert report.sources["graph choice"] == len(chain.kernels)
+    _, report = compile_network(chain, again)
+    assert report.sources == {"graph choice": 3, "history": 0, "fallback": 0}
+    assert report.prediction.seconds == pytest.approx(choice.solution.cost)
 
 
-def test_the_same_choice_is_not_written_twice(chain, context, measured):
-    tune(chain, context)
-    size = context.store.path.stat().st_size
-    tune(chain, context)
-    assert context.store.path.stat().st_size == size
+def test_the_same_choice_is_not_written_twice(chain, context, measured, record):
+    clash(chain, record)
+    tune(chain, context, transform_budget=2)
+    known = context.store.path.read_bytes()
+    tune(chain, context, transform_budget=2)
+    assert context.store.path.read_bytes() == known
+
+
+def test_resnet_18_has_a_line_for_each_of_its_21_convolutions_and_12_anchors(context, measured):
+    network = context.host.make("frontend", "zoo", {}, context.host).read("zoo:resnet-18", {}, 0)
+    extracted, _ = ExtractStage(ExtractOptions(), context).run({Network: network}).values
+    tune_graph(extracted, First(), context, Measured(), Effort(transform_budget=0))
+    again = JsonlRecordStore(context.store.path)
+    kept = again.graph_choices(context.device.fingerprint, context.host.revisions).values()
+    assert len(kept) == len(extracted.kernels)
+    workloads = [r.task.workload for r in kept if r.task.workload.operator == "conv2d"]
+    assert len(workloads) == 21
+    assert len({workload.anchor_key for workload in workloads}) == 12
 
 
 def test_a_choice_for_another_task_of_the_same_node_is_not_used(chain, context, measured, host):
-    from dataclasses import replace
-
     tune(chain, context)
     other = extract(chain.network, context.target.replace(threads=2), Operators.of(host))
     moved = replace(context, target=other.target)
     _, report = compile_network(other, moved)
-    assert "graph choice" not in report.sources
+    assert report.sources["graph choice"] == 0
+
+
+def test_a_choice_outside_the_strategies_of_the_run_is_not_used(context, measured, residual):
+    both = replace(context, strategies="p*")
+    extracted, _ = ExtractStage(ExtractOptions(), context).run({Network: residual}).values
+    choice = tune_graph(extracted, First(), both, Measured(), Effort(transform_budget=0))
+    narrow = replace(both, strategies="paper")
+    _, report = compile_network(extracted, narrow)
+    paper = [config for config in choice.configs.values() if config.strategy == "paper"]
+    assert 0 < len(paper) < len(choice.configs)
+    assert report.sources["graph choice"] == len(paper)
+
+
+def test_a_choice_of_a_revision_that_is_gone_is_a_miss(chain, context, measured, record):
+    clash(chain, record)
+    tune(chain, context)
+    (*_, last) = context.store.graph_choices(
+        context.device.fingerprint, context.host.revisions
+    ).values()
+    context.store.append([replace(last, revision=7)])
+    assert context.store.stale(context.host.revisions) == {"paper": 1}
+    _, report = compile_network(chain, context)
+    assert report.sources == {"graph choice": 3, "history": 0, "fallback": 0}

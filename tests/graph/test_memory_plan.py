@@ -73,3 +73,15 @@ def test_the_smallest_gap_that_holds_a_tensor_is_taken():
 
 def test_nothing_takes_nothing():
     assert plan_memory([]).arena_bytes == 0
+
+
+def test_where_the_largest_first_misses_the_bound_another_order_reaches_it():
+    """`d` first takes the bottom, `a` goes above it, and `b` and `c` find too little room between."""
+    tensors = [
+        Lifetime("a", 320, 0, 4),
+        Lifetime("b", 320, 1, 2),
+        Lifetime("c", 128, 2, 2),
+        Lifetime("d", 384, 3, 7),
+    ]
+    plan = plan_memory(tensors)
+    assert plan.arena_bytes == plan.bound_bytes == 768

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -14,7 +14,8 @@ from tilewright.host import PluginHost
 from tilewright.task import Task
 from tilewright.workload import TensorSpec
 from tilewright_graph.extraction import ExtractedNetwork, KernelNode
-from tilewright_graph.transforms import logical_layout, same_bytes, transform_task
+from tilewright_graph.joining import operand_places
+from tilewright_graph.transforms import TRANSFORM, logical_layout, same_bytes, transform_task
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.network_program import BufferKind
 
@@ -24,12 +25,16 @@ Choose = Callable[[Task, str], ConfigEntity]
 
 @dataclass(frozen=True, slots=True)
 class PlacedTensor:
-    """A tensor in one layout, with its physical shape."""
+    """A tensor in one layout, with its physical shape.
+
+    within   the placed tensor of which it is a part, and where that begins, in bytes
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     kind: BufferKind
+    within: tuple[str, int] | None = None
 
     @property
     def bytes(self) -> int:
@@ -55,13 +60,18 @@ class Assembly:
     tensors: Mapping[str, PlacedTensor]
     constants: Mapping[str, Any]
 
+    @property
+    def transforms(self) -> int:
+        """How many of the calls are layout transforms."""
+        return sum(call.task.workload.operator == TRANSFORM for call in self.calls)
+
 
 def assemble(extracted: ExtractedNetwork, choose: Choose, host: PluginHost) -> Assembly:
     """Every kernel under its config, with a transform wherever a reader wants another layout.
 
     A tensor is transformed into a layout once, however many read it so. Where two layouts are the
     same bytes, and for views, readers get the very tensor, whose physical shape may then differ
-    from the one they name.
+    from the one they name. A concat that need not copy is no call.
     """
     return _Assembler(extracted, choose, host).run()
 
@@ -101,6 +111,11 @@ class _Assembler:
             write = self._place(output, logical, output, "output")
         else:
             write = self._place(output, layout, f"{output}@{layout}", "intermediate")
+        places = operand_places(self._extracted, kernel, layouts)
+        if places is not None:
+            for read, place in zip(reads, places, strict=True):
+                self._tensors[read] = replace(self._tensors[read], within=(write, place))
+            return
         self._calls.append(Call(kernel.name, kernel.task, config, reads, write))
         if output in self._network.results and write != output:
             self._transform(

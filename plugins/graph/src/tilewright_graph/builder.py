@@ -84,8 +84,10 @@ class NetworkBuilder:
         """The output of one more node; names that are not given follow the operator's."""
         where = f"{self.name}: node {name!r}" if name else self.name
         definition = self._operators.find(operator, where)
-        complete = definition.normalise(attributes or {}, where)
-        inferred = definition.output([self.specs[tensor] for tensor in inputs], complete, where)
+        specs = [self.specs[tensor] for tensor in inputs]
+        rank = len(specs[0].shape) if specs else None
+        complete = definition.normalise(attributes or {}, where, rank)
+        inferred = definition.output(specs, complete, where)
         name = _free(name or operator, self._node_names.__contains__)
         self._node_names.add(name)
         output = self._declare(output or self.fresh(name), inferred)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,8 +19,15 @@ _BANDWIDTH = 1e10
 _LAUNCH_SECONDS = 1e-6
 """Assumed of a device that was not measured; a launch costs about this much on any."""
 
+_FEW = 8
+"""Values of a knob that may be one of layouts."""
+
 Accuracy = Literal["default", "strict"]
 """`default`, or `strict`: only strategies that keep the direct algorithm's numerical error."""
+
+
+MAX_SCH_NUM = 20
+"""Candidates of a kernel at most, by default, as in BaseGraphTuner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,37 +41,68 @@ class Candidate:
 
 
 def find_candidates(
-    task: Task, context: RunContext, accuracy: Accuracy = "default"
+    task: Task,
+    context: RunContext,
+    accuracy: Accuracy = "default",
+    max_sch_num: int = MAX_SCH_NUM,
 ) -> tuple[Candidate, ...]:
     """The fastest recorded config for each signature of layouts, fastest first.
 
     Records count under equal conditions, on this device, of the installed revision of their
-    strategy. The fallback config is added where its layouts are not among the recorded ones.
+    strategy. Where no record has its layouts, what `compile` would take without records is added
+    with an estimate (the best of the anchor, the fallback), and so is the best config with one knob
+    changed, as if it were as fast: who chooses it has it measured. What failed is left out, and so
+    is all behind the first `max_sch_num`.
     """
-    host = context.host
+    host, store = context.host, context.store
     space = host.space(task, context.strategies)
-
-    def signature(config: ConfigEntity) -> object:
-        return host.layouts(task, config).signature
-
-    records = context.store.best_per(
-        signature,
+    counted = (
         task,
         context.conditions.for_workload(task.workload),
         context.device.fingerprint,
         host.revisions,
-        where=lambda config: space.is_valid(config) and allowed(config, host, accuracy),
     )
-    found = [
-        Candidate(record.config, host.layouts(task, record.config), record.seconds, recorded=True)
-        for record in records.values()
+
+    def signature(config: ConfigEntity) -> object:
+        return host.layouts(task, config).signature
+
+    def usable(config: ConfigEntity) -> bool:
+        return space.is_valid(config) and allowed(config, host, accuracy)
+
+    records = store.best_per(signature, *counted, where=usable)
+    found = {
+        layouts: Candidate(record.config, host.layouts(task, record.config), record.seconds, True)
+        for layouts, record in records.items()
         if record.seconds is not None
-    ]
-    fallback = fallback_config(task, context, accuracy)
-    if signature(fallback) not in records:
-        layouts = host.layouts(task, fallback)
-        found.append(Candidate(fallback, layouts, estimated_seconds(task, context), recorded=False))
-    return tuple(sorted(found, key=lambda c: (c.seconds, c.config.text)))
+    }
+    failed = store.failed(*counted)
+    kin = store.best_of_anchor(*counted, where=usable)
+
+    def guess(config: ConfigEntity, seconds: float) -> None:
+        if config not in failed and usable(config) and signature(config) not in found:
+            layouts = host.layouts(task, config)
+            found[layouts.signature] = Candidate(config, layouts, seconds, recorded=False)
+
+    for config in (*([kin.config] if kin else []), fallback_config(task, context, accuracy)):
+        guess(config, estimated_seconds(task, context))
+    best = min(found.values(), key=_rank, default=None)
+    for config in _neighbours(best.config, space) if best else ():
+        guess(config, best.seconds)
+    return tuple(sorted(found.values(), key=_rank)[:max_sch_num])
+
+
+def _rank(candidate: Candidate) -> tuple[float, bool, str]:
+    """Fastest first; what was measured before what was not."""
+    return candidate.seconds, not candidate.recorded, candidate.config.text
+
+
+def _neighbours(config: ConfigEntity, space: ConfigSpace) -> Iterator[ConfigEntity]:
+    """Every config that differs in one of the knobs with few values; layouts are among those."""
+    (alternative,) = (a for a in space.alternatives if a.name == config.strategy)
+    for knob in alternative.knobs:
+        if len(knob) <= _FEW:
+            for value in knob.values:
+                yield ConfigEntity(config.strategy, {**config.values, knob.name: value})
 
 
 def allowed(config: ConfigEntity, host: PluginHost, accuracy: Accuracy) -> bool:

@@ -121,7 +121,9 @@ class CompiledNetwork:
     def load(
         cls, folder: str | Path, host: PluginHost | None = None, device: Device | None = None
     ) -> CompiledNetwork:
-        """A saved network, by default on the target's first device; nothing is generated.
+        """A saved network, by default on the target's first device that is not emulated.
+
+        Nothing is generated.
 
         Raises UsageError for a folder that was changed since, or made for an instruction set this
         machine lacks.
@@ -130,7 +132,8 @@ class CompiledNetwork:
         host = host or PluginHost.load()
         target = Target.parse(artifact.target)
         if device is None:
-            devices = host.backend(target.kind).probe()
+            probed = host.backend(target.kind).probe()
+            devices = [one for one in probed if not one.attributes.get("emulated")]
             if not devices:
                 raise UsageError(f"this machine has no device for {target}", where=str(folder))
             device = devices[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tilewright.canonical import content_key
 from tilewright.target import Target
@@ -12,6 +13,7 @@ from tilewright.task import Task
 from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.workload import EpilogueOp, TensorSpec, Workload
 from tilewright_graph.fusion import VIEWS, Group, fuse
+from tilewright_graph.joining import joinable
 from tilewright_graph.network import Network
 from tilewright_tensor.operators.operators import Operators
 
@@ -51,6 +53,11 @@ class ExtractedNetwork:
     def name(self) -> str:
         return self.network.name
 
+    @cached_property
+    def joinable(self) -> frozenset[str]:
+        """Keys of the concats whose operands may be made in place, where layouts permit."""
+        return joinable(self.network, self.kernels)
+
     def root(self, tensor: str) -> str:
         """The tensor whose bytes this one is: itself unless it is a view."""
         while tensor in self.views:
@@ -61,7 +68,8 @@ class ExtractedNetwork:
         """The distinct tasks in order of first occurrence, weighted by how often they occur."""
         names = _task_names(kernel.task for kernel in self.kernels)
         return TaskSet.merged(
-            WeightedTask(kernel.task, 1.0, names[kernel.task]) for kernel in self.kernels
+            WeightedTask(kernel.task, 1.0, names[kernel.task], {self.name: 1.0})
+            for kernel in self.kernels
         )
 
 

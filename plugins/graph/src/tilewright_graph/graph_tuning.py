@@ -2,60 +2,113 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from tilewright.config import ConfigEntity
+from tilewright.errors import UsageError
 from tilewright.records import GraphRecord
 from tilewright.roles import RunContext
 from tilewright.task import Task
-from tilewright.task_set import TaskSet, WeightedTask
-from tilewright.tuning.loop import measure_incumbents
-from tilewright_graph.assembly import Call, assemble
-from tilewright_graph.candidates import (
-    Accuracy,
-    Candidate,
-    find_candidates,
-)
+from tilewright.task_set import WeightedTask
+from tilewright.tuning.loop import measure_configs
+from tilewright_graph.assembly import Assembly, Call, assemble
+from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy
+from tilewright_graph.cost_table import CostTable
+from tilewright_graph.dispatching import Best, Dispatched, dispatch_network
 from tilewright_graph.extraction import ExtractedNetwork
-from tilewright_graph.layout_problem import layout_problem
-from tilewright_graph.prediction import recorded_seconds
-from tilewright_graph.problem import GraphTuner, Solution
+from tilewright_graph.layout_problem import LayoutProblem, layout_problem
+from tilewright_graph.prediction import Prediction, predict, recorded_seconds
+from tilewright_graph.problem import PROOF_TOLERANCE, GraphTuner, InfeasibleProblemError, Solution
+from tilewright_graph.transform_prices import family
 
-_ROUNDS = 4
+TRANSFORM_BUDGET = 200
+"""Transforms of a network with a record at most, by default; one is measured in about 50 ms."""
+
+
+_Measurable = tuple[Task, ConfigEntity]
 
 
 @dataclass(frozen=True, slots=True)
 class GraphChoice:
-    """A config for each kernel by its key, the solver's account, the number of transforms."""
+    """A config for each kernel, and what is known of it.
+
+    configs      by the kernels' keys; `history` has those of history best
+    solution     the solver's account, of the last time it was asked
+    predicted    of `fallback`, `history_best` and the `choice`
+    kept         where the configs come from: the solver, or history best where that is faster
+    transforms   that the configs make necessary; `history_transforms` those of history best
+    possible     distinct transforms that the candidates may need
+    priced       how many of them have no record, so that the fitted model answers for them
+    solver_seconds  of all times that it was asked together
+    """
 
     configs: Mapping[str, ConfigEntity]
+    history: Mapping[str, ConfigEntity]
     solution: Solution
+    predicted: Mapping[str, Prediction]
+    kept: str
     transforms: int
+    history_transforms: int
+    possible: int
+    priced: int
+    solver_seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """What run.json says of it."""
+        cost, bound = self.solution.cost, self.solution.bound
+        return {
+            "cost_ms": cost * 1e3,
+            "bound_ms": None if bound is None else bound * 1e3,
+            "gap": self.solution.gap,
+            "optimal": self.solution.optimal,
+            "note": self.solution.note,
+            "kept": self.kept,
+            "solver_seconds": self.solver_seconds,
+            "transforms": self.transforms,
+            "transforms_history_best": self.history_transforms,
+            "transforms_measured": self.possible - self.priced,
+            "transforms_priced": self.priced,
+            "predicted_ms": {name: p.seconds * 1e3 for name, p in self.predicted.items()},
+        }
 
 
 @dataclass(slots=True)
 class Measured:
     """What was measured on the way, as run.json has it."""
 
-    counts: Counter[str] = field(default_factory=Counter)
+    totals: Counter[str] = field(default_factory=Counter)
     split: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, measurement: Mapping[str, Any]) -> None:
-        self.counts.update({name: measurement[name] for name in ("trials", "failures", "seconds")})
+        self.totals.update({name: measurement[name] for name in ("trials", "failures", "seconds")})
         self.split.update(measurement.get("split", {}))
+        self.counts.update(measurement.get("counts", {}))
 
     def to_json(self) -> dict[str, Any]:
-        trials, seconds = self.counts["trials"], float(self.counts["seconds"])
+        trials, seconds = self.totals["trials"], float(self.totals["seconds"])
         return {
             "trials": trials,
-            "failures": self.counts["failures"],
+            "failures": self.totals["failures"],
             "seconds": seconds,
             "trials_per_second": trials / seconds if trials else 0.0,
             "split": dict(self.split),
+            "counts": dict(self.counts),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What may be used: see the options of the stage `graph-tune`."""
+
+    accuracy: Accuracy = "default"
+    max_sch_num: int = MAX_SCH_NUM
+    transform_budget: int = TRANSFORM_BUDGET
 
 
 def tune_graph(
@@ -63,59 +116,150 @@ def tune_graph(
     tuner: GraphTuner,
     context: RunContext,
     measured: Measured,
-    accuracy: Accuracy = "default",
+    effort: Effort = Effort(),
 ) -> GraphChoice:
-    """The tuner's choice, kept as records.
+    """The tuner's choice, or history best where that is predicted faster; kept as records.
 
-    Transforms, and kernels without a record, count with an estimate at first; those that the choice
-    needs are measured and the choice is made again, until it rests on records alone (or no more can
-    be had).
+    First the transforms that the candidates may need are measured, as far as the budget goes, those
+    counted that have a record; the fitted model prices the rest. What then stands in the choice, or
+    in history best's, without a record is measured and the choice is made again, until both rest on
+    records alone, or no more can be had.
     """
-    tried: set[Task] = set()
-    for _ in range(_ROUNDS):
-        choice, calls = _solve(extracted, tuner, context, accuracy)
-        unknown = {
-            call.task: None
-            for call in calls
-            if call.task not in tried and recorded_seconds(call.task, call.config, context) is None
+    return _GraphTuning(extracted, tuner, context, measured, effort).tune()
+
+
+class _GraphTuning:
+    def __init__(
+        self,
+        extracted: ExtractedNetwork,
+        tuner: GraphTuner,
+        context: RunContext,
+        measured: Measured,
+        effort: Effort,
+    ) -> None:
+        self._extracted = extracted
+        self._tuner = tuner
+        self._context = context
+        self._measured = measured
+        self._effort = effort
+        self._table = CostTable(context, effort.accuracy, effort.max_sch_num)
+        self._possible: dict[Task, None] = {}
+        self._tried: set[_Measurable] = set()
+        self._solver_seconds = 0.0
+
+    def tune(self) -> GraphChoice:
+        while True:
+            problem = self._problem()
+            if self._measure(self._affordable()):
+                continue
+            solution = self._solve(problem)
+            configs = problem.configs(solution.choice)
+            assembly = self._assemble(configs)
+            history = self._dispatch("history")
+            calls = (*assembly.calls, *history.assembly.calls)
+            if not self._measure(self._without_record(calls)):
+                break
+        predicted = {
+            "fallback": predict(self._dispatch("fallback").assembly.calls, self._context),
+            "history_best": predict(history.assembly.calls, self._context),
+            "choice": predict(assembly.calls, self._context),
         }
-        if not unknown:
-            break
-        tried.update(unknown)
-        tasks = TaskSet(tuple(WeightedTask(task, name=task.workload.operator) for task in unknown))
-        measured.add(measure_incumbents(tasks, context).measurement)
-    _keep(extracted, choice, context)
-    return choice
-
-
-def _solve(
-    extracted: ExtractedNetwork, tuner: GraphTuner, context: RunContext, accuracy: Accuracy
-) -> tuple[GraphChoice, tuple[Call, ...]]:
-    candidates: dict[Task, tuple[Candidate, ...]] = {
-        task: find_candidates(task, context, accuracy)
-        for task in dict.fromkeys(kernel.task for kernel in extracted.kernels)
-    }
-    transforms: dict[Task, Candidate] = {}
-
-    def transform(task: Task) -> Candidate:
-        if task not in transforms:
-            transforms[task] = find_candidates(task, context, accuracy)[0]
-        return transforms[task]
-
-    layouts = layout_problem(extracted, candidates, lambda task: transform(task).seconds)
-    solution = tuner.solve(layouts.problem)
-    configs = {
-        kernel.key: own[pick].config
-        for kernel, own, pick in zip(
-            extracted.kernels, layouts.candidates, solution.choice, strict=True
+        kept = "solver"
+        limit = predicted["history_best"].seconds * (1 + PROOF_TOLERANCE)
+        if predicted["choice"].seconds > limit:
+            kept, configs, assembly = "history best", history.configs, history.assembly
+        choice = GraphChoice(
+            configs,
+            history.configs,
+            solution,
+            predicted,
+            kept,
+            assembly.transforms,
+            history.assembly.transforms,
+            len(self._possible),
+            len(self._priced(self._possible)),
+            self._solver_seconds,
         )
-    }
+        _keep(self._extracted, choice, self._context)
+        return choice
 
-    def choose(task: Task, node: str) -> ConfigEntity:
-        return configs[node] if node else transform(task).config
+    def _problem(self) -> LayoutProblem:
+        """The problem as it stands; notes every transform that it asks for."""
+        self._possible.clear()
 
-    calls = assemble(extracted, choose, context.host).calls
-    return GraphChoice(configs, solution, len(calls) - len(extracted.kernels)), calls
+        def seconds(task: Task) -> float | None:
+            self._possible[task] = None
+            found = self._table.transform(task)
+            return None if found is None else found.seconds
+
+        return layout_problem(self._extracted, self._table.candidates, seconds)
+
+    def _solve(self, problem: LayoutProblem) -> Solution:
+        start = time.perf_counter()
+        try:
+            return self._tuner.solve(problem.problem)
+        except InfeasibleProblemError as error:
+            raise self._infeasible(error, problem) from None
+        finally:
+            self._solver_seconds += time.perf_counter() - start
+
+    def _infeasible(self, error: InfeasibleProblemError, problem: LayoutProblem) -> UsageError:
+        """Which kernels cannot agree."""
+        first = len(problem.options) - len(self._extracted.kernels)
+        kernels = self._extracted.kernels
+        names = [kernels[node - first].name for node in error.nodes if node >= first]
+        return UsageError(
+            "no choice of layouts works: transforms between them failed",
+            where=", ".join(f"node '{name}'" for name in names) or self._extracted.name,
+            remedy="tune these nodes in more layouts",
+        )
+
+    def _assemble(self, configs: Mapping[str, ConfigEntity]) -> Assembly:
+        def choose(task: Task, node: str) -> ConfigEntity:
+            if node:
+                return configs[node]
+            transform = self._table.transform(task)
+            assert transform is not None, "the problem forbids what cannot be"
+            return transform.config
+
+        return assemble(self._extracted, choose, self._context.host)
+
+    def _dispatch(self, best: Best) -> Dispatched:
+        return dispatch_network(self._extracted, self._context, self._effort.accuracy, best)
+
+    def _priced(self, transforms: Iterable[Task]) -> list[_Measurable]:
+        """Those of the transforms that the fitted model answers for."""
+        ways = [(task, self._table.transform(task)) for task in transforms]
+        return [(task, way.config) for task, way in ways if way is not None and not way.recorded]
+
+    def _affordable(self) -> list[_Measurable]:
+        """Those that have no record yet, and shall have one."""
+        return self._priced(_by_turns(self._possible)[: self._effort.transform_budget])
+
+    def _without_record(self, calls: Iterable[Call]) -> list[_Measurable]:
+        """What of the calls no record answers for."""
+        asked = dict.fromkeys((call.task, call.config) for call in calls)
+        return [pair for pair in asked if recorded_seconds(*pair, self._context) is None]
+
+    def _measure(self, asked: Iterable[_Measurable]) -> bool:
+        """Measure what was not tried yet; whether there was any."""
+        fresh = [pair for pair in asked if pair not in self._tried]
+        if not fresh:
+            return False
+        self._tried.update(fresh)
+        named = [(WeightedTask(task, name=task.workload.operator), c) for task, c in fresh]
+        self._measured.add(measure_configs(named, self._context).measurement)
+        self._table.forget(task for task, _ in fresh)
+        return True
+
+
+def _by_turns(transforms: Iterable[Task]) -> list[Task]:
+    """One of each pair of layouts in turn, so that the model is fitted to some of every pair."""
+    families: dict[tuple[str, str], list[Task]] = {}
+    for task in transforms:
+        families.setdefault(family(task), []).append(task)
+    rounds = zip_longest(*families.values())
+    return [task for turn in rounds for task in turn if task is not None]
 
 
 def _keep(extracted: ExtractedNetwork, choice: GraphChoice, context: RunContext) -> None:

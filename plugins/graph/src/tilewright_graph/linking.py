@@ -32,8 +32,12 @@ def lower_network(
     """The program of an assembly; equal kernels share one lowered program."""
     constants, constant_offsets = _pack(assembly)
     memory = plan_memory(_lifetimes(assembly))
-    offsets = {**constant_offsets, **memory.offsets}
     inner = [t.name for t in assembly.tensors.values() if t.kind in ("constant", "intermediate")]
+    offsets = dict(constant_offsets)
+    for placed in inner:
+        whole, place = _whole(placed, assembly)
+        if whole in memory.offsets:
+            offsets[placed] = memory.offsets[whole] + place
     buffers = tuple(
         NetworkBuffer(
             tensor.name, tensor.shape, tensor.dtype, tensor.kind, offsets.get(tensor.name, 0)
@@ -52,16 +56,27 @@ def lower_network(
 
 
 def _lifetimes(assembly: Assembly) -> list[Lifetime]:
+    """Of every intermediate tensor that is no part of another; parts live as long as the whole."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for step, call in enumerate(assembly.calls):
-        first.setdefault(call.write, step)
-        last.update(dict.fromkeys((*call.reads, call.write), step))
+        touched = [_whole(placed, assembly)[0] for placed in (call.write, *call.reads)]
+        first.setdefault(touched[0], step)
+        last.update(dict.fromkeys(touched, step))
     return [
         Lifetime(tensor.name, tensor.bytes, first[tensor.name], last[tensor.name])
         for tensor in assembly.tensors.values()
-        if tensor.kind == "intermediate"
+        if tensor.kind == "intermediate" and tensor.within is None
     ]
+
+
+def _whole(placed: str, assembly: Assembly) -> tuple[str, int]:
+    """The outermost tensor of which a placed tensor is a part, itself if of none, and where."""
+    place = 0
+    while (within := assembly.tensors[placed].within) is not None:
+        placed, offset = within
+        place += offset
+    return placed, place
 
 
 def _pack(assembly: Assembly) -> tuple[Any, dict[str, int]]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.plugin import Component, hookimpl
+from tilewright_graph.named_component import named_component
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from tilewright.events import RunSummary, Section
     from tilewright_graph.passes.graph_pass import GraphPassEntry
-
-
-def _late(module: str, name: str) -> Callable[[], Any]:
-    """A thunk that imports `tilewright_graph.MODULE` and returns one name of it."""
-    from importlib import import_module
-
-    return lambda: getattr(import_module(f"tilewright_graph.{module}"), name)
 
 
 @hookimpl
@@ -31,9 +26,8 @@ def tilewright_hookspecs() -> Sequence[ModuleType]:
 @hookimpl
 def tilewright_frontends() -> Sequence[Component[Any]]:
     """`zoo`."""
-    frontend, options = (_late("zoo.zoo_frontend", name) for name in ("ZooFrontend", "ZooOptions"))
     summary = "networks made in Python: zoo:resnet-18"
-    return [Component("zoo", summary, frontend, options, frozenset({"zoo:"}))]
+    return [named_component("zoo", summary, "zoo.zoo_frontend", "Frontend", "zoo:")]
 
 
 @hookimpl
@@ -46,29 +40,40 @@ def tilewright_graph_passes() -> Sequence[GraphPassEntry]:
 
 @hookimpl
 def tilewright_graph_tuners() -> Sequence[Component[Any]]:
-    """`greedy`."""
-    tuner, options = _late("greedy", "GreedyTuner"), _late("greedy", "GreedyOptions")
+    """`greedy`, `dp`, `pbqp`, `exact`, `exhaustive`."""
     return [
-        Component("greedy", "each kernel takes what is best beside its neighbours", tuner, options)
+        _tuner("greedy", "each kernel takes what is best beside its neighbours"),
+        _tuner("dp", "dynamic program, exact for networks of small width"),
+        _tuner("pbqp", "reductions, exact for series-parallel networks; else guesses, and a bound"),
+        _tuner("exact", "integer program with proof, up to a time limit"),
+        _tuner("exhaustive", "every choice priced; for very small networks"),
     ]
+
+
+@hookimpl
+def tilewright_summary_sections(summary: RunSummary) -> Sequence[Section]:
+    """Layouts, and where the configs of a compiled network came from."""
+    from tilewright_graph.summary import sections
+
+    return sections(summary.report)
 
 
 @hookimpl
 def tilewright_stages() -> Sequence[Component[Any]]:
     """From a model file to a checked, timed network; `tune` is core's."""
     return [
-        _stage("import", "a model becomes a network", "Import"),
-        _stage("extract", "a network becomes tasks", "Extract"),
-        _stage("graph-tune", "one config for every kernel, over the whole network", "GraphTune"),
-        _stage("compile", "a network becomes an artefact", "Compile"),
-        _stage("verify", "answers compared with an oracle's", "Verify"),
-        _stage("benchmark", "latency beside that of others", "Benchmark"),
+        _stage("import", "a model becomes a network"),
+        _stage("extract", "a network becomes tasks"),
+        _stage("graph-tune", "one config for every kernel, over the whole network"),
+        _stage("compile", "a network becomes an artefact"),
+        _stage("verify", "answers compared with an oracle's"),
+        _stage("benchmark", "latency beside that of others"),
     ]
 
 
-def _stage(name: str, summary: str, title: str) -> Component[Any]:
-    """The stage TITLEStage of `stages/NAME_stage.py`, with TITLEOptions."""
-    module = f"stages.{name.replace('-', '_')}_stage"
-    return Component(
-        name, summary, _late(module, f"{title}Stage"), _late(module, f"{title}Options")
-    )
+def _tuner(name: str, summary: str) -> Component[Any]:
+    return named_component(name, summary, f"solvers.{name}", "Tuner")
+
+
+def _stage(name: str, summary: str) -> Component[Any]:
+    return named_component(name, summary, f"stages.{name.replace('-', '_')}_stage", "Stage")

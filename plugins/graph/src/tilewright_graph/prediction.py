@@ -10,6 +10,8 @@ from tilewright.roles import RunContext
 from tilewright.task import Task
 from tilewright_graph.assembly import Call
 from tilewright_graph.candidates import estimated_seconds
+from tilewright_graph.transform_prices import TransformPrices
+from tilewright_graph.transforms import TRANSFORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,17 @@ class Prediction:
 
 
 def predict(calls: Iterable[Call], context: RunContext) -> Prediction:
-    """The prediction under the run's conditions, from records of this device."""
+    """The prediction under the run's conditions, from records of this device.
+
+    Transforms without a record count with what the fitted model says.
+    """
+    prices = TransformPrices.of(context)
     total = estimated = 0.0
     for call in calls:
         seconds = recorded_seconds(call.task, call.config, context)
         if seconds is None:
-            seconds = estimated_seconds(call.task, context)
+            transform = call.task.workload.operator == TRANSFORM
+            seconds = prices(call.task) if transform else estimated_seconds(call.task, context)
             estimated += seconds
         total += seconds
     return Prediction(total, estimated / total if total else 0.0)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Protocol
+
+PROOF_TOLERANCE = 1e-9
+"""Relative gap up to which a choice counts as proved; sums of floats cannot tell less apart."""
 
 Matrix = tuple[tuple[float | None, ...], ...]
 """Seconds by (producer's candidate, consumer's candidate); None: the pair cannot be."""
@@ -14,6 +18,8 @@ Matrix = tuple[tuple[float | None, ...], ...]
 class Problem:
     """Minimise the sum of the chosen candidates' costs and of the matrices' entries between them.
 
+    Raises ValueError where a matrix does not fit its pair of nodes, or something costs an infinity.
+
     costs   seconds of each candidate of each node; nodes in topological order, at least one
             candidate each
     edges   matrix of each pair (producer, consumer) that costs anything, producer < consumer
@@ -21,6 +27,28 @@ class Problem:
 
     costs: tuple[tuple[float, ...], ...]
     edges: Mapping[tuple[int, int], Matrix]
+
+    def __post_init__(self) -> None:
+        sizes = [len(costs) for costs in self.costs]
+        for node, size in enumerate(sizes):
+            if not size:
+                raise InfeasibleProblemError(f"node {node} has no candidate", (node,))
+            if not _finite(self.costs[node]):
+                raise ValueError(f"node {node}: expected finite costs, got {self.costs[node]}")
+        for (producer, consumer), matrix in self.edges.items():
+            if not 0 <= producer < consumer < len(sizes):
+                raise ValueError(
+                    f"edge ({producer}, {consumer}): expected producer < consumer < {len(sizes)}"
+                )
+            if {(len(matrix), len(row)) for row in matrix} != {(sizes[producer], sizes[consumer])}:
+                raise ValueError(
+                    f"edge ({producer}, {consumer}): expected a matrix of {sizes[producer]} rows "
+                    f"of {sizes[consumer]}"
+                )
+            if not all(map(_finite, matrix)):
+                raise ValueError(
+                    f"edge ({producer}, {consumer}): expected finite costs, None where forbidden"
+                )
 
     def cost(self, choice: Sequence[int]) -> float | None:
         """Seconds of a whole choice, None where it holds a forbidden pair."""
@@ -32,52 +60,54 @@ class Problem:
             total += entry
         return total
 
-    def bound(self) -> float:
-        """Seconds that no choice beats: every node and every edge at its own cheapest."""
-        edges = (
-            min((entry for row in matrix for entry in row if entry is not None), default=0.0)
-            for matrix in self.edges.values()
-        )
-        return sum(map(min, self.costs)) + sum(edges)
 
-    def possible(self) -> tuple[tuple[int, ...], ...]:
-        """Each node's candidates that have a permitted, possible partner in every neighbour.
+def _finite(seconds: Iterable[float | None]) -> bool:
+    return all(isfinite(one) for one in seconds if one is not None)
 
-        What is left out stands in no permitted choice (arc consistency: Mackworth, "Consistency in
-        Networks of Relations", 1977).
-        """
-        left = [set(range(len(costs))) for costs in self.costs]
-        shrunk = True
-        while shrunk:
-            shrunk = False
-            for (producer, consumer), matrix in self.edges.items():
-                pairs = [
-                    (p, c)
-                    for p in left[producer]
-                    for c in left[consumer]
-                    if matrix[p][c] is not None
-                ]
-                for node, kept in (
-                    (producer, {p for p, _ in pairs}),
-                    (consumer, {c for _, c in pairs}),
-                ):
-                    shrunk |= kept != left[node]
-                    left[node] = kept
-        return tuple(tuple(sorted(picks)) for picks in left)
+
+class InfeasibleProblemError(ValueError):
+    """No choice is free of forbidden pairs; `nodes` are those that show it, as far as is known."""
+
+    def __init__(self, message: str, nodes: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.nodes = nodes
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A candidate's index for each node, its cost, and a proven lower bound or None (seconds)."""
+    """A candidate's index for each node, and how good that is known to be.
+
+    cost    seconds of the choice
+    bound   seconds that no choice beats, as proved; None where nothing is
+    note    what kept the solver from a proof, one line, empty where nothing did
+    """
 
     choice: tuple[int, ...]
     cost: float
     bound: float | None = None
+    note: str = ""
+
+    @property
+    def gap(self) -> float | None:
+        """At most so much, relative to the bound, is lost; None where no bound tells."""
+        if self.bound is None:
+            return None
+        if self.cost <= self.bound:
+            return 0.0
+        return self.cost / self.bound - 1 if self.bound > 0 else None
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it is proved that no choice is better."""
+        return self.gap is not None and self.gap <= PROOF_TOLERANCE
 
 
 class GraphTuner(Protocol):
     """The role behind `tilewright_graph_tuners`: it sees numbers, never networks."""
 
     def solve(self, problem: Problem) -> Solution:
-        """The best choice it finds. Raises ValueError where it finds none that is permitted."""
+        """The best choice it finds.
+
+        Raises InfeasibleProblemError where there is none, and ValueError where it finds none.
+        """
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from tilewright.target import Target
 from tilewright.task import Task
@@ -23,8 +24,31 @@ def same_bytes(spec: TensorSpec, first: str, second: str) -> bool:
     return first == second or Layout.parse(first).is_identity_to(Layout.parse(second), spec.shape)
 
 
+@lru_cache(maxsize=65536)
+def canonical_layout(spec: TensorSpec, text: str) -> str:
+    """One name for all layouts in which a tensor is the same memory, the logical one's if it is.
+
+    What only permutes axes is named without blocks: 16 channels in `NCHW16c` are `NHWC`.
+    """
+    layout = Layout.parse(text)
+    extents = zip(layout.dims, layout.physical_shape(spec.shape), strict=True)
+    order = [dim.axis for dim, extent in extents if extent > 1]
+    merged = [axis for i, axis in enumerate(order) if i == 0 or order[i - 1] != axis]
+    if len(set(merged)) < len(merged) or not layout.divides(spec.shape):
+        return text
+    moving = iter(merged)
+    axes = (next(moving) if axis in merged else axis for axis in range(layout.rank))
+    return "".join(layout.letters[axis] for axis in axes)
+
+
 def transform_task(spec: TensorSpec, source: str, wanted: str, target: Target) -> Task:
-    """The task that brings a tensor from one layout into another."""
+    """The task that brings a tensor from one layout into another.
+
+    Layouts that are the same memory give the same task.
+    """
     activation = replace(spec, role="activation")
-    attributes = {"src": source, "dst": wanted}
+    attributes = {
+        "src": canonical_layout(spec, source),
+        "dst": canonical_layout(spec, wanted),
+    }
     return Task(Workload(TRANSFORM, (activation,), attributes), target)

@@ -41,6 +41,7 @@ class CompileStage:
     def run(self, values: Mapping[type, Any]) -> StageResult:
         extracted: ExtractedNetwork = values[ExtractedNetwork]
         compiled, report = compile_network(extracted, self._context, self._options.accuracy)
+        self._warn_of_strangers(extracted)
         compiled.save(self._context.folder / FOLDER)
         compiled.run(random_inputs(extracted.network, self._context.seed))
         latency = compiled.benchmark(_RUNS, _WARMUP, _SECONDS)
@@ -50,11 +51,22 @@ class CompileStage:
             "network_ms": median(latency.seconds) * 1e3,
             "share_without_record": report.prediction.share_without_record,
         }
-        members: dict[str, Any] = {"prediction": prediction}
-        if GraphChoice in values:
-            members["graph"] = {
-                "configs": dict(report.sources),
-                "arena_bytes": report.memory.arena_bytes,
-                "arena_bound_bytes": report.memory.bound_bytes,
-            }
-        return StageResult((compiled,), members)
+        made = {
+            "configs": dict(report.sources),
+            "transforms": report.transforms,
+            "arena_bytes": report.memory.arena_bytes,
+            "arena_bound_bytes": report.memory.bound_bytes,
+        }
+        return StageResult((compiled,), {"prediction": prediction, "compile": made})
+
+    def _warn_of_strangers(self, extracted: ExtractedNetwork) -> None:
+        """Say so where the records hold graph choices, none of them for this network."""
+        context = self._context
+        held = context.store.graph_choices(context.device.fingerprint, context.host.revisions)
+        if held and held.keys().isdisjoint(kernel.key for kernel in extracted.kernels):
+            _log.warning(
+                "%s: the %d graph choices in %s are of other networks, and not used",
+                extracted.name,
+                len(held),
+                context.store.path,
+            )

@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
+from pydantic import Field
+
+from tilewright.errors import UsageError
 from tilewright.options import Choice, Options
 from tilewright.roles import RunContext, StageResult
-from tilewright_graph.candidates import Accuracy
+from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy
 from tilewright_graph.extraction import ExtractedNetwork
-from tilewright_graph.graph_tuning import GraphChoice, Measured, tune_graph
+from tilewright_graph.graph_tuning import (
+    TRANSFORM_BUDGET,
+    Effort,
+    GraphChoice,
+    Measured,
+    tune_graph,
+)
+from tilewright_graph.layout_flow import layout_flow
+from tilewright_graph.layout_picture import layout_picture
+
+_log = logging.getLogger("tilewright")
 
 
 class GraphTuneOptions(Options):
-    """Options of the stage `graph-tune`; `accuracy` as in `compile`."""
+    """Options of the stage `graph-tune`.
 
-    graph_tuner: Choice = Choice(name="greedy")
+    accuracy          as in `compile`
+    max_sch_num       candidates of a kernel at most: the fastest, one for each signature of layouts
+    transform_budget  of the layout transforms that the candidates may need, so many have a record
+                      when the choice is made; a fitted model prices the rest, and what is chosen is
+                      measured in any case
+    proof             exit code 3 unless it is proved that no choice is better
+    svg               file for a picture of the layouts before and after; in the run's folder unless
+                      the path is absolute
+    """
+
+    graph_tuner: Choice = Choice(name="pbqp")
     accuracy: Accuracy = "default"
+    max_sch_num: int = Field(MAX_SCH_NUM, ge=1)
+    transform_budget: int = Field(TRANSFORM_BUDGET, ge=0)
+    proof: bool = False
+    svg: str | None = None
 
 
 class GraphTuneStage:
@@ -32,15 +61,28 @@ class GraphTuneStage:
 
     def run(self, values: Mapping[type, Any]) -> StageResult:
         options, context = self._options, self._context
+        extracted: ExtractedNetwork = values[ExtractedNetwork]
         tuner = context.host.choose("graph_tuner", options.graph_tuner, context.host)
         measured = Measured()
-        choice = tune_graph(values[ExtractedNetwork], tuner, context, measured, options.accuracy)
-        cost, bound = choice.solution.cost, choice.solution.bound
-        graph = {
-            "tuner": options.graph_tuner.name,
-            "cost_ms": cost * 1e3,
-            "bound_ms": None if bound is None else bound * 1e3,
-            "gap": None if not bound else max(0.0, cost / bound - 1),
-            "transforms": choice.transforms,
-        }
-        return StageResult((choice,), {"graph": graph, "measurement": measured.to_json()})
+        effort = Effort(options.accuracy, options.max_sch_num, options.transform_budget)
+        choice = tune_graph(extracted, tuner, context, measured, effort)
+        unproved = options.proof and not choice.solution.optimal
+        if unproved:
+            why = choice.solution.note or "this solver proves nothing"
+            _log.warning("%s: the choice is not proved to be the best: %s", extracted.name, why)
+        if options.svg is not None:
+            self._draw(context.folder / options.svg, extracted, choice)
+        graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
+        report = {"graph": graph, "measurement": measured.to_json()}
+        return StageResult((choice,), report, partial=unproved)
+
+    def _draw(self, path: Path, extracted: ExtractedNetwork, choice: GraphChoice) -> None:
+        host = self._context.host
+        before = layout_flow(extracted, choice.history, host)
+        after = layout_flow(extracted, choice.configs, host)
+        panels = [("before, by history best", before), ("after, by graph-tune", after)]
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(layout_picture(extracted.name, panels), "utf-8")
+        except OSError as error:
+            raise UsageError(f"svg: {error.strerror}", where=str(path)) from None

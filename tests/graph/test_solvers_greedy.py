@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from tilewright_graph.greedy import GreedyOptions, GreedyTuner
 from tilewright_graph.problem import Problem
+from tilewright_graph.solvers.greedy import GreedyOptions, GreedyTuner
 
 RATE = 1.91224744e-05 / 131072
 

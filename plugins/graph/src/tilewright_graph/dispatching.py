@@ -1,0 +1,105 @@
+"""Which config every kernel and transform of a network takes, and who said so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Literal
+
+from tilewright.config import ConfigEntity
+from tilewright.dispatch import (
+    Answer,
+    ApplyGraphBest,
+    ApplyHistoryBest,
+    DispatchContext,
+    current,
+)
+from tilewright.roles import RunContext
+from tilewright.task import Task
+from tilewright_graph.assembly import Assembly, assemble
+from tilewright_graph.candidates import Accuracy, allowed, fallback_config
+from tilewright_graph.extraction import ExtractedNetwork
+
+Best = Literal["graph", "history", "fallback"]
+"""The best that may answer; what it cannot answer goes to those behind it."""
+
+
+SOURCES = ("graph choice", "history", "fallback")
+"""Where configs come from, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """An assembly, and what its kernels were answered, by their keys."""
+
+    assembly: Assembly
+    answers: Mapping[str, Answer]
+
+    @property
+    def configs(self) -> dict[str, ConfigEntity]:
+        """The config of each kernel, by its key."""
+        return {key: answer.config for key, answer in self.answers.items()}
+
+    @property
+    def sources(self) -> dict[str, int]:
+        """How many kernels took their config from where: each of `SOURCES`."""
+        found = [answer.source for answer in self.answers.values()]
+        known = {source: found.count(source) for source in SOURCES}
+        return {**known, "history": len(found) - sum(known.values())}
+
+
+def dispatch_network(
+    extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy, best: Best = "graph"
+) -> Dispatched:
+    """Every kernel and transform with the config that the stack of dispatch contexts gives it.
+
+    A node takes the graph tuner's choice, else the best record of its task, else the best of its
+    anchor, else the fallback.
+    """
+    answers: dict[str, Answer] = {}
+
+    def choose(task: Task, node: str) -> ConfigEntity:
+        answer = current().query(task, node or None)
+        assert answer is not None, "the fallback answers everything"
+        if node:
+            answers[node] = answer
+        return answer.config
+
+    with ExitStack() as stack:
+        for entered in _contexts(context, accuracy, best):
+            stack.enter_context(entered)
+        assembly = assemble(extracted, choose, context.host)
+    return Dispatched(assembly, answers)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fallback(DispatchContext):
+    """The fallback among the strategies that the accuracy allows."""
+
+    context: RunContext
+    accuracy: Accuracy
+
+    def find(self, task: Task, _node: str | None) -> Answer:
+        return Answer(fallback_config(task, self.context, self.accuracy), None, "fallback")
+
+
+def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[DispatchContext, ...]:
+    """From the outermost in."""
+    host, store, device = context.host, context.store, context.device
+
+    def usable(config: ConfigEntity) -> bool:
+        return allowed(config, host, accuracy)
+
+    history = ApplyHistoryBest(
+        store, host, device, context.conditions, context.strategies, where=usable
+    )
+    choices = store.graph_choices(device.fingerprint, host.revisions)
+    graph = ApplyGraphBest(
+        choices,
+        where=lambda task, config: (
+            usable(config) and host.space(task, context.strategies).is_valid(config)
+        ),
+    )
+    every = (_Fallback(context, accuracy), history, graph)
+    return every[: 1 + ("fallback", "history", "graph").index(best)]

@@ -1,0 +1,165 @@
+"""Why a node has the layouts it has: its own best, and what another choice saves elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.config import ConfigEntity
+from tilewright.errors import UsageError
+from tilewright.roles import RunContext
+from tilewright.task import Task
+from tilewright_graph.assembly import assemble
+from tilewright_graph.candidates import Accuracy, estimated_seconds
+from tilewright_graph.cost_table import CostTable
+from tilewright_graph.dispatching import dispatch_network
+from tilewright_graph.extraction import ExtractedNetwork, KernelNode
+from tilewright_graph.joining import operand_places
+from tilewright_graph.prediction import recorded_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A way to carry out the node: layouts read and made, seconds by itself, strategy."""
+
+    reads: tuple[str, ...]
+    makes: str
+    seconds: float
+    strategy: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "reads": list(self.reads),
+            "makes": self.makes,
+            "ms": self.seconds * 1e3,
+            "strategy": self.strategy,
+        }
+
+    def __str__(self) -> str:
+        reads = ", ".join(self.reads) or "constants"
+        return f"reads {reads}, makes {self.makes}: {self.seconds * 1e3:.4f} ms by {self.strategy}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One node's choice beside its own best.
+
+    source   where the choice comes from: `graph choice`, else a file, else `fallback`
+    saved    seconds of calls that its own best would need and the choice does not, by what they do
+    paid     the other way round
+    """
+
+    node: KernelNode
+    text: str
+    source: str
+    chosen: Side
+    best: Side
+    saved: Mapping[str, float]
+    paid: Mapping[str, float]
+
+    @property
+    def costs_here(self) -> float:
+        """Seconds by which the choice is slower by itself."""
+        return self.chosen.seconds - self.best.seconds
+
+    @property
+    def saves_elsewhere(self) -> float:
+        """Seconds that the choice saves in other calls, all other nodes as they are."""
+        return sum(self.saved.values()) - sum(self.paid.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """One node of `tilewright explain --json`."""
+        return {
+            "name": self.node.name,
+            "node": self.node.key,
+            "task": self.node.task.workload.key,
+            "text": self.text,
+            "source": self.source,
+            "chosen": self.chosen.to_json(),
+            "own_best": self.best.to_json(),
+            "costs_here_ms": self.costs_here * 1e3,
+            "saves_elsewhere_ms": self.saves_elsewhere * 1e3,
+            "saved_ms": {what: seconds * 1e3 for what, seconds in self.saved.items()},
+            "paid_ms": {what: seconds * 1e3 for what, seconds in self.paid.items()},
+        }
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        yield f"{self.node.name}: {self.text}"
+        yield f"  node {self.node.key}, task {self.node.task.workload.key}, by {self.source}"
+        yield f"  chosen    {self.chosen}"
+        if self.chosen == self.best:
+            yield "  own best  the same: no other layout makes it faster by itself"
+            return
+        yield f"  own best  {self.best}"
+        here, elsewhere = self.costs_here * 1e3, self.saves_elsewhere * 1e3
+        yield f"  the choice costs {here:.4f} ms here and saves {elsewhere:.4f} ms elsewhere:"
+        for word, calls in (("saved", self.saved), ("paid ", self.paid)):
+            for what, seconds in calls.items():
+                yield f"    {word}  {seconds * 1e3:.4f} ms  {what}"
+
+
+class Explainer:
+    """Explains the nodes of one network, as the records stand.
+
+    >>> explainer = Explainer(extracted, context)
+    >>> for line in explainer.explain(extracted.kernels[3]).lines():
+    ...     print(line)
+    """
+
+    def __init__(
+        self, extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy = "default"
+    ) -> None:
+        self._extracted = extracted
+        self._context = context
+        self._table = CostTable(context, accuracy)
+        dispatched = dispatch_network(extracted, context, accuracy)
+        self._answers, self._configs = dispatched.answers, dispatched.configs
+        self._transforms = self._needed(self._configs)
+
+    def explain(self, node: KernelNode) -> Explanation:
+        """The node's choice beside the fastest of its candidates."""
+        reference = self._context.host.reference(node.task.workload.operator)
+        chosen = self._side(node, self._configs[node.key])
+        known = self._table.candidates(node.task)
+        sides = {candidate.config: self._side(node, candidate.config) for candidate in known}
+        best = min(sides, key=lambda config: sides[config].seconds)
+        if chosen.seconds <= sides[best].seconds:
+            best, sides = self._configs[node.key], {self._configs[node.key]: chosen}
+        other = self._needed({**self._configs, node.key: best})
+        return Explanation(
+            node,
+            reference.format(node.task.workload),
+            self._answers[node.key].source,
+            chosen,
+            sides[best],
+            {what: cost for what, cost in other.items() if what not in self._transforms},
+            {what: cost for what, cost in self._transforms.items() if what not in other},
+        )
+
+    def _side(self, node: KernelNode, config: ConfigEntity) -> Side:
+        layouts = self._context.host.layouts(node.task, config)
+        seconds = recorded_seconds(node.task, config, self._context)
+        if seconds is None:
+            seconds = estimated_seconds(node.task, self._context)
+        if operand_places(self._extracted, node, layouts) is not None:
+            seconds = 0.0
+        seen = [text for i, text in enumerate(layouts.inputs) if i not in layouts.packed]
+        return Side(tuple(dict.fromkeys(seen)), layouts.outputs[0], seconds, config.strategy)
+
+    def _needed(self, configs: Mapping[str, ConfigEntity]) -> dict[str, float]:
+        """The transforms between kernels of these configs, by what they do, in seconds."""
+        seconds: dict[Task, float] = {}
+
+        def choose(task: Task, node: str) -> ConfigEntity:
+            if node:
+                return configs[node]
+            transform = self._table.transform(task)
+            if transform is None:
+                raise UsageError("a layout transform that the choice needs failed when measured")
+            seconds[task] = transform.seconds
+            return transform.config
+
+        calls = assemble(self._extracted, choose, self._context.host).calls
+        return {call.node: seconds[call.task] for call in calls if call.task in seconds}

@@ -1,0 +1,1 @@
+"""The graph tuners that come with tilewright-graph, and what they share."""

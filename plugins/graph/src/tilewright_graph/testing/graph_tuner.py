@@ -1,0 +1,115 @@
+"""What every graph tuner keeps to. Subclass and give its `name`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tilewright.host import PluginHost
+from tilewright_graph.problem import GraphTuner, Problem, Solution
+from tilewright_graph.testing.random_problems import random_problems
+
+TOLERANCE = 1e-9
+PROBLEMS = 120
+
+
+class GraphTunerContract:
+    """Permitted choices, honest costs, bounds that hold, and proofs that are true.
+
+    options    what a pipeline file would say of it
+    """
+
+    name: str
+    options: Mapping[str, Any] = {}
+
+    @pytest.fixture
+    def host(self) -> PluginHost:
+        """Override to load plugin files."""
+        return PluginHost.load()
+
+    @pytest.fixture
+    def tuner(self, host: PluginHost) -> GraphTuner:
+        tuner: GraphTuner = host.make("graph_tuner", self.name, self.options, host)
+        return tuner
+
+    def test_cost_is_that_of_a_permitted_choice(self, tuner: GraphTuner) -> None:
+        for problem, solution, _ in _solved(tuner):
+            assert len(solution.choice) == len(problem.costs)
+            assert problem.cost(solution.choice) == pytest.approx(solution.cost, rel=TOLERANCE)
+
+    def test_bound_is_not_above_the_best_cost(self, tuner: GraphTuner) -> None:
+        for problem, solution, best in _solved(tuner):
+            assert solution.cost >= best * (1 - TOLERANCE), problem
+            if solution.bound is not None:
+                assert solution.bound <= best * (1 + TOLERANCE), problem
+
+    def test_what_is_called_optimal_is(self, tuner: GraphTuner) -> None:
+        for problem, solution, best in _solved(tuner):
+            if solution.optimal:
+                assert solution.cost == pytest.approx(best, rel=2 * TOLERANCE), problem
+
+    def test_what_is_not_proved_says_why_in_one_line(self, tuner: GraphTuner) -> None:
+        for _, solution, _ in _solved(tuner):
+            assert bool(solution.note) != solution.optimal
+            assert "\n" not in solution.note
+
+    def test_equal_problems_have_equal_solutions(self, tuner: GraphTuner) -> None:
+        for problem in random_problems(12):
+            if _best(problem) is not None:
+                assert tuner.solve(problem) == tuner.solve(problem)
+
+    def test_a_problem_without_permitted_choice_is_an_error(self, tuner: GraphTuner) -> None:
+        hopeless = [p for p in random_problems(PROBLEMS) if _best(p) is None]
+        assert hopeless
+        hopeless.append(_three_nodes_in_two_colours())
+        for problem in hopeless:
+            with pytest.raises(ValueError, match="forbidden"):
+                tuner.solve(problem)
+
+    def test_one_candidate_each_leaves_nothing_to_choose(self, tuner: GraphTuner) -> None:
+        problem = Problem(((1e-3,), (2e-3,)), {(0, 1): ((5e-4,),)})
+        solution = tuner.solve(problem)
+        assert (solution.choice, solution.optimal) == ((0, 0), True)
+        assert solution.cost == pytest.approx(3.5e-3)
+
+    def test_no_node_costs_nothing(self, tuner: GraphTuner) -> None:
+        solution = tuner.solve(Problem((), {}))
+        assert (solution.choice, solution.cost) == ((), 0)
+
+    def test_the_problem_is_left_as_it_was(self, tuner: GraphTuner) -> None:
+        for problem in random_problems(12):
+            before = repr(problem)
+            if _best(problem) is not None:
+                tuner.solve(problem)
+            assert repr(problem) == before
+
+
+class ExactGraphTunerContract(GraphTunerContract):
+    """A tuner that proves its choice, on small problems at least."""
+
+    def test_every_small_problem_is_solved_with_proof(self, tuner: GraphTuner) -> None:
+        for problem, solution, best in _solved(tuner):
+            assert solution.optimal, problem
+            assert solution.cost == pytest.approx(best, rel=TOLERANCE), problem
+
+
+def _solved(tuner: GraphTuner) -> Iterator[tuple[Problem, Solution, float]]:
+    """Random problems with the tuner's solution and the least cost."""
+    for problem in random_problems(PROBLEMS):
+        best = _best(problem)
+        if best is not None:
+            yield problem, tuner.solve(problem), best
+
+
+def _three_nodes_in_two_colours() -> Problem:
+    """Every pair of nodes can be permitted, all three cannot."""
+    differ = ((None, 0.0), (0.0, None))
+    return Problem(((1e-3, 1e-3),) * 3, {(0, 1): differ, (0, 2): differ, (1, 2): differ})
+
+
+def _best(problem: Problem) -> float | None:
+    choices = product(*(range(len(costs)) for costs in problem.costs))
+    return min((c for c in map(problem.cost, choices) if c is not None), default=None)

@@ -1,0 +1,65 @@
+"""Why a node has the layouts it has."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.explanation import Explainer
+from tilewright_graph.extraction import extract
+from tilewright_graph.graph_tuning import Measured, tune_graph
+from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
+from tilewright_tensor.operators.operators import Operators
+
+
+@pytest.fixture
+def extracted(context, measured, record):
+    """Three poolings tuned: 1 us in blocks of 8, of 4, of 8; 2 us otherwise; transforms 10 us."""
+    b = NetworkBuilder("chain")
+    y = b.input("x", (1, 8, 6, 6))
+    for size in (2, 3, 1):
+        y = b.max_pool2d(y, pool_size=size, name=f"pool{size}")
+    extracted = extract(b.network([y]), context.target, Operators.of(context.host))
+    for kernel, fast in zip(extracted.kernels, (8, 4, 8), strict=True):
+        for block in (1, 4, 8):
+            record(kernel.task, block, 1e-6 if block == fast else 2e-6)
+    return extracted
+
+
+def choose(extracted, context):
+    tuner = ExhaustiveTuner(ExhaustiveOptions(), context.host)
+    tune_graph(extracted, tuner, context, Measured())
+
+
+def test_a_node_that_gave_way_says_for_what(extracted, context):
+    choose(extracted, context)
+    explanation = Explainer(extracted, context).explain(extracted.kernels[1])
+    assert explanation.source == "graph choice"
+    assert (explanation.chosen.makes, explanation.best.makes) == ("NCHW", "NCHW4c")
+    assert explanation.costs_here == pytest.approx(1e-6)
+    assert explanation.saves_elsewhere == pytest.approx(20e-6)
+    assert set(explanation.saved) == {"pool2:NCHW->NCHW4c", "pool3:NCHW4c->NCHW"}
+    assert explanation.paid == {}
+    assert list(explanation.lines()) == [
+        "pool3: max_pool2d(1x8x5x5, pool_size=3)",
+        (
+            f"  node {extracted.kernels[1].key}, task {extracted.kernels[1].task.workload.key}, "
+            "by graph choice"
+        ),
+        "  chosen    reads NCHW, makes NCHW: 0.0020 ms by paper",
+        "  own best  reads NCHW4c, makes NCHW4c: 0.0010 ms by paper",
+        "  the choice costs 0.0010 ms here and saves 0.0200 ms elsewhere:",
+        "    saved  0.0100 ms  pool2:NCHW->NCHW4c",
+        "    saved  0.0100 ms  pool3:NCHW4c->NCHW",
+    ]
+    told = explanation.to_json()
+    assert told["chosen"]["makes"] == "NCHW"
+    assert told["saves_elsewhere_ms"] == pytest.approx(0.02)
+
+
+def test_a_node_at_its_own_best_says_so(extracted, context):
+    explanation = Explainer(extracted, context).explain(extracted.kernels[0])
+    assert explanation.source == str(context.store.path)
+    assert explanation.chosen == explanation.best
+    assert list(explanation.lines())[-1].startswith("  own best  the same")
+    assert (explanation.costs_here, explanation.saves_elsewhere) == (0, 0)
