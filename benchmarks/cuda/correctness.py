@@ -1,0 +1,163 @@
+"""Part `correctness`: what runs on the device is right; peaks and launch rates beside it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from models import import_options
+from session import Session
+from workloads import CONVOLUTIONS, ODD, OTHERS, smaller
+
+from tilewright.config import ConfigEntity
+from tilewright.measure import Conditions, MeasureInput
+from tilewright.pipeline import Pipeline
+from tilewright.pipeline.yaml_source import YamlSource
+from tilewright.task import Task
+from tilewright.task_text import find_task
+from tilewright.tuning.measurement import Measurement
+
+_BATCH = 64
+_LATER_SECONDS = 90.0
+"""Kept for the networks, which come behind the candidates."""
+
+_PIPELINE = """\
+version: 1
+name: {name}
+target: {{kind: cuda}}
+stages:
+  - import:    {options}
+  - extract:   {{}}
+  - compile:   {{}}
+  - verify:    {{oracle: onnxruntime, rtol: 1.0e-4}}
+  - benchmark: {{runs: {runs}, seconds: 5}}
+"""
+
+
+def measure(session: Session) -> None:
+    session.note("drivers", dict(_drivers(session)))
+    session.attempt("candidates", lambda: candidates(session))
+    session.attempt("resnet18", lambda: untuned_network(session, "resnet18"))
+    if session.rehearsal:
+        session.note("resnet50", "left out in rehearsals")
+    elif session.left < 0:
+        session.note("resnet50", "no time left")
+    else:
+        session.attempt("resnet50", lambda: untuned_network(session, "resnet50"))
+
+
+def candidates(session: Session) -> dict[str, Any]:
+    """Every strategy's fallback and random configs of each task, through builder and runner."""
+    context = session.context("correctness")
+    # All of it in the space, nothing twice: what was right on this device before is tried again.
+    asked = list(_asked(session))
+    kinds: Counter[str] = Counter()
+    by_strategy: dict[str, Counter[str]] = {}
+    failed: list[dict[str, Any]] = []
+    done = 0
+    with Measurement(context) as measurement:
+        while done < len(asked) and session.left > _LATER_SECONDS * (not session.rehearsal):
+            for trial in measurement.measure(asked[done : done + _BATCH]):
+                failure = trial.result.failure
+                outcome = str(failure.kind) if failure else "right"
+                kinds[outcome] += 1
+                config = trial.input.config
+                by_strategy.setdefault(config.strategy, Counter())[outcome] += 1
+                if failure:
+                    task = _text(session, trial.input.task)
+                    failed.append({
+                        "task": task, "config": config.to_json(), "kind": outcome,
+                        "text": failure.text[-400:],
+                    })  # fmt: skip
+            done = min(done + _BATCH, len(asked))
+        seconds = sum(measurement.spent.timings.values())
+    return {
+        "asked": len(asked),
+        "measured": done,
+        "outcomes": dict(kinds),
+        "by_strategy": {name: dict(counts) for name, counts in sorted(by_strategy.items())},
+        "failed": failed[:50],
+        "seconds_by_part": measurement.spent.timings,
+        "seconds": seconds,
+    }
+
+
+def _asked(session: Session) -> Iterator[MeasureInput]:
+    """Tasks in turns: where time is short, each has had its fallback before any has three."""
+    host, context = session.host, session.context("correctness")
+    conditions = Conditions(constants="warm", repeat=3, min_repeat_ms=0.0)
+    texts = [*CONVOLUTIONS, *OTHERS, *ODD]
+    if session.rehearsal:
+        texts = [*map(smaller, CONVOLUTIONS[1:3]), *OTHERS[2:], *ODD[:3]]
+    columns: list[list[MeasureInput]] = [[], [], []]
+    for text in texts:
+        task = find_task(text, context.target, host, None)
+        for strategy in host.strategies(task):
+            space = host.space(task, strategy.name)
+            fallback = host.schedule(strategy.name).fallback(task)
+            sampled = space.sample(random.Random(text), 1 if session.rehearsal else 2)
+            configs: list[ConfigEntity] = [*([fallback] if fallback else []), *sampled]
+            for column, config in zip(columns, dict.fromkeys(configs), strict=False):
+                column.append(MeasureInput(task, config, conditions))
+    for column in columns:
+        yield from column
+
+
+def untuned_network(session: Session, name: str) -> dict[str, Any]:
+    """Compiled with fallback configs, checked against ONNX Runtime, timed alone."""
+    options = import_options(name, 1, 32 if session.rehearsal else 224, session.out)
+    runs = 3 if session.rehearsal else 50
+    text = _PIPELINE.format(name=name, options=json.dumps(options), runs=runs)
+    pipeline = Pipeline.load(YamlSource.parse(text, name), target=session.target)
+    result = pipeline.run(out=session.out / f"{name}-untuned", device=session.device)
+    return {
+        "exit_code": result.exit_code,
+        **{part: result.report.get(part) for part in ("verify", "benchmark", "compile")},
+    }
+
+
+def _drivers(session: Session) -> Iterator[tuple[str, Any]]:
+    """Either driver's answer to one task, or why it gave none."""
+    if session.rehearsal:
+        yield "emulated", "no driver takes part"
+        return
+    for name in ("pycuda", "ctypes"):
+        try:
+            yield name, {"relative_error": _answer_through(session, name)}
+        except Exception as error:  # a driver that fails is a result
+            yield name, {"error": f"{type(error).__name__}: {error}"}
+
+
+def _answer_through(session: Session, driver: str) -> float:
+    from tilewright_cuda.artifact import contents_of
+    from tilewright_cuda.ctypes_driver import CtypesRuntime
+    from tilewright_cuda.kernel import CudaKernel
+
+    if driver == "pycuda":
+        from tilewright_cuda.pycuda_driver import PycudaRuntime as Runtime
+    else:
+        Runtime = CtypesRuntime  # noqa: N806  a class
+    host, context = session.host, session.context("correctness")
+    task = find_task("dense(67x31, 35x31)", context.target, host, None)
+    config = host.fallback_config(task, host.space(task, "*"))
+    artifact = host.backend("cuda").build(host.lower(task, config), task.target)
+    reference = host.reference("dense")
+    inputs = reference.inputs(task.workload, 1)
+    (expected,) = reference.outputs(task.workload, inputs)
+    kernel = CudaKernel(Runtime(0), contents_of(artifact), 1 << 20)
+    layouts = host.layouts(task, config)
+    packed = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
+    expected = reference.pack(expected, layouts.outputs[0])
+    kernel.bind([*packed, np.full_like(expected, np.nan)], {})
+    kernel.launch()
+    got = kernel.read(len(inputs))
+    kernel.close()
+    return float(np.abs(got - expected).max() / np.abs(expected).max())
+
+
+def _text(session: Session, task: Task) -> str:
+    return session.host.reference(task.workload.operator).format(task.workload)

@@ -1,0 +1,119 @@
+"""Part `layers`: the 12 convolutions of ResNet-18 beside cuDNN, and sgemm beside cuBLAS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+from peer import TorchPeer
+from session import Session, outcome
+from workloads import CONVOLUTIONS, parsed, smaller
+
+import tilewright
+from tilewright.api import TuneResult
+from tilewright.measure import Conditions
+from tilewright_cuda.driver_errors import DriverError
+from tilewright_cuda.kernel import CudaKernel
+
+_ROUNDS = 9
+_CHAIN = 20
+_WARM = Conditions(constants="warm", repeat=5, min_repeat_ms=1.0)
+
+
+def measure(session: Session) -> None:
+    peer = TorchPeer.of(session)
+    size = 64 if session.rehearsal else 4096
+    convolutions = [*map(smaller, CONVOLUTIONS[1:3])] if session.rehearsal else [*CONVOLUTIONS]
+    # A share for each task, the product's thrice as long; a third of the time is for the peer.
+    share = session.left * 2 / 3 / (len(convolutions) + 3)
+    text = f"matmul({size}x{size}, {size}x{size})"
+    cublas = {"cublas": {"matmul": size}}
+    session.attempt("sgemm", lambda: one_task(session, text, cublas, peer, 3 * share))
+    rows: list[dict[str, Any]] = []
+    for text in convolutions:
+        if session.left < 0:
+            session.note("left_out", convolutions[len(rows) :])
+            break
+        image, weights, stride, padding = parsed(text)
+        asked = {"conv2d": [image, weights], "strides": stride, "padding": padding}
+        peers = {"cudnn-nchw": asked, "cudnn-nhwc": {**asked, "nhwc": True}}
+        rows.append(outcome(partial(one_task, session, text, peers, peer, share)))
+        session.note("convolutions", rows)
+    if not peer.absent:
+        won = [row for row in rows if (row.get("speedup") or 0) >= 1]
+        session.note("at_least_cudnn", f"{len(won)} of {len(rows)}")
+    peer.close()
+
+
+def one_task(
+    session: Session, text: str, peers: dict[str, Any], peer: TorchPeer, seconds: float
+) -> dict[str, Any]:
+    """Tuned, then timed in turns with its peers; warm, many launches in one CUDA graph."""
+    found = tilewright.tune(
+        text,
+        target=session.target,
+        device=session.device,
+        budget="4" if session.rehearsal else f"{seconds:.0f}s",
+        tuner={"xgb": {"batch": 4 if session.rehearsal else 32}},
+        conditions=_WARM,
+        records=session.records,
+        host=session.host,
+    )
+    row: dict[str, Any] = {"task": text, "tuning": dict(found.summary)}
+    if found.config is None:
+        return {**row, "error": "no config of it ran"}
+    ours = _chain(session, found)
+    absent = {name: peer.prepare(name, asked, 60) for name, asked in peers.items()}
+    samples: dict[str, list[float]] = {"tilewright": []}
+    for _ in range(2 if session.rehearsal else _ROUNDS):
+        samples["tilewright"].append(ours())
+        for name, why in absent.items():
+            if why is None:
+                samples.setdefault(name, []).append(median(peer.times(name, 3)["device"]))
+    times = {name: median(taken) for name, taken in samples.items() if taken}
+    operations = session.host.reference(found.task.workload.operator).operations(
+        found.task.workload
+    )
+    peak = session.report["environment"]["device"]["peak_flops"].get("1")
+    others = [seconds for name, seconds in times.items() if name != "tilewright"]
+    return {
+        **row,
+        "seconds": times,
+        "absent": {name: why for name, why in absent.items() if why},
+        "gflops": operations / times["tilewright"] / 1e9,
+        "peak_share": operations / times["tilewright"] / peak if peak else None,
+        "speedup": min(others) / times["tilewright"] if others else None,
+    }
+
+
+def _chain(session: Session, found: TuneResult) -> Callable[[], float]:
+    """Seconds a launch of the best config, many in one CUDA graph where there are graphs."""
+    host, task, config = session.host, found.task, found.config
+    backend, reference = host.backend("cuda"), host.reference(task.workload.operator)
+    layouts = host.layouts(task, config)
+    inputs = reference.inputs(task.workload, 1)
+    arrays = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
+    ((shape, dtype),) = reference.output_shapes(task.workload)
+    arrays.append(reference.pack(np.zeros(shape, dtype), layouts.outputs[0]))
+    artifact = backend.build(host.lower(task, config), task.target)
+    device = session.context(session.part).device
+    kernel: CudaKernel = backend.load(artifact, device)
+    kernel.bind(arrays, {})
+    run = kernel.next_run()
+    try:
+        replay = kernel.runtime.capture(lambda: [run() for _ in range(_CHAIN)])
+    except DriverError:  # a kernel of many launches is a graph already, and no part of another
+        replay = None
+    if replay is None:
+        return lambda: kernel.time(_CHAIN) / _CHAIN
+
+    def once() -> float:
+        replay()
+        start = kernel.runtime.record()
+        replay()
+        return kernel.runtime.seconds(start, kernel.runtime.record()) / _CHAIN
+
+    return once

@@ -1,0 +1,16 @@
+"""Part `resnet18`: ResNet-18 at batch 1."""
+
+from __future__ import annotations
+
+from networks import network
+from peer import TorchPeer
+from session import Session
+
+
+def measure(session: Session) -> None:
+    peer = TorchPeer.of(session)
+    seconds = session.left
+    session.attempt(
+        "resnet18_batch1", lambda: network(session, "resnet18", 1, peer, seconds=seconds)
+    )
+    peer.close()

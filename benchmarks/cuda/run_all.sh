@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Measures the CUDA target on a machine with a driver and a toolkit but no network; asks nothing.
+#
+#     benchmarks/cuda/run_all.sh PART [--wheels dist/cuda-wheels] [--out runs/cuda] [--pycuda]
+#                                [--device emulated] [--seconds N]
+#
+# PART, the most telling first, each in a process of its own that leaves OUT/PART.json, written after every
+# step, and all of them in OUT/summary.md:
+#
+#   correctness  4 min   every strategy, both drivers, whole networks: answers against float64 and ONNX Runtime
+#   resnet18     7 min   batch 1: tuned, then in turns with PyTorch eager, with CUDA graphs, compiled
+#   layers       7 min   sgemm 4096 beside cuBLAS; the 12 convolutions beside cuDNN; shares of peak; trials a second
+#   batches      8 min   ResNet-50 at batch 1, both networks at batch 64, beside PyTorch
+#   all                  one after the other
+#
+# The Python is $PYTHON (default python3, 3.11 or newer). What it lacks is taken from the wheels that bundle.sh has
+# collected and put into OUT/site; a Python that has `tilewright` already needs no wheels. `--device emulated`
+# rehearses a part without a GPU: small shapes, few trials, times that mean nothing.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+here=$root/benchmarks/cuda python=${PYTHON:-python3} wheels=$root/dist/cuda-wheels out=$root/runs/cuda pycuda= options=()
+part=${1:?a part: correctness, resnet18, layers, batches or all}
+shift
+while (($#)); do
+  case $1 in
+    --wheels) wheels=$(realpath "$2"); shift 2 ;;
+    --out) out=$(realpath -m "$2"); shift 2 ;;
+    --pycuda) pycuda=1; shift ;;
+    --device | --seconds) options+=("$1" "$2"); shift 2 ;;
+    *) echo "run_all.sh: unknown option $1" >&2; exit 2 ;;
+  esac
+done
+parts=("$part")
+[[ $part == all ]] && parts=(correctness resnet18 layers batches)
+mkdir -p "$out"
+if [[ -d $wheels ]]; then
+  [[ -d $out/site ]] || "$python" "$here/install.py" "$wheels" "$out/site"
+  export PYTHONPATH=$out/site${PYTHONPATH:+:$PYTHONPATH}
+fi
+[[ $pycuda ]] && "$python" -m tilewright_cuda.install_pycuda --wheels "$wheels" --keep "$wheels"
+# Times are the device's own: the processor is free to compute the expected answers with all it has.
+export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-$(nproc)}
+code=0
+for part in "${parts[@]}"; do
+  "$python" "$here/part.py" "$part" --out "$out" "${options[@]}" || code=$?
+done
+"$python" "$here/summary.py" "$out" > "$out/summary.md"
+exit $code

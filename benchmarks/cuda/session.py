@@ -1,0 +1,112 @@
+"""What the parts of run_all.sh share: the device, the clock, and a report that is never lost."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import UsageError
+from tilewright.host import PluginHost
+from tilewright.roles import RunContext
+from tilewright.run_setup import make_context
+
+RESERVE_SECONDS = 20.0
+"""What is kept free at the end of a part, for a step that takes longer than it was given."""
+
+
+@dataclass
+class Session:
+    """One part: where it runs, how long it may take, and what it found so far.
+
+    device   name of the device, None for the first GPU
+    seconds  of the whole part
+    """
+
+    part: str
+    out: Path
+    device: str | None
+    seconds: float
+    host: PluginHost = field(default_factory=PluginHost.load)
+    report: dict[str, Any] = field(default_factory=dict)
+    begin: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.target = "cuda:auto" if self.device is None else "cuda:arch=sm_90"
+        self.report = {"part": self.part, "finished": False, "environment": self._environment()}
+
+    @property
+    def rehearsal(self) -> bool:
+        """On the emulated device: shapes are small, and times mean nothing."""
+        return self.device is not None
+
+    @property
+    def left(self) -> float:
+        """Seconds until this part should end."""
+        return self.seconds - RESERVE_SECONDS - (time.monotonic() - self.begin)
+
+    @property
+    def records(self) -> Path:
+        """One file a part: each measures under conditions of its own."""
+        return self.out / self.part / "records.jsonl"
+
+    def context(self, name: str) -> RunContext:
+        """A run of that name on the session's device."""
+        return make_context(
+            self.host,
+            name=name,
+            folder=self.out / name,
+            target=self.target,
+            device=self.device,
+            records=self.records,
+        )
+
+    def note(self, name: str, value: Any) -> None:
+        """Put something into the report, and the report into its file."""
+        self.report[name] = value
+        self.report["seconds"] = round(time.monotonic() - self.begin, 1)
+        path = self.out / f"{self.part}.json"
+        fresh = path.with_suffix(".tmp")
+        fresh.write_text(json.dumps(self.report, indent=1) + "\n", encoding="utf-8")
+        fresh.replace(path)
+        print(f"{self.report['seconds']:6.1f} s  {self.part}: {name}", flush=True)
+
+    def attempt(self, name: str, step: Callable[[], Any]) -> None:
+        """Note what a step gives, or why it gives nothing; the next one goes on."""
+        self.note(name, outcome(step))
+
+    def _environment(self) -> dict[str, Any]:
+        from tilewright_cuda.compiler import find_compiler
+
+        compiler = find_compiler()
+        found: dict[str, Any] = {
+            "python": platform.python_version(),
+            "compiler": compiler.version if compiler else None,
+            "packages": {name: _version(name) for name in ("pycuda", "numpy", "torch", "triton")},
+        }
+        try:
+            found["device"] = self.context(self.part).device.to_json()
+        except UsageError as error:
+            found["no_device"] = str(error)
+        return found
+
+
+def outcome(step: Callable[[], Any]) -> Any:
+    """What a step gives, or `{"error": why it gives nothing}`."""
+    try:
+        return step()
+    except Exception:
+        return {"error": traceback.format_exc()[-2000:]}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,1 @@
+"""CUDA target for Tilewright: CUDA C from loop programs, compiled without a GPU, run on one."""

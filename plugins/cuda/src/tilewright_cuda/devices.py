@@ -1,0 +1,203 @@
+"""The devices of this target on this machine: its GPUs, and their emulation on the processor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from tilewright.device import Device
+from tilewright.errors import UsageError
+from tilewright.measure import DeviceFaultError
+from tilewright.target import Target
+from tilewright_cuda.arch import arch_named, arch_of, runs_on
+from tilewright_cuda.artifact import Contents
+from tilewright_cuda.driver import DeviceRuntime
+from tilewright_cuda.driver_errors import DriverError
+
+EMULATED = "emulated"
+# Not installed, or installed and of no use: no device, another version, a device in bad health.
+_NO_DRIVER = (OSError, DriverError, DeviceFaultError, MemoryError)
+_EMULATED_CACHE_BYTES = 1 << 20
+
+# CUdevice_attribute of cuda.h
+_ATTRIBUTES = {
+    "multiprocessors": 16,
+    "clock_khz": 13,
+    "memory_clock_khz": 36,
+    "memory_bus_bits": 37,
+    "l2_bytes": 38,
+    "shared_per_block": 97,
+}
+_MAJOR, _MINOR, _UNIFIED_ADDRESSING = 75, 76, 41
+
+
+def probe() -> Sequence[Device]:
+    """`gpu0`, `gpu1`, ... of the driver, then `emulated` where there is a C++ compiler."""
+    return (*gpus(), *_emulated())
+
+
+def gpus() -> tuple[Device, ...]:
+    """The GPUs, none where there is no driver; `missing` tells the reason."""
+    try:
+        return tuple(_gpu(ordinal) for ordinal in range(_gpu_count()))
+    except _NO_DRIVER:
+        return ()
+
+
+def found() -> dict[str, str]:
+    """What this machine has, with versions and places: `driver`, `nvrtc`, `nvcc`, `g++`."""
+    from tilewright_cuda.emulation.compile import COMPILER, compiler_version
+    from tilewright_cuda.nvcc import find_nvcc
+    from tilewright_cuda.nvrtc import find_nvrtc
+
+    there: dict[str, str] = {}
+    if here := gpus():
+        side = "pycuda" if find_spec("pycuda") else "ctypes"
+        there["driver"] = f"CUDA {here[0].attributes['cuda_driver']}, called through {side}"
+    for name, compiler in (("nvrtc", find_nvrtc()), ("nvcc", find_nvcc())):
+        if compiler is not None:
+            there[name] = f"{compiler.version.removeprefix(f'{name} ')} ({compiler.path})"
+    if version := compiler_version():
+        there[COMPILER] = f"{version}, which compiles what is emulated"
+    return there
+
+
+def missing() -> dict[str, str]:
+    """What this machine lacks, and how to get it: `gpu`, `emulated`, `compiler`, `pycuda`."""
+    from tilewright_cuda.compiler import REMEDY, find_compiler
+    from tilewright_cuda.emulation.compile import COMPILER, INSTALL, compiler_version
+
+    found: dict[str, str] = {}
+    try:
+        if not _gpu_count():
+            found["gpu"] = "the driver finds none"
+    except _NO_DRIVER as error:
+        found["gpu"] = str(error)
+    if compiler_version() is None:
+        found[EMULATED] = f"it compiles kernels with {COMPILER}, which is not installed: {INSTALL}"
+    if find_compiler() is None:
+        found["compiler"] = f"no machine code can be made: {REMEDY}"
+    if "gpu" not in found and find_spec("pycuda") is None:
+        found["pycuda"] = (
+            "ctypes takes its place; to have it: python -m tilewright_cuda.install_pycuda"
+        )
+    return found
+
+
+def is_emulated(device: Device) -> bool:
+    """Whether kernels run on the processor, and times say nothing."""
+    return device.name == EMULATED
+
+
+def l2_bytes(device: Device) -> int:
+    """Size of the last cache before memory."""
+    return int(device.attributes["l2_bytes"])
+
+
+def check_target(target: Target, device: Device) -> None:
+    """Raise UsageError where machine code for the target does not run on the device."""
+    _check_arch(arch_of(target).name, device, f"target {target}")
+
+
+def check_runs(contents: Contents, device: Device) -> None:
+    """Raise UsageError where an artefact cannot be run on a GPU."""
+    _check_arch(contents.arch, device, f"artefact for {contents.arch}")
+    if any(contents.cubins[launch.module] is None for launch in contents.program.launches):
+        from tilewright_cuda.compiler import REMEDY
+
+        raise UsageError(
+            "the artefact holds no machine code: it was built where there was no compiler",
+            remedy=f"{REMEDY}; or pass --device {EMULATED}",
+        )
+
+
+def measure_peak(device: Device) -> tuple[float, float]:
+    """(float32 operations a second, bytes read a second from device memory)."""
+    from tilewright_cuda.peak import measure_bandwidth, measure_flops
+
+    return measure_flops(device), measure_bandwidth(device)
+
+
+@cache
+def open_runtime(device: Device) -> DeviceRuntime:
+    """The one runtime of this process for a GPU: PyCUDA's, or ctypes' where that is missing.
+
+    Raises UsageError for a name that is no GPU's.
+    """
+    ordinal = device.name.removeprefix("gpu")
+    if not ordinal.isdecimal() or not device.name.startswith("gpu"):
+        raise UsageError(
+            f"device {device.name!r}: CUDA code runs on gpu0, gpu1, ... or {EMULATED!r}",
+            remedy="`tilewright targets` lists those of this machine",
+        )
+    try:
+        from tilewright_cuda.pycuda_driver import PycudaRuntime
+    except ImportError:  # not installed, or not for this driver
+        from tilewright_cuda.ctypes_driver import CtypesRuntime
+
+        return CtypesRuntime(int(ordinal))
+    return PycudaRuntime(int(ordinal))
+
+
+def _check_arch(name: str, device: Device, what: str) -> None:
+    capability = device.attributes.get("capability")
+    if capability is None or runs_on(arch_named(name, what), tuple(capability)):
+        return
+    mine = ".".join(map(str, capability))
+    raise UsageError(
+        f"{what}: {device.name} ({device.attributes['model']}) has compute capability {mine}",
+        remedy="cuda:auto picks the architecture of the first GPU",
+    )
+
+
+def _gpu_count() -> int:
+    import ctypes
+
+    from tilewright_cuda.libcuda import libcuda
+
+    return int(libcuda().new(ctypes.c_int, "device_count"))
+
+
+def _gpu(ordinal: int) -> Device:
+    import ctypes
+
+    from tilewright_cuda.libcuda import libcuda
+    from tilewright_cuda.nvml import facts
+
+    cuda = libcuda()
+    handle = cuda.new(ctypes.c_int, "device", ordinal)
+    name, bus = ctypes.create_string_buffer(256), ctypes.create_string_buffer(32)
+    cuda.call("device_name", name, len(name), handle)
+    cuda.call("device_bus", bus, len(bus), handle)
+
+    def attribute(number: int) -> int:
+        return int(cuda.new(ctypes.c_int, "device_attribute", number, handle))
+
+    version = cuda.new(ctypes.c_int, "driver_version")
+    attributes: dict[str, Any] = {
+        "model": name.value.decode(errors="replace"),
+        "capability": [attribute(_MAJOR), attribute(_MINOR)],
+        "cuda_driver": f"{version // 1000}.{version % 1000 // 10}",
+        "memory_bytes": cuda.new(ctypes.c_size_t, "device_memory", handle),
+        "unified_addressing": bool(attribute(_UNIFIED_ADDRESSING)),
+        **{name: attribute(number) for name, number in _ATTRIBUTES.items()},
+        **facts(bus.value.decode()),
+    }
+    return Device(f"gpu{ordinal}", attributes)
+
+
+def _emulated() -> tuple[Device, ...]:
+    from tilewright_cuda.emulation.compile import compiler_version
+
+    version = compiler_version()
+    if version is None:
+        return ()
+    attributes = {
+        "model": "CUDA emulated on the processor",
+        "compiler": f"g++ {version}",
+        "emulated": True,
+        "l2_bytes": _EMULATED_CACHE_BYTES,
+    }
+    return (Device(EMULATED, attributes),)

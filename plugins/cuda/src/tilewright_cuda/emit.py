@@ -1,0 +1,265 @@
+"""From loop programs to CUDA C: every nest at the top becomes a kernel of its own.
+
+A loop bound to blocks or threads declares its variable as the machine's index. What stands outside
+the loops of threads is done by the first thread where others would see it, and by each thread for
+itself where its result is private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright_cuda.c_names import CNames
+from tilewright_cuda.index_text import IndexText
+from tilewright_cuda.launch_shape import (
+    GRID,
+    THREADS,
+    LaunchShape,
+    aligned_bytes,
+    launch_shape,
+)
+from tilewright_cuda.loops import CudaLoops
+from tilewright_cuda.value_text import ValueText, c_type
+from tilewright_cuda.vector_text import VectorText
+from tilewright_tensor.affine import Var
+from tilewright_tensor.expr import Load, Op, leaves
+from tilewright_tensor.loop_ir import (
+    Allocate,
+    Barrier,
+    Block,
+    Buffer,
+    CopyGroup,
+    CopyWait,
+    Guard,
+    Loop,
+    LoopKind,
+    Prefetch,
+    Statement,
+    Store,
+    inside,
+)
+from tilewright_tensor.virtual_threads import without_virtual_threads
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A kernel's text and how it is launched.
+
+    operands   numbers of the program's global buffers that are its parameters, in order
+    helpers    names of the prelude that the text uses
+    """
+
+    name: str
+    text: str
+    shape: LaunchShape
+    operands: tuple[int, ...]
+    helpers: frozenset[str]
+
+
+def emit_kernels(program: CudaLoops) -> tuple[KernelText, ...]:
+    """The kernels of a program, in the order in which they run.
+
+    Global buffers are numbered inputs first, then outputs, then workspace. Raises ValueError for
+    what cannot be expressed.
+    """
+    loops = program.loops
+    body = without_virtual_threads(loops.body)
+    nests = body.statements if isinstance(body, Block) else (body,)
+    buffers = (*loops.inputs, *loops.outputs, *loops.workspace)
+    names = CNames()
+    base = names.of(loops.name)
+    titles = [names.of(f"{base}_{n}") if len(nests) > 1 else base for n in range(len(nests))]
+    return tuple(
+        _Kernel(title, nest, buffers, program.min_blocks).text()
+        for title, nest in zip(titles, nests, strict=True)
+    )
+
+
+class _Kernel:
+    def __init__(
+        self, name: str, nest: Statement, buffers: Sequence[Buffer], min_blocks: int
+    ) -> None:
+        self.name, self.nest, self.buffers, self.min_blocks = name, nest, buffers, min_blocks
+        self.shape = launch_shape(nest)
+        self.names = CNames()
+        self.names.of(name)
+        self.indexes = IndexText(self.names)
+        self.values = ValueText(self.indexes)
+        self.vectors = VectorText(self.values)
+        self.lines: list[str] = []
+        self.depth = 1
+        self.open: set[LoopKind] = set()
+        self.thread_variables: set[Var] = set()
+        self.shared_bytes = 0
+        self.used: dict[str, bool] = {}
+        """Global buffers by name: whether they are written."""
+        self._barriers: dict[int, bool] = {}
+
+    def text(self) -> KernelText:
+        numbers = self._operands()
+        # parameters have their names before any variable takes them
+        parameters = ", ".join(self._parameter(self.buffers[number]) for number in numbers)
+        if self.shape.shared_bytes:
+            self._line(f"{self.indexes.helper('TW_DYN_SMEM')}(unsigned char, tw_shared);")
+        self._statement(self.nest)
+        bounds = f"{self.shape.threads}"
+        if self.min_blocks:
+            bounds += f", {self.min_blocks}"
+        head = (
+            f'extern "C" __global__ void __launch_bounds__({bounds}) {self.name}({parameters}) {{'
+        )
+        text = "\n".join((head, *self.lines, "}", ""))
+        return KernelText(self.name, text, self.shape, numbers, frozenset(self.indexes.helpers))
+
+    def _operands(self) -> tuple[int, ...]:
+        """Numbers of the global buffers that the nest touches."""
+        own = {buffer.name: number for number, buffer in enumerate(self.buffers)}
+        pending = [self.nest]
+        while pending:
+            statement = pending.pop()
+            pending += inside(statement)
+            if isinstance(statement, Store):
+                for leaf in leaves(statement.value):
+                    if isinstance(leaf, Load) and leaf.buffer.name in own:
+                        self.used.setdefault(leaf.buffer.name, False)
+                if statement.buffer.name in own:
+                    self.used[statement.buffer.name] = True
+        return tuple(sorted(own[name] for name in self.used))
+
+    def _parameter(self, buffer: Buffer) -> str:
+        constant = "" if self.used[buffer.name] else "const "
+        return f"{constant}{c_type(buffer.dtype)} *__restrict__ {self.names.of(buffer.name)}"
+
+    # --- statements ---
+
+    def _line(self, text: str) -> None:
+        self.lines.append(f"{'  ' * self.depth}{text}")
+
+    def _statement(self, statement: Statement) -> None:
+        if isinstance(statement, Block):
+            for one in statement.statements:
+                self._statement(one)
+        elif isinstance(statement, Loop):
+            self._loop(statement)
+        elif isinstance(statement, Guard):
+            if self._has_barrier(statement) and self._differs(statement):
+                raise ValueError("a barrier stands inside a guard in which threads differ")
+            self._braced(f"if ({self.indexes.conditions(statement.conditions)})", statement.body)
+        elif isinstance(statement, Allocate):
+            self._allocate(statement)
+        elif isinstance(statement, Store):
+            self._line(f"{self._once(statement.buffer)}{self._store(statement)};")
+        elif isinstance(statement, Barrier):
+            self._line("__syncthreads();")
+        elif isinstance(statement, CopyGroup):
+            self.vectors.copies = True
+            self._statement(statement.body)
+            self.vectors.copies = False
+            self._line(f"{self.indexes.helper('cp_commit')}();")
+        elif isinstance(statement, CopyWait):
+            self._line(f"{self.indexes.helper('cp_wait')}<{statement.pending}>();")
+        else:
+            # the caches of a GPU need no hints
+            assert isinstance(statement, Prefetch)
+
+    def _store(self, store: Store) -> str:
+        target, value = Load(store.buffer, store.indices), store.value
+        if self.vectors.copies and (copied := self.values.copy(store)):
+            return copied
+        element = self.values.element(target)
+        if isinstance(value, Op) and value.name == "add" and value.args[0] == target:
+            return f"{element} += {self.values.whole(value.args[1])}"
+        return f"{element} = {self.values.whole(value)}"
+
+    def _braced(self, head: str, body: Statement) -> None:
+        self._line(f"{head} {{")
+        self.depth += 1
+        self._statement(body)
+        self.depth -= 1
+        self._line("}")
+
+    def _loop(self, loop: Loop) -> None:
+        if loop.kind in GRID or loop.kind in THREADS:
+            self._bound_loop(loop)
+            return
+        if loop.kind == "vectorized":
+            for line in self.vectors.loop(loop, self._once):
+                self._line(line)
+            return
+        name = self.names.of(loop.var.name)
+        if loop.kind == "unrolled":
+            self._line("#pragma unroll")
+        self.indexes.bounds[loop.var] = (0, loop.extent - 1)
+        self._braced(f"for (int {name} = 0; {name} < {loop.extent}; ++{name})", loop.body)
+
+    def _bound_loop(self, loop: Loop) -> None:
+        name = self.names.of(loop.var.name)
+        self.indexes.bounds[loop.var] = (0, loop.extent - 1)
+        if loop.kind in THREADS:
+            self.thread_variables.add(loop.var)
+        around = loop.kind in self.open
+        self.open.add(loop.kind)
+        self._line(f"const int {name} = {loop.kind};")
+        if loop.extent < self.shape.extents[loop.kind]:
+            if loop.kind in THREADS and self._has_barrier(loop.body):
+                raise ValueError(
+                    f"a barrier stands in a loop of {loop.extent} {loop.kind}, "
+                    f"of which the block has {self.shape.extents[loop.kind]}"
+                )
+            self._braced(f"if ({name} < {loop.extent})", loop.body)
+        else:
+            self._statement(loop.body)
+        if not around:
+            self.open.discard(loop.kind)
+
+    def _allocate(self, allocate: Allocate) -> None:
+        buffer = allocate.buffer
+        name, kind = self.names.of(buffer.name), c_type(buffer.dtype)
+        if buffer.scope == "shared":
+            at = self.shared_bytes
+            self._line(f"{kind} *const {name} = ({kind} *)(tw_shared + {at});")
+            self.shared_bytes = at + aligned_bytes(buffer)
+            self._statement(allocate.body)
+            self.shared_bytes = at
+            return
+        if any(kind in THREADS and kind not in self.open for kind in self.shape.extents):
+            self._check_private(allocate)
+        self._line(f"{kind} {name}[{buffer.size}];")
+        self._statement(allocate.body)
+
+    def _check_private(self, allocate: Allocate) -> None:
+        """Raise ValueError where threads would exchange values through private memory."""
+        pending = [allocate.body]
+        while pending:
+            statement = pending.pop()
+            if isinstance(statement, Loop) and statement.kind in THREADS:
+                raise ValueError(
+                    f"{allocate.buffer.name} is {allocate.buffer.scope} to a thread, but stands "
+                    f"around the loop of {statement.kind}: compute it inside, or make it shared"
+                )
+            pending += inside(statement)
+
+    def _once(self, buffer: Buffer) -> str:
+        """The condition that picks one of the threads and blocks that would store alike."""
+        if buffer.scope in ("local", "register"):
+            return ""
+        kinds = (*GRID, *THREADS) if buffer.scope == "global" else THREADS
+        tests = [
+            f"{kind} == 0"
+            for kind in kinds
+            if kind not in self.open and self.shape.extents.get(kind, 1) > 1
+        ]
+        return f"if ({' && '.join(tests)}) " if tests else ""
+
+    def _has_barrier(self, statement: Statement) -> bool:
+        known = self._barriers.get(id(statement))
+        if known is None:
+            known = isinstance(statement, Barrier) or any(
+                self._has_barrier(one) for one in inside(statement)
+            )
+            self._barriers[id(statement)] = known
+        return known
+
+    def _differs(self, guard: Guard) -> bool:
+        return any(self.thread_variables & index.variables() for index, _ in guard.conditions)

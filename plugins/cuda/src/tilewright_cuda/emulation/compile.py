@@ -1,0 +1,119 @@
+"""Shared objects of CUDA C texts, made by g++ and kept by content."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from tilewright.errors import UsageError
+
+COMPILER = "g++"
+INSTALL = f"install {COMPILER} (package g++ or gcc-c++) and have it in PATH"
+_SECONDS = 120
+# -O3 unrolls what it pays to, as the GPU's compiler does by the pragmas that g++ ignores: half the
+# time of -O2 for a kernel, no more for its compilation, where obeying them takes up to 30 s.
+# A large frame must touch the guard page of its fibre's stack, not step over it.
+_COMMON = ("-std=c++17", "-O3", "-fPIC", "-shared", "-w", "-fstack-clash-protection")
+# What an unaligned or stray access does on a device is a fault; launch.cpp defines what these call.
+_CHECKED = ("-fsanitize=alignment,bounds", "-fno-sanitize-recover=all", "-fno-strict-aliasing")
+_NO_SANITIZER_LIBRARY = ("-nodefaultlibs", "-lm", "-lc", "-lgcc")
+_KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\((\d+)[^)]*\)\s*)?(\w+)\s*\(")
+_INCLUDE = re.compile(r'#include ".*"\n|#pragma once\n')
+_MOST_THREADS = 1024
+
+
+@cache
+def compiler_version() -> str | None:
+    """Version of the C++ compiler, None where there is none."""
+    path = shutil.which(COMPILER)
+    if path is None:
+        return None
+    asked = subprocess.run(
+        [path, "-dumpfullversion"], capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
+    return asked.stdout.strip() or None
+
+
+@cache
+def fibres() -> ctypes.CDLL:
+    """What emulated kernels run on, loaded once a process and visible to their shared objects.
+
+    Raises UsageError where there is no C++ compiler.
+    """
+    text = "".join(map(_source, ("pages.h", "fibres.h", "block.h", "launch.cpp")))
+    path = _shared_object("fibres", text, (*_COMMON, "-fno-strict-aliasing"), ())
+    library = ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+    library.tw_allocate.argtypes = [ctypes.c_size_t]
+    library.tw_allocate.restype = ctypes.c_void_p
+    library.tw_free.argtypes = [ctypes.c_void_p]
+    library.tw_free.restype = None
+    return library
+
+
+def compile_kernels(text: str) -> Path:
+    """The shared object of a CUDA C text, which offers `tw_kernel_NAME` of each kernel.
+
+    Raises UsageError where there is no C++ compiler, RuntimeError where it refuses the text.
+    """
+    entries = "".join(
+        f"TW_KERNEL({name}, {bound or _MOST_THREADS})\n" for bound, name in _KERNEL.findall(text)
+    )
+    # The lines that a failure names are the text's own.
+    source = f'{_source("shim.h")}\n#line 1 "kernel.cu"\n{text}\n{entries}'
+    return _shared_object("kernels", source, (*_COMMON, *_CHECKED), _NO_SANITIZER_LIBRARY)
+
+
+def _shared_object(
+    name: str, source: str, flags: tuple[str, ...], libraries: tuple[str, ...]
+) -> Path:
+    version = compiler_version()
+    if version is None:
+        raise UsageError(
+            f"the device 'emulated' compiles kernels with {COMPILER}, which is not installed",
+            remedy=INSTALL,
+        )
+    key = sha256("\0".join((version, *flags, source)).encode()).hexdigest()
+    path = _cache_folder() / key[:2] / f"{name}-{key}.so"
+    if path.exists():
+        return path
+    descriptor, made = tempfile.mkstemp(dir=_writable(path.parent))
+    os.close(descriptor)
+    command = [COMPILER, *flags, "-x", "c++", "-o", made, "-", *libraries]
+    try:
+        done = subprocess.run(
+            command, input=source, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(f"{COMPILER} refuses the kernel:\n{done.stderr.strip()[-2000:]}")
+        return Path(made).replace(Path(made).with_name(path.name))
+    finally:
+        Path(made).unlink(missing_ok=True)
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base, "tilewright", "emulation")
+
+
+def _writable(folder: Path) -> Path:
+    """The folder where it can be made and written to, else one for temporary files."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.gettempdir())
+    return folder if os.access(folder, os.W_OK) else Path(tempfile.gettempdir())
+
+
+@cache
+def _source(name: str) -> str:
+    """A file of this folder, without what names the others: they come in one piece."""
+    text = files("tilewright_cuda.emulation").joinpath(name).read_text(encoding="utf-8")
+    return _INCLUDE.sub("", text)

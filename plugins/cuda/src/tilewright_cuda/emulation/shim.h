@@ -1,0 +1,129 @@
+// CUDA C read as C++: included before a kernel's text, which is compiled as it would ship.
+//
+// What a text may use is listed here and nowhere else. The threads of a block are fibres of one
+// CPU thread; each call below that waits hands control to their scheduler (fibres.cpp).
+#pragma once
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <initializer_list>
+
+#define TW_EMULATED 1  // the prelude leaves its PTX out where this is defined
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__ static __attribute__((section("tw_shared")))
+
+struct uint3 { unsigned x, y, z; };
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(8) int2 { int x, y; };
+struct alignas(16) int4 { int x, y, z, w; };
+static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static inline int2 make_int2(int x, int y) { return {x, y}; }
+static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+
+extern "C" {
+extern uint3 tw_thread_index, tw_block_index, tw_block_extent, tw_grid_extent;
+void *tw_shared_memory();
+int tw_lane();
+void tw_block_barrier(int line);
+void tw_warp_barrier(unsigned mask, int line);
+void tw_exchange(unsigned mask, int line, void *value, unsigned bytes, int lane);
+void tw_copy(void *to, const void *from, unsigned bytes, unsigned valid);
+void tw_commit();
+void tw_wait(unsigned groups);
+}
+#define threadIdx tw_thread_index
+#define blockIdx tw_block_index
+#define blockDim tw_block_extent
+#define gridDim tw_grid_extent
+#define TW_DYN_SMEM(T, name) T *const name = static_cast<T *>(tw_shared_memory())
+
+// Barriers know their line: all who meet must stand at the same one.
+#define __syncthreads() tw_block_barrier(__LINE__)
+#define __syncwarp(...) tw_warp_barrier(~0u, __LINE__)
+
+// Exchange within a warp, or within each piece of `width` lanes of it.
+template <class T>
+static inline T tw_from(unsigned mask, int line, T value, int lane) {
+  static_assert(sizeof value <= 16, "a thread keeps 16 bytes of what it takes");
+  tw_exchange(mask, line, &value, sizeof value, lane);
+  return value;
+}
+static inline int tw_same(int lane, int width = 32) {
+  return tw_lane() / width * width + lane % width;
+}
+static inline int tw_near(int lane, int width = 32) {
+  return lane >= 0 && lane / width == tw_lane() / width ? lane : tw_lane();
+}
+#define __shfl_sync(mask, value, lane, ...) \
+  tw_from(mask, __LINE__, value, tw_same(lane, ##__VA_ARGS__))
+#define __shfl_xor_sync(mask, value, bits, ...) \
+  tw_from(mask, __LINE__, value, tw_near(tw_lane() ^ int(bits), ##__VA_ARGS__))
+#define __shfl_down_sync(mask, value, by, ...) \
+  tw_from(mask, __LINE__, value, tw_near(tw_lane() + int(by), ##__VA_ARGS__))
+#define __shfl_up_sync(mask, value, by, ...) \
+  tw_from(mask, __LINE__, value, tw_near(tw_lane() - int(by), ##__VA_ARGS__))
+
+// Asynchronous copies into shared memory, which land when their group is waited for; what follows
+// the first `valid` bytes becomes zero.
+static inline void cp16(void *to, const void *from, int valid = 16) { tw_copy(to, from, 16, valid); }
+static inline void cp4(void *to, const void *from, int valid = 4) { tw_copy(to, from, 4, valid); }
+static inline void cp_commit() { tw_commit(); }
+template <int groups> static inline void cp_wait() { tw_wait(groups); }
+
+// The prelude's other helpers; a NaN wins, as theirs.
+template <class T> static inline T tw_max(T a, T b) { return a > b || a != a ? a : b; }
+template <class T> static inline T tw_min(T a, T b) { return a < b || a != a ? a : b; }
+template <class T> static inline T tw_floor_div(T a, T b) {
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+template <class T> static inline T tw_floor_mod(T a, T b) { return a - b * tw_floor_div(a, b); }
+
+template <class T> static inline T __ldg(const T *from) { return *from; }
+template <class A, class B> static inline auto min(A a, B b) { return b < a ? b : a; }
+template <class A, class B> static inline auto max(A a, B b) { return a < b ? b : a; }
+static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+#define __expf expf
+#define __logf logf
+static inline float __fdividef(float a, float b) { return a / b; }
+template <class T> static inline T atomicAdd(T *at, T x) { T was = *at; *at = was + x; return was; }
+
+// TW_KERNEL(name, most threads of a block) behind the text is what the driver finds.
+struct tw_kernel {
+  void (*enter)(const uint64_t *arguments);
+  char *shared_begin, *shared_end;
+  uint64_t written;  // bit i: parameter i points to what is not const
+  unsigned parameters, most_threads;
+};
+extern "C" __attribute__((weak, visibility("hidden"))) char __start_tw_shared[], __stop_tw_shared[];
+template <int... numbers> struct tw_list {};
+template <int n, int... rest> struct tw_upto : tw_upto<n - 1, n - 1, rest...> {};
+template <int... rest> struct tw_upto<0, rest...> { using list = tw_list<rest...>; };
+template <class P> constexpr uint64_t tw_writes = 1;
+template <class T> constexpr uint64_t tw_writes<const T *> = 0;
+template <class T> constexpr uint64_t tw_writes<const T *__restrict__> = 0;
+template <class... P> constexpr unsigned tw_count(void (*)(P...)) { return sizeof...(P); }
+template <class... P> constexpr uint64_t tw_written(void (*)(P...)) {
+  uint64_t mask = 0, bit = 1;
+  for (uint64_t one : {tw_writes<P>...}) mask |= one * bit, bit <<= 1;
+  return mask;
+}
+template <auto kernel, class... P, int... i>
+static inline void tw_call(const uint64_t *arguments, void (*)(P...), tw_list<i...>) {
+  kernel((P)arguments[i]...);
+}
+template <auto kernel> static void tw_enter(const uint64_t *arguments) {
+  tw_call<kernel>(arguments, kernel, typename tw_upto<tw_count(kernel)>::list{});
+}
+#define TW_KERNEL(name, threads)                                                          \
+  extern "C" const tw_kernel tw_kernel_##name{tw_enter<name>, __start_tw_shared,          \
+                                              __stop_tw_shared, tw_written(name),         \
+                                              tw_count(name), threads};

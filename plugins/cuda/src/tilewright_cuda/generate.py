@@ -1,0 +1,60 @@
+"""From what a strategy hands over to texts and launches, without compiling anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilewright_cuda.arch import Arch
+from tilewright_cuda.emit import KernelText, emit_kernels
+from tilewright_cuda.launch_shape import buffer_bytes
+from tilewright_cuda.limits import check_launch
+from tilewright_cuda.loops import CudaLoops, as_cuda_loops
+from tilewright_cuda.prelude import prelude
+from tilewright_cuda.program import CudaProgram, Launch, Pointer
+from tilewright_tensor.loop_ir import LoopProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A program's texts and launches.
+
+    local_bytes   addressable scratch of a thread by kernel: what a stack is needed for without
+                  spills; nothing is known of kernels written by hand
+    """
+
+    program: CudaProgram
+    local_bytes: Mapping[str, int] = field(default_factory=dict)
+
+
+def generate(program: LoopProgram | CudaLoops | CudaProgram, arch: Arch) -> Generated:
+    """The texts and launches of a program; one written by hand stays as it is.
+
+    Raises ValueError for what the architecture cannot run.
+    """
+    if isinstance(program, CudaProgram):
+        return Generated(program)
+    chosen = as_cuda_loops(program)
+    kernels = emit_kernels(chosen)
+    for kernel in kernels:
+        check_launch(kernel.name, kernel.shape, arch, chosen.min_blocks)
+    loops = chosen.loops
+    made = CudaProgram(
+        modules=(_module_text(kernels),),
+        launches=tuple(_launch(kernel) for kernel in kernels),
+        operands=tuple((b.shape, b.dtype) for b in (*loops.inputs, *loops.outputs)),
+        workspace_bytes=tuple(buffer_bytes(b) for b in loops.workspace),
+    )
+    return Generated(made, {kernel.name: kernel.shape.local_bytes for kernel in kernels})
+
+
+def _module_text(kernels: tuple[KernelText, ...]) -> str:
+    """One text of several kernels, with what they need of the prelude."""
+    used = frozenset[str]().union(*(kernel.helpers for kernel in kernels))
+    return prelude(used) + "\n".join(kernel.text for kernel in kernels)
+
+
+def _launch(kernel: KernelText) -> Launch:
+    shape = kernel.shape
+    arguments = tuple(Pointer(number) for number in kernel.operands)
+    return Launch(0, kernel.name, shape.grid, shape.block, shape.shared_bytes, arguments)

@@ -1,0 +1,60 @@
+"""What a launch may ask for: checked before compiling, by a model of registers too.
+
+The model was fitted on what NVRTC 13 made of 280 random points of the strategies' spaces: its
+median error is 5 registers, and it is at most 13 too high (`benchmarks/cuda/compile_rate.py` prints
+such figures). Where it is too low, the cubin tells.
+"""
+
+from __future__ import annotations
+
+from tilewright_cuda.arch import Arch
+from tilewright_cuda.launch_shape import LaunchShape
+
+_MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+_MOST_THREADS = (1024, 1024, 64)
+_MODEL_ERROR = 16
+"""Registers by which the model may be too high: what it refuses would have spilled."""
+_RESERVED_SHARED = 1024
+"""Bytes of shared memory that the system takes for every block, from sm_80 on."""
+
+
+def check_launch(kernel: str, shape: LaunchShape, arch: Arch, min_blocks: int = 0) -> None:
+    """Raise ValueError for a launch that the architecture refuses, or that cannot be any good."""
+    for axis, extent, most in zip("xyz", shape.grid, _MOST_BLOCKS, strict=True):
+        _limit(kernel, f"blocks in {axis}", extent, most)
+    for axis, extent, most in zip("xyz", shape.block, _MOST_THREADS, strict=True):
+        _limit(kernel, f"threads in {axis}", extent, most)
+    _limit(kernel, "threads in a block", shape.threads, arch.threads_per_block)
+    _limit(kernel, "bytes of shared memory", shape.shared_bytes, arch.shared_per_block)
+    if min_blocks:
+        wanted = min_blocks * (shape.shared_bytes + _RESERVED_SHARED)
+        _limit(
+            kernel, f"bytes of shared memory for {min_blocks} blocks", wanted, arch.shared_per_sm
+        )
+        _limit(
+            kernel, f"threads for {min_blocks} blocks", min_blocks * shape.threads,
+            arch.threads_per_sm,
+        )  # fmt: skip
+    most = registers_available(shape, arch, min_blocks)
+    _limit(kernel, "registers of a thread at least", expected_registers(shape) - _MODEL_ERROR, most)
+
+
+def registers_available(shape: LaunchShape, arch: Arch, min_blocks: int = 0) -> int:
+    """Registers that a thread can have; they are given out to warps in steps of 8 a thread."""
+    warps = -(-shape.threads // arch.warp) * max(1, min_blocks)
+    return min(arch.registers_per_thread, arch.registers_per_block // (warps * arch.warp) // 8 * 8)
+
+
+def expected_registers(shape: LaunchShape) -> int:
+    """What the compiler will likely give a thread.
+
+    Sums live throughout; what is fetched for them is partly fetched ahead; addresses, indexes and
+    masks take about as many everywhere.
+    """
+    largest, *others = (*shape.register_floats, 0)
+    return round(largest + 1.5 * sum(others) + 22)
+
+
+def _limit(kernel: str, what: str, wanted: int, most: int) -> None:
+    if wanted > most:
+        raise ValueError(f"kernel {kernel}: {wanted} {what}, at most {most}")

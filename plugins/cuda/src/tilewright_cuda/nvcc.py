@@ -1,0 +1,60 @@
+"""nvcc, where there is no NVRTC."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from tilewright_cuda.compile_error import CompileError
+
+_SECONDS = 300
+
+
+class Nvcc:
+    """An nvcc that answers; `version` is what artefacts of it are cached under."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        asked = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True
+        )
+        found = re.search(r"V(\d+\.\d+\.\d+)", asked.stdout)
+        self.version = f"nvcc {found.group(1) if found else 'unknown'}"
+
+    def compile(self, text: str, arch: str, *, verbose: bool = False) -> tuple[bytes, str]:
+        """(cubin, log). Raises CompileError; with `verbose`, the log has what ptxas tells."""
+        with tempfile.TemporaryDirectory(prefix="tilewright-nvcc-") as folder:
+            source, cubin = Path(folder, "kernels.cu"), Path(folder, "kernels.cubin")
+            source.write_text(text)
+            command = [
+                self.path, "--cubin", f"--gpu-architecture={arch}", "--std=c++17",
+                *(["--ptxas-options=-v"] if verbose else []), "-o", str(cubin), str(source),
+            ]  # fmt: skip
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_SECONDS, check=False
+            )
+            if done.returncode:
+                raise CompileError(done.stderr.strip() or done.stdout.strip(), self.version)
+            return cubin.read_bytes(), done.stderr.strip()
+
+
+@cache
+def find_nvcc() -> Nvcc | None:
+    """The nvcc of CUDA_HOME, of PATH, or of the usual place; None where none answers."""
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
+    for path in (
+        str(Path(home, "bin", "nvcc")) if home else None,
+        shutil.which("nvcc"),
+        "/usr/local/cuda/bin/nvcc",
+    ):
+        if path and Path(path).exists():
+            try:
+                return Nvcc(path)
+            except (OSError, subprocess.SubprocessError):
+                continue
+    return None

@@ -1,0 +1,47 @@
+"""Registers what tilewright-cuda offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tilewright.plugin import Component, hookimpl
+
+if TYPE_CHECKING:
+    from tilewright.roles import TargetBackend
+    from tilewright.strategy import Strategy
+    from tilewright.target import Target
+
+
+@hookimpl
+def tilewright_targets() -> Sequence[Component[TargetBackend]]:
+    """The target `cuda`."""
+    return [
+        Component(
+            name="cuda",
+            summary="NVIDIA GPUs: arch=sm_70 to sm_120; also emulated on the processor",
+            load=_backend,
+        )
+    ]
+
+
+@hookimpl
+def tilewright_strategies() -> Sequence[Strategy]:
+    """The hand-written strategies; importing the list imports none of them."""
+    from tilewright_cuda.strategies import STRATEGIES
+
+    return STRATEGIES
+
+
+@hookimpl
+def tilewright_resolve_target(text: str) -> Target | None:
+    """`cuda`, `cuda:auto` and `cuda:arch=...` with the architecture checked or filled in."""
+    from tilewright_cuda.arch import resolve_target
+
+    return resolve_target(text)
+
+
+def _backend() -> Callable[..., TargetBackend]:
+    from tilewright_cuda.backend import make_backend
+
+    return make_backend

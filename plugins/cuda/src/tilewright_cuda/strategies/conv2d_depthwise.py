@@ -1,0 +1,74 @@
+"""Depthwise convolution: a thread makes some pixels of some channels, filters in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.config import ConfigEntity
+from tilewright.layouts import Layouts
+from tilewright.space.alternative import Alternative
+from tilewright.task import Task
+from tilewright_cuda.strategies.adoption import nearest, of_thread, template_of
+from tilewright_cuda.strategies.tensor_schedule import (
+    IMAGE_LAYOUTS,
+    TensorSchedule,
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
+from tilewright_cuda.strategies.windows import (
+    window_alternatives,
+    window_fallback,
+    window_layout,
+    windows_scheduled,
+)
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule import Schedule
+
+
+class Conv2dDepthwise(TensorSchedule):
+    """Convolutions with one filter a channel."""
+
+    name = "conv2d_depthwise.cuda"
+
+    def applies(self, task: Task) -> bool:
+        """float32 with as many groups as channels and filters."""
+        data, weight, *_ = task.workload.inputs
+        groups = task.workload.attributes["groups"]
+        return is_float32(task) and groups == data.shape[1] == weight.shape[0]
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """Threads of a block, pixels and channels of a thread, in either layout."""
+        return window_alternatives(self.name, self.operators.output(task.workload).shape)
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """One pixel of a vector of channels."""
+        return window_fallback(self.name, self.operators.output(task.workload).shape)
+
+    def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+        """AutoTVM's depthwise template: threads of a block and pixels of a thread, in NCHW."""
+        if template_of(foreign) != "depthwise_conv2d_nchw.cuda":
+            return None
+        filters, rows, columns = (foreign[f"tile_{axis}"] for axis in "fyx")
+        wanted = {
+            "block": filters[2] * rows[2] * columns[2],
+            "rows": of_thread(rows),
+            "columns": of_thread(columns),
+        }
+        return nearest(self.alternatives(task)[IMAGE_LAYOUTS.index("NCHW")], wanted)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """Images in the alternative's layout; constant filters with channels side by side."""
+        image = window_layout(config)
+        filters = "HWIO" if image == "NHWC" and 1 in constants(task) else "OIHW"
+        epilogue = epilogue_layouts(task, 2, image)
+        return Layouts((image, filters, *epilogue), (image,), constants(task))
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """The taps around the thread's pixels."""
+        return windows_scheduled(schedule, "conv2d", config)
+
+
+def make(operators: Operators) -> Conv2dDepthwise:
+    """The strategy's working half."""
+    return Conv2dDepthwise(operators)

@@ -1,0 +1,129 @@
+"""Sums, means and maxima over some axes, threads of a block sharing each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from tilewright.config import ConfigEntity
+from tilewright.layouts import Layouts
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.task import Task
+from tilewright_cuda.strategies.rows import (
+    Rows,
+    RowThreads,
+    define_row_threads,
+    fallback_row_threads,
+)
+from tilewright_cuda.strategies.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    epilogue_layouts,
+    fused,
+    image_layouts,
+    is_float32,
+)
+from tilewright_tensor.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.expr import Value
+from tilewright_tensor.layout import Layout
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.schedule import Schedule
+
+
+class Reduction(TensorSchedule):
+    """Reductions over axes and global average pooling."""
+
+    name = "reduction.cuda"
+
+    def applies(self, task: Task) -> bool:
+        """float32, to at least one element a row: a scalar has no loop over rows."""
+        return is_float32(task) and len(self.operators.output(task.workload).shape) > 0
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """Threads of a row and rows of a block, in each layout."""
+        found = []
+        for layout in self._layouts(task):
+            knobs = Knobs(f"{self.name}/{layout}")
+            define_row_threads(knobs, _rows(task), contiguous=_contiguous(task, layout))
+            found.append(knobs.alternative())
+        return found
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """As many threads as a row keeps busy."""
+        layout = self._layouts(task)[-1]
+        values = fallback_row_threads(_rows(task), contiguous=_contiguous(task, layout))
+        return ConfigEntity(f"{self.name}/{layout}", values)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """The alternative's."""
+        layout = config.strategy.partition("/")[2]
+        output = self.operators.output(task.workload).shape
+        result = layout if len(output) == 4 else Layout.logical(len(output)).text
+        return Layouts((layout, *epilogue_layouts(task, 1, result)), (result,), constants(task))
+
+    def dag(self, task: Task, config: ConfigEntity) -> Dag:
+        """A total a row, and from it the output."""
+        return self.operators.compute_dag(task.workload, partial(_computed, task))
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """Rows over blocks and threads, and threads within them."""
+        layout = config.strategy.partition("/")[2]
+        along = "threadIdx.x" if _contiguous(task, layout) else "threadIdx.y"
+        threads = RowThreads(config["rows"], config["threads"], along)
+        s, final = schedule, schedule.dag.outputs[0].name
+        for tensor in s.dag.computes[1:-1]:
+            s = s.inline(tensor)
+        s, row = fused(s, final, s.loops(final))
+        s = s.split(final, row, [threads.rows])
+        s = s.bind(final, f"{row}.0", "blockIdx.x").bind(final, f"{row}.1", threads.across)
+        return threads.reduced(s, "row_total", final, f"{row}.1", "shared")
+
+    def _layouts(self, task: Task) -> list[str]:
+        shape = task.workload.inputs[0].shape
+        free = task.workload.operator == "global_avg_pool2d"
+        return image_layouts(shape) if free else [Layout.logical(len(shape)).text]
+
+
+def _rows(task: Task) -> Rows:
+    shape = task.workload.inputs[0].shape
+    if task.workload.operator == "global_avg_pool2d":
+        return Rows(shape, (2, 3))
+    axes = task.workload.attributes["axes"] or range(len(shape))
+    return Rows(shape, tuple(sorted(axis % len(shape) for axis in axes)))
+
+
+def _contiguous(task: Task, layout: str) -> bool:
+    """Whether elements of a row lie side by side, and not those of neighbouring rows."""
+    return Layout.parse(layout).dims[-1].axis in _rows(task).reduced
+
+
+def _computed(task: Task, tensors: Sequence[Tensor], attributes: object) -> Tensor:
+    anchor, rows = task.workload.anchor, _rows(task)
+    data = tensors[0]
+    combine = reduce_max if anchor.operator == "reduce_max" else reduce_sum
+    k = reduce_axis(rows.length, "k")
+    total = compute("row_total", (rows.count,), lambda row: combine(data[rows.place(row, k)], k))
+    keeps = anchor.operator == "global_avg_pool2d" or anchor.attributes["keepdims"]
+    rank = len(data.shape)
+    kept = [axis for axis in range(rank) if axis not in rows.reduced]
+    shape = tuple(
+        1 if axis in rows.reduced else data.shape[axis] for axis in (range(rank) if keeps else kept)
+    )
+
+    def element(*place: Axis) -> Value:
+        whole = place if keeps else [0] * rank
+        if not keeps:
+            for axis, one in zip(kept, place, strict=True):
+                whole[axis] = one
+        found = total[rows.row_of(whole)]
+        mean = anchor.operator in ("reduce_mean", "global_avg_pool2d")
+        return found / rows.length if mean else found
+
+    return compute(anchor.operator, shape, element, axes=axis_names(len(shape)))
+
+
+def make(operators: Operators) -> Reduction:
+    """The strategy's working half."""
+    return Reduction(operators)

@@ -1,0 +1,147 @@
+"""Reductions by rows: some threads share a row and join their partial results in shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tilewright.space.constraint import Expression
+from tilewright.space.knobs import Knobs
+from tilewright_tensor.affine import Affine, Index
+from tilewright_tensor.dag import Axis
+from tilewright_tensor.loop_ir import LoopKind, Scope
+from tilewright_tensor.schedule import Schedule
+
+MOST_THREADS = 1024
+_LAST_STEP = 8
+"""Partial results that every thread adds up for itself in the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A tensor seen as rows of what is reduced: the `reduced` axes are columns, the others rows."""
+
+    shape: tuple[int, ...]
+    reduced: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return prod(self.shape[axis] for axis in self._kept)
+
+    @property
+    def length(self) -> int:
+        """Elements of a row."""
+        return prod(self.shape[axis] for axis in self.reduced)
+
+    @property
+    def _kept(self) -> tuple[int, ...]:
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self.reduced)
+
+    def place(self, row: Axis, column: Axis) -> tuple[Affine, ...]:
+        """Where an element of a row is in the tensor."""
+        found = dict(self._parts(row.affine(), self._kept))
+        found.update(self._parts(column.affine(), self.reduced))
+        return tuple(found[axis] for axis in range(len(self.shape)))
+
+    def row_of(self, place: Sequence[Index]) -> Affine:
+        """The row of a place; what it says of reduced axes does not matter."""
+        number = Affine()
+        for axis in self._kept:
+            number = number * self.shape[axis] + place[axis]
+        return number
+
+    def _parts(self, rest: Affine, axes: Sequence[int]) -> list[tuple[int, Affine]]:
+        found = []
+        for axis in reversed(axes[1:]):
+            found.append((axis, rest % self.shape[axis]))
+            rest = rest // self.shape[axis]
+        return found + [(axis, rest) for axis in axes[:1]]
+
+
+@dataclass(frozen=True, slots=True)
+class RowThreads:
+    """Threads of a block: `rows` rows at a time, `threads` to a row.
+
+    along   the thread dimension of a row, `threadIdx.x` where its elements lie side by side in
+            memory
+    """
+
+    rows: int
+    threads: int
+    along: LoopKind = "threadIdx.x"
+
+    @property
+    def across(self) -> LoopKind:
+        """The thread dimension over rows."""
+        return "threadIdx.y" if self.along == "threadIdx.x" else "threadIdx.x"
+
+    def reduced(
+        self, s: Schedule, stage: str, consumer: str, at: str, scope: Scope, *, lanes: int = 1
+    ) -> Schedule:
+        """The stage reduced by the threads of its row, inside the consumer's loop.
+
+        Its first axis is the row; any other is gone through by every thread. Each thread reduces
+        its share, `lanes` neighbouring elements at a time; then fewer threads at each step the
+        shares of others (rfactor of Suriana et al., CGO 2017; the tree of Harris, 2007). The last
+        step is each thread's own where the consumer is inside the threads' loop (scope `register`),
+        else one thread's (`shared`).
+        """
+        k = s.loops(stage)[-1]
+        width, parts = self.threads, []
+        while width > 1:
+            inner = [lanes] if lanes > 1 and not parts else []
+            s = s.split(stage, k, [width, *inner]).rfactor(stage, f"{k}.1")
+            parts.append(list(s.stages)[list(s.stages).index(stage) - 1])
+            k, width = f"{k}.1", (width // _LAST_STEP if width > _LAST_STEP else 1)
+        for part in parts:
+            row, *others, column = s.loops(part)[: len(s.stages[part].axes)]
+            held = s.stages[part].combiner is not None
+            if held:
+                s = s.cache_write(part, "register")
+            s = s.reorder(part, [row, column, *others])
+            s = s.bind(part, row, self.across).bind(part, column, self.along)
+            for nest in (part, *([f"{part}.register"] if held else [])):
+                for one in others:
+                    s = s.unroll(nest, one)
+            s = s.compute_at(part, consumer, at, "shared")
+            if held:
+                s = s.compute_at(f"{part}.register", part, column, "register")
+        for one in s.loops(stage)[1 : len(s.stages[stage].axes)]:
+            s = s.unroll(stage, one)
+        return s.compute_at(stage, consumer, at, scope)
+
+
+def define_row_threads(knobs: Knobs, rows: Rows, *, contiguous: bool) -> None:
+    """Knobs `rows` and `threads`; blocks hold whole warps, unless there are fewer elements."""
+    some = knobs.define_knob("rows", [n for n in (1, 2, 4, 8, 16, 32) if n == 1 or n <= rows.count])
+    threads = knobs.define_knob("threads", _thread_counts(rows))
+    block: Expression = some * threads
+    least = min(32, rows.count * rows.length)
+    knobs.constrain((block <= MOST_THREADS) & (block * 2 >= least))
+    if not contiguous:
+        knobs.constrain(some * 2 >= min(32, rows.count))
+
+
+def fallback_row_threads(rows: Rows, *, contiguous: bool) -> dict[str, int]:
+    """A warp or more to a row where rows are contiguous, else a warp of rows."""
+    counts = _thread_counts(rows)
+    if not contiguous:
+        some = max(n for n in (1, 2, 4, 8, 16, 32) if n == 1 or n <= rows.count)
+        return {"rows": some, "threads": max(n for n in counts if n * some <= 256)}
+    threads = max(n for n in counts if n <= max(32, rows.length // 4))
+    least = min(32, rows.count * rows.length)
+    some = next(
+        (
+            n
+            for n in (1, 2, 4, 8, 16, 32)
+            if n * threads * 2 >= least and (n == 1 or n <= rows.count)
+        ),
+        1,
+    )
+    return {"rows": some, "threads": threads}
+
+
+def _thread_counts(rows: Rows) -> list[int]:
+    return [n for n in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512) if n == 1 or n <= rows.length]

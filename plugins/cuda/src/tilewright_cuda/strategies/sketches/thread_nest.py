@@ -1,0 +1,64 @@
+"""A stage in a launch of its own, a thread an element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tilewright.space.knobs import Knobs
+from tilewright_cuda.strategies.default import one_thread_an_element
+from tilewright_tensor.derived.problem import Problem
+from tilewright_tensor.derived.vectors import SCALAR, Vectors
+from tilewright_tensor.layout import Layout
+from tilewright_tensor.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class ThreadNest:
+    """What no other rule takes; the knob is the number of threads of a block."""
+
+    stage: str
+    vectors: Vectors = SCALAR
+
+    def with_vectors(self, vectors: Vectors) -> ThreadNest:
+        """The same in whatever unblocked layouts are possible."""
+        return replace(self, vectors=unblocked(vectors))
+
+    def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
+        """Threads of a block."""
+        knobs.define_knob(f"{self.stage}.block", [64, 128, 256, 512])
+
+    def apply(
+        self,
+        problem: Problem,
+        s: Schedule,
+        values: Mapping[str, Any],
+        layouts: Mapping[str, Layout],
+    ) -> Schedule:
+        """Blocks and threads over the stage as its memory lies."""
+        loops = s.loops(self.stage)
+        axes = loops[: len(s.stages[self.stage].axes)]
+        order = [axes[dim.axis] for dim in layouts[self.stage].dims] if axes else []
+        s = s.reorder(self.stage, [*order, *loops[len(axes) :]]) if order else s
+        return one_thread_an_element(s, self.stage, values[f"{self.stage}.block"])
+
+    def cost(self, schedule: Schedule, values: Mapping[str, Any]) -> float:
+        """256 threads are a good start."""
+        return abs(values[f"{self.stage}.block"] - 256) / 1024
+
+    def constant_layout(
+        self, problem: Problem, schedule: Schedule, name: str, values: Mapping[str, Any]
+    ) -> str | None:
+        """Constants stay as they are."""
+        return None
+
+
+def unblocked(vectors: Vectors) -> Vectors:
+    """Without vectors and layouts in blocks: here, neighbouring threads take what lies together."""
+    kept = tuple(
+        choice
+        for choice in vectors.choices
+        if all(max(Layout.parse(text).blocks, default=1) == 1 for text in choice)
+    )
+    return replace(vectors, axis=None, width=1, choices=kept or vectors.choices[:1])

@@ -1,0 +1,69 @@
+"""Sums and maxima over windows of an image: a thread makes some pixels of some channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.config import ConfigEntity
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, fused
+from tilewright_tensor.schedule import Schedule
+
+_MOST_SUMS = 32
+
+
+def window_alternatives(name: str, shape: Sequence[int]) -> list[Alternative]:
+    """A product of knobs a layout: threads of a block, channels and pixels of a thread."""
+    _, channels, _, width = shape
+    found = []
+    for layout in IMAGE_LAYOUTS:
+        knobs = Knobs(f"{name}/{layout}")
+        knobs.define_knob("block", [32, 64, 128, 256, 512])
+        wide = layout == "NHWC"
+        vec = knobs.define_knob("vec", [n for n in (1, 2, 4) if wide and channels % n == 0] or [1])
+        rows = knobs.define_knob("rows", [1, 2, 4])
+        columns = knobs.define_knob("columns", [n for n in (1, 2, 4, 7, 8) if n <= width])
+        knobs.define_knob("unroll", [True, False])
+        knobs.constrain(vec * rows * columns <= _MOST_SUMS)
+        found.append(knobs.alternative())
+    return found
+
+
+def window_fallback(name: str, shape: Sequence[int]) -> ConfigEntity:
+    """One pixel of as many channels as one instruction loads."""
+    vec = next(n for n in (4, 2, 1) if shape[1] % n == 0)
+    values = {"block": 128, "vec": vec, "rows": 1, "columns": 1, "unroll": True}
+    return ConfigEntity(f"{name}/NHWC", values)
+
+
+def window_layout(config: ConfigEntity) -> str:
+    """Of images: what the alternative is named after."""
+    return config.strategy.partition("/")[2]
+
+
+def windows_scheduled(s: Schedule, anchor: str, config: ConfigEntity) -> Schedule:
+    """The anchor's reduction in registers of the thread that stores its result."""
+    final, total = s.dag.outputs[0].name, anchor
+    for tensor in s.dag.computes:
+        if tensor.name not in (anchor, final):
+            s = s.inline(tensor)
+    if anchor == final:
+        s, total = s.cache_write(anchor, "register"), f"{anchor}.register"
+    n, c, h, w = s.loops(final)
+    s = s.split(final, c, [config["vec"]]).split(final, h, [config["rows"]])
+    s = s.split(final, w, [config["columns"]])
+    blocks = [n, f"{h}.0", f"{w}.0"]
+    blocks.insert(3 if window_layout(config) == "NHWC" else 1, f"{c}.0")
+    inside = [f"{h}.1", f"{w}.1", f"{c}.1"]
+    s = s.reorder(final, [*blocks, *inside])
+    s = s.unroll(final, inside[0]).unroll(final, inside[1]).vectorize(final, inside[2])
+    s, one = fused(s, final, blocks)
+    s = s.split(final, one, [config["block"]])
+    s = s.bind(final, f"{one}.0", "blockIdx.x").bind(final, f"{one}.1", "threadIdx.x")
+    s = s.compute_at(total, final, f"{one}.1", "register")
+    n, c, h, w, *window = s.loops(total)
+    s = s.reorder(total, [n, *window, h, w, c])
+    for loop in [*(window if config["unroll"] else []), h, w]:
+        s = s.unroll(total, loop)
+    return s.vectorize(total, c)

@@ -1,0 +1,163 @@
+"""Values as C expressions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from tilewright_cuda.index_text import IndexText
+from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, dtype_of, logical_and
+from tilewright_tensor.facts import Condition
+from tilewright_tensor.loop_ir import Store
+
+C_TYPES: Mapping[str, str] = {
+    "float32": "float", "float64": "double", "bool": "bool",
+    "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
+    "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned",
+    "uint64": "unsigned long long",
+}  # fmt: skip
+ITEM_BYTES: Mapping[str, int] = {
+    dtype: 1 if dtype == "bool" else int(dtype.lstrip("uintfloa")) // 8 for dtype in C_TYPES
+}
+
+_INFIX = {
+    "add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
+    "ne": "!=", "and": "&&", "or": "||",
+}  # fmt: skip
+_FLOAT_FUNCTIONS = {
+    "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "erf": "erf", "sin": "sin",
+    "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint", "abs": "fabs", "pow": "pow",
+}  # fmt: skip
+_SMALL = frozenset({"int8", "int16", "uint8", "uint16"})
+_COPY_BYTES = 4
+_COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+
+
+def c_type(dtype: str) -> str:
+    """The C type of a dtype. Raises ValueError for one that kernels cannot have."""
+    try:
+        return C_TYPES[dtype]
+    except KeyError:
+        raise ValueError(f"kernels have no values of dtype {dtype}") from None
+
+
+class ValueText:
+    """Writes values, one element at a time."""
+
+    def __init__(self, index: IndexText) -> None:
+        self.index = index
+
+    def value(self, value: Value) -> str:
+        """The value as a C expression; binary operations stand in parentheses."""
+        if isinstance(value, Const):
+            return constant_text(value, self.index.helpers)
+        if isinstance(value, IndexValue):
+            return f"(long long)({self.index.index(value.value)})"
+        if isinstance(value, Load):
+            return self.element(value)
+        assert isinstance(value, Op)
+        return self._operation(value)
+
+    def whole(self, value: Value) -> str:
+        """The value without parentheses around it."""
+        text = self.value(value)
+        if not isinstance(value, Op) or value.dtype in _SMALL:
+            return text
+        return text[1:-1] if value.name in _INFIX or value.name == "select" else text
+
+    def element(self, access: Load) -> str:
+        """`buffer[index]`."""
+        flat = self.index.flat(access.buffer, access.indices)
+        return f"{self.index.names.of(access.buffer.name)}[{self.index.index(flat)}]"
+
+    def copy(self, store: Store) -> str | None:
+        """An asynchronous copy of 4 bytes; None where the store is no copy, or of another size."""
+        condition, value = unmasked(store.value)
+        if not isinstance(value, Load) or ITEM_BYTES[store.buffer.dtype] != _COPY_BYTES:
+            return None
+        if (store.buffer.scope, value.buffer.scope) != ("shared", "global"):
+            return None
+        valid = f", {self.value(condition)} ? {_COPY_BYTES} : 0" if condition is not None else ""
+        target = self.element(Load(store.buffer, store.indices))
+        return f"{self.index.helper('cp4')}(&{target}, &{self.element(value)}{valid})"
+
+    def _operation(self, value: Op) -> str:
+        if value.name in _COMPARISONS:
+            left, right = value.args
+            if isinstance(left, IndexValue) and isinstance(right, IndexValue):
+                return self._index_comparison(value.name, left, right)
+        return operation_text(value, [self.value(arg) for arg in value.args], self.index.helpers)
+
+    def _index_comparison(self, name: str, left: IndexValue, right: IndexValue) -> str:
+        """Compared as indexes are computed, not as 64-bit values."""
+        strict: dict[str, Condition] = {
+            "lt": (left.value - right.value, 0),
+            "le": (left.value - right.value, 1),
+            "gt": (right.value - left.value, 0),
+            "ge": (right.value - left.value, 1),
+        }
+        if name in strict:
+            return f"({self.index.condition(strict[name])})"
+        left_text, right_text = self.index.index(left.value), self.index.index(right.value)
+        return f"({left_text} {_INFIX[name]} {right_text})"
+
+
+def unmasked(value: Value) -> tuple[Value | None, Value]:
+    """(condition, x) of `select(condition, x, 0)`, masks within masks too; else (None, value)."""
+    if isinstance(value, Op) and value.name == "select":
+        condition, then, otherwise = value.args
+        if isinstance(otherwise, Const) and otherwise.value == 0:
+            inner, then = unmasked(then)
+            return condition if inner is None else logical_and(condition, inner), then
+    return None, value
+
+
+def operation_text(value: Op, args: list[str], helpers: set[str]) -> str:
+    """An operation on C expressions; the names of the prelude it needs are added to `helpers`."""
+    name, dtype = value.name, dtype_of(value.args[0])
+    floating = dtype.startswith("float")
+    if name in _INFIX:
+        text = f"({args[0]} {_INFIX[name]} {args[1]})"
+        # C computes small integers as int: they wrap when they are converted back
+        return f"({c_type(value.dtype)}){text}" if value.dtype in _SMALL else text
+    if name == "select":
+        return f"({args[0]} ? {args[1]} : {args[2]})"
+    if name == "neg":
+        return f"(-{args[0]})"
+    if name == "not":
+        return f"(!{args[0]})"
+    if name == "cast":
+        return f"({c_type(value.dtype)})({args[0]})"
+    if name == "div" and floating:
+        return f"({args[0]} / {args[1]})"
+    if name in ("max", "min"):
+        helper = f"tw_{name}"
+    elif name in ("div", "mod") and not floating:
+        helper = f"tw_floor_{name}"
+    elif floating and name in _FLOAT_FUNCTIONS:
+        return f"{_FLOAT_FUNCTIONS[name]}{'f' if dtype == 'float32' else ''}({', '.join(args)})"
+    elif name == "abs":
+        return f"abs({args[0]})"
+    else:
+        raise ValueError(f"kernels have no {name} of {dtype}")
+    helpers.add(helper)
+    return f"{helper}({', '.join(args)})"
+
+
+def constant_text(value: Const, helpers: set[str]) -> str:
+    """A number as a C literal of its type; names of the prelude it needs go into `helpers`."""
+    if value.dtype == "bool":
+        return "true" if value.value else "false"
+    if not value.dtype.startswith("float"):
+        return f"({c_type(value.dtype)}){int(value.value)}"
+    suffix = "f" if value.dtype == "float32" else ""
+    number = float(np.dtype(value.dtype).type(value.value))
+    if not math.isfinite(number):
+        name = "NAN" if math.isnan(number) else "INFINITY"
+        helpers.add(name)
+        return f"({'-' if number < 0 else ''}({c_type(value.dtype)}){name})"
+    shortest = str(np.dtype(value.dtype).type(value.value))
+    text = shortest if any(c in shortest for c in ".e") else f"{shortest}.0"
+    return f"({text}{suffix})" if number < 0 else f"{text}{suffix}"

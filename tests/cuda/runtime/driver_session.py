@@ -1,0 +1,147 @@
+"""`python driver_session.py RUNTIME CASE`: one process with one driver, as a worker has it.
+
+RUNTIME is `ctypes` or `pycuda`; `libcuda.so.1` is whatever the loader finds, that of a GPU or the
+emulated one. Reads from standard input what the case is given, prints what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+from tilewright.measure import DeviceFaultError
+from tilewright_cuda.arch import ARCHS, runs_on
+from tilewright_cuda.artifact import Contents
+from tilewright_cuda.compiler import compiled
+from tilewright_cuda.devices import gpus, l2_bytes
+from tilewright_cuda.driver import DeviceRuntime, ModuleImage, Shape
+from tilewright_cuda.driver_errors import DriverError
+from tilewright_cuda.emulation.compile import compile_kernels
+from tilewright_cuda.kernel import CudaKernel
+from tilewright_cuda.program import CudaProgram
+
+
+def runtime_named(name: str) -> DeviceRuntime:
+    if name == "pycuda":
+        from tilewright_cuda.pycuda_driver import PycudaRuntime
+
+        return PycudaRuntime(0)
+    from tilewright_cuda.ctypes_driver import CtypesRuntime
+
+    return CtypesRuntime(0)
+
+
+def machine_code(text: str) -> bytes | None:
+    """A cubin, or what the emulated driver takes for one."""
+    (gpu, *_) = gpus()
+    if gpu.attributes["model"] == "Emulated GPU":
+        return compile_kernels(text).read_bytes()
+    fitting = [arch for arch in ARCHS if runs_on(arch, tuple(gpu.attributes["capability"]))]
+    return compiled(text, fitting[-1])
+
+
+def kernel_of(runtime: DeviceRuntime, program: CudaProgram) -> CudaKernel:
+    cubins = tuple(machine_code(text) for text in program.modules)
+    return CudaKernel(runtime, Contents(program, "sm_90", cubins), 2 * l2_bytes(gpus()[0]))
+
+
+def right_answers(runtime: DeviceRuntime, example: Any) -> Any:
+    """Launches in turn over three copies of the inputs; then times, writes and reads."""
+    program = CudaProgram.from_json(tuple(example["texts"]), example["program"])
+    kernel = kernel_of(runtime, program)
+    inputs = [np.asarray(values, np.float32) for values in example["inputs"]]
+    expected = np.asarray(example["expected"])
+    output = len(inputs)
+    kernel.bind(
+        [*inputs, np.full(expected.shape, np.nan, np.float32)], dict.fromkeys(range(output), 3)
+    )
+    errors = []
+    for _ in range(4):
+        kernel.launch()
+        errors.append(float(np.abs(kernel.read(output) - expected).max()))
+    seconds = kernel.time(5)
+    kernel.write(0, 2 * inputs[0])
+    read = float(np.abs(kernel.read(0) - 2 * inputs[0]).max())
+    kernel.close()
+    return {"errors": errors, "seconds": seconds, "read": read}
+
+
+def graph(runtime: DeviceRuntime, _: Any) -> Any:
+    """Many launches become one graph that is replayed; each adds one to what is there."""
+    text = (
+        'extern "C" __global__ void __launch_bounds__(32) one_more(const float *__restrict__ x, '
+        "float *__restrict__ out) { out[threadIdx.x] = x[threadIdx.x] + 1; }"
+    )
+    links = [
+        [[0, 0], [2, 0]],
+        *([[2, 128 * i], [2, 128 * (i + 1)]] for i in range(6)),
+        [[2, 768], [1, 0]],
+    ]
+    launches = [
+        {"module": 0, "kernel": "one_more", "grid": [1, 1, 1], "block": [32, 1, 1], "shared_bytes": 0,
+         "arguments": link}
+        for link in links
+    ]  # fmt: skip
+    plan = {"launches": launches, "operands": [[[32], "float32"]] * 2, "workspace_bytes": [1024]}
+    kernel = kernel_of(runtime, CudaProgram.from_json((text,), plan))
+    kernel.bind([np.arange(32, dtype=np.float32), np.zeros(32, np.float32)], {})
+    kernel.launch()
+    first = kernel.read(1).tolist()
+    kernel.write(0, np.zeros(32, np.float32))
+    kernel.launch()
+    return {
+        "first": first,
+        "second": kernel.read(1).tolist(),
+        "replayed": type(kernel.next_run()).__name__,
+        "seconds": kernel.time(3),
+    }
+
+
+def faults(runtime: DeviceRuntime, body: Any) -> Any:
+    """What a launch of a kernel with this body raises, and what comes after it."""
+    text = (
+        f'extern "C" __global__ void __launch_bounds__(64) k(float *__restrict__ out) {{ {body} }}'
+    )
+    module = runtime.load(ModuleImage(text, machine_code(text)))
+    shape = Shape((1, 1, 1), (40, 1, 1), 60 << 10)
+    address = runtime.allocate(80)
+    run = runtime.launcher(runtime.function(module, "k", shape.shared_bytes), shape, [address])
+    acts = (run, runtime.synchronize, runtime.synchronize, lambda: runtime.allocate(4))
+    told = [outcome(act) for act in acts]
+    runtime.free(address)
+    runtime.unload(module)
+    return told
+
+
+def refusals(runtime: DeviceRuntime, _: Any) -> Any:
+    """What is refused while the context lives on."""
+    text = 'extern "C" __global__ void __launch_bounds__(64) k(float *__restrict__ out) { out[0] = 1; }'
+    module = runtime.load(ModuleImage(text, machine_code(text)))
+    function, address = runtime.function(module, "k", 0), runtime.allocate(80)
+    wide, much = Shape((1, 1, 1), (65, 1, 1)), Shape((1, 1, 1), (1, 1, 1), 50 << 10)
+    return {
+        "memory": outcome(lambda: runtime.allocate(1 << 44)),
+        "threads": outcome(runtime.launcher(function, wide, [address])),
+        "shared": outcome(runtime.launcher(function, much, [address])),
+        "image": outcome(lambda: runtime.load(ModuleImage("", b"no machine code at all" * 9))),
+        "kernel": outcome(lambda: runtime.function(module, "another", 0)),
+        "good": outcome(runtime.launcher(function, Shape((1, 1, 1), (1, 1, 1)), [address])),
+        "after": outcome(runtime.synchronize),
+    }
+
+
+def outcome(act: Any) -> list[str]:
+    try:
+        act()
+    except (DeviceFaultError, DriverError, MemoryError) as error:
+        return [type(error).__name__, str(getattr(error, "kind", "")), str(error)]
+    return ["fine"]
+
+
+if __name__ == "__main__":
+    cases = {"answers": right_answers, "graph": graph, "faults": faults, "refusals": refusals}
+    answer = cases[sys.argv[2]](runtime_named(sys.argv[1]), json.loads(sys.stdin.read()))
+    sys.stdout.write(json.dumps(answer))

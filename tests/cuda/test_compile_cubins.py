@@ -1,0 +1,190 @@
+"""Machine code: what the ELF tells, against the compiler's own log; the cache; no compiler."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from tilewright.target import Target
+from tilewright_cuda import build as build_module
+from tilewright_cuda import compiler
+from tilewright_cuda.arch import arch_named
+from tilewright_cuda.artifact import contents_of
+from tilewright_cuda.backend import CudaBackend
+from tilewright_cuda.compile_error import CompileError
+from tilewright_cuda.compiler import cache_folder, compiled, find_compiler
+from tilewright_cuda.cubin import resources_of
+from tilewright_cuda.nvcc import find_nvcc
+from tilewright_cuda.nvrtc import find_nvrtc
+from tilewright_cuda.prelude import HELPERS, prelude
+from tilewright_cuda.program import CudaProgram, Launch, Pointer
+from tilewright_tensor.affine import Var, index
+from tilewright_tensor.expr import Load
+from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
+
+SM_90 = arch_named("sm_90", "test")
+TARGET = Target.parse("cuda:arch=sm_90")
+COMPILERS = [one for one in (find_nvrtc(), find_nvcc()) if one is not None]
+
+_TEXT = """
+extern "C" __global__ void __launch_bounds__(%d) plain(float *a, const float *b) {
+  __shared__ float tile[100];
+  float sums[%d];
+  #pragma unroll
+  for (int i = 0; i < %d; ++i) sums[i] = b[i * blockIdx.x];
+  tile[threadIdx.x %% 100] = b[threadIdx.x];
+  __syncthreads();
+  #pragma unroll
+  for (int i = 0; i < %d; ++i) sums[i] = sums[i] * sums[(i + 7) %% %d] + tile[i %% 100];
+  #pragma unroll
+  for (int i = 0; i < %d; ++i) a[i] = sums[i] * sums[(i * 13 + 7) %% %d];
+}
+extern "C" __global__ void table(float *a, int n) {
+  float own[64];
+  for (int i = 0; i < 64; ++i) own[(i * n) %% 64] = a[i];
+  a[n] = own[n];
+}
+"""
+
+
+def text(values: int, threads: int = 256) -> str:
+    return _TEXT % (threads, *[values] * 6)
+
+
+needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no CUDA compiler is installed")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+@needs_compiler
+@pytest.mark.parametrize("chosen", COMPILERS, ids=lambda one: one.version.split()[0])
+@pytest.mark.parametrize("values", [8, 40, 200])
+def test_the_elf_tells_what_the_compiler_s_log_tells(chosen, values):
+    cubin, log = chosen.compile(text(values), "sm_90", verbose=True)
+    found = resources_of(cubin)
+    assert set(found) == {"plain", "table"}
+    for name, of_kernel in _from_log(log).items():
+        mine = found[name]
+        assert (mine.registers, mine.stack, mine.shared) == of_kernel[:3], name
+        assert (mine.local_loads > 0) == (of_kernel[4] > 0 or mine.stack > 0)
+    assert found["plain"].spills() == (_from_log(log)["plain"][3] > 64)
+    assert not found["table"].spills(local_bytes=256)
+
+
+def _from_log(log: str) -> dict[str, tuple[int, int, int, int, int]]:
+    """(registers, stack, shared, bytes of spill stores, of spill loads) by kernel."""
+    told = {}
+    for part in log.split("Compiling entry function '")[1:]:
+        numbers = [
+            re.search(pattern, part)
+            for pattern in (
+                r"Used (\d+) registers", r"(\d+) bytes stack frame", r"(\d+) bytes smem",
+                r"(\d+) bytes spill stores", r"(\d+) bytes spill loads",
+            )
+        ]  # fmt: skip
+        values = [int(number[1]) if number else 0 for number in numbers]
+        told[part.partition("'")[0]] = (values[0], values[1], values[2], values[3], values[4])
+    return told
+
+
+@pytest.mark.parametrize("data", [b"", b"\x7fELF\x02" + b"\0" * 90, b"no elf at all" * 9])
+def test_what_is_no_cubin_is_a_value_error(data):
+    with pytest.raises(ValueError, match="no cubin"):
+        resources_of(data)
+
+
+@needs_compiler
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_120"])
+def test_the_prelude_compiles_for_every_architecture(arch):
+    body = 'extern "C" __global__ void none() {}\n'
+    cubin, _ = COMPILERS[0].compile(prelude(HELPERS) + body, arch)
+    assert set(resources_of(cubin)) == {"none"}
+
+
+@needs_compiler
+def test_a_text_is_compiled_once(monkeypatch):
+    first = compiled(text(8), SM_90)
+    monkeypatch.setattr(type(find_compiler()), "compile", None)
+    assert compiled(text(8), SM_90) == first
+    assert len(list(cache_folder().rglob("*.cubin"))) == 1
+    assert not [path for path in cache_folder().rglob("*") if path.suffix not in ("", ".cubin")]
+
+
+@needs_compiler
+def test_a_cache_that_cannot_be_written_costs_only_speed(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert compiled(text(8), SM_90)
+
+
+@needs_compiler
+def test_the_cache_drops_its_oldest(monkeypatch):
+    monkeypatch.setattr(compiler, "_KEPT", 2)
+    (folder := cache_folder()).mkdir(parents=True)
+    for age in range(4):
+        path = folder / f"{age}.cubin"
+        compiler._keep(path, b"code")
+        os.utime(path, (age, age))
+    compiler._keep(folder / "new.cubin", b"code")
+    assert {path.name for path in folder.iterdir()} == {"3.cubin", "new.cubin"}
+
+
+@needs_compiler
+def test_a_text_that_does_not_compile_says_where():
+    with pytest.raises(CompileError, match="undeclared_thing"):
+        compiled('extern "C" __global__ void k() { undeclared_thing(); }', SM_90)
+
+
+def _serial(values: int = 4, threads: int = 32) -> LoopProgram:
+    """Every thread sums what it gathers in `values` registers."""
+    a, b = Buffer("a", (values, threads)), Buffer("b", (values, threads))
+    own = Buffer("own", (values,), scope="register")
+    t, i, j = Var("t"), Var("i"), Var("j")
+    inner = Block((
+        Loop(i, values, "unrolled", Store(own, (index(i),), Load(a, (index(i), index(t))))),
+        Loop(j, values, "unrolled", Store(
+            b, (index(j), index(t)), Load(own, (index(j),)) * Load(own, (values - 1 - j,))
+        )),
+    ))  # fmt: skip
+    return LoopProgram("serial", (a,), (b,), Loop(t, threads, "threadIdx.x", Allocate(own, inner)))
+
+
+def test_an_artefact_without_a_compiler_holds_the_text(monkeypatch):
+    monkeypatch.setattr(compiler, "find_compiler", lambda: None)
+    artifact = CudaBackend().build(_serial(), TARGET)
+    contents = contents_of(artifact)
+    assert contents.cubins == (None,)
+    assert "__launch_bounds__(32) serial" in contents.program.modules[0]
+    assert artifact.metadata["counts"] == {"cubins": 0}
+
+
+@needs_compiler
+def test_an_artefact_tells_the_resources_of_its_kernels():
+    artifact = CudaBackend().build(_serial(), TARGET)
+    contents = contents_of(artifact)
+    assert contents.cubins[0][:4] == b"\x7fELF"
+    assert artifact.metadata["resources"]["0.serial"]["stack"] == 0
+    assert CudaBackend().build(_serial(), TARGET) == artifact
+
+
+@needs_compiler
+def test_a_candidate_that_spills_is_refused_and_a_kernel_by_hand_is_not(monkeypatch):
+    monkeypatch.setattr(build_module, "generate", lambda program, arch: _spilling(64))
+    with pytest.raises(ValueError, match=r"plain: registers spill, \d+ bytes of stack"):
+        CudaBackend().build(_serial(), TARGET)
+    monkeypatch.undo()
+    assert CudaBackend().build(_spilling(None).program, TARGET).metadata["counts"] == {"cubins": 1}
+
+
+def _spilling(local_bytes: int | None):
+    from tilewright_cuda.generate import Generated
+
+    arguments = (Pointer(1), Pointer(0))
+    launch = Launch(0, "plain", (1, 1, 1), (256, 1, 1), 0, arguments)
+    program = CudaProgram((text(300),), (launch,), (((400,), "float32"), ((400,), "float32")))
+    return Generated(program, {} if local_bytes is None else {"plain": local_bytes})

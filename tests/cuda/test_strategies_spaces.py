@@ -1,0 +1,69 @@
+"""Spaces of the strategies: some thousand points that the architecture can run, never without one."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from tilewright.host import PluginHost
+from tilewright.target import Target
+from tilewright.task import Task
+from tilewright_cuda.arch import ARCHS, arch_of
+from tilewright_cuda.generate import generate
+
+LAYERS = (
+    "conv2d(1x3x224x224, 64x3x7x7, strides=2, padding=3)",
+    "conv2d(1x64x56x56, 64x64x3x3, padding=1)",
+    "conv2d(1x256x14x14, 512x256x1x1, strides=2)",
+    "conv2d(1x512x7x7, 512x512x3x3, padding=1)",
+)
+
+
+@cache
+def host() -> PluginHost:
+    return PluginHost.load()
+
+
+def task(text: str, arch: str = "sm_90") -> Task:
+    operator = text.partition("(")[0]
+    workload = host().reference(operator).parse(text[len(operator) :], "")
+    return Task(workload, Target.parse(f"cuda:arch={arch}"))
+
+
+@pytest.mark.parametrize("text", LAYERS)
+def test_a_layer_has_some_thousand_points_a_layout(text: str) -> None:
+    for alternative in host().space(task(text), "conv2d_igemm.cuda*").alternatives:
+        feasible = sum(1 for _ in alternative.indexes())
+        assert 300 <= feasible <= 12_000, (alternative.name, feasible)
+
+
+@pytest.mark.parametrize("arch", [arch.name for arch in ARCHS])
+@pytest.mark.parametrize("text", ["dense(1024x1024, 1024x1024)", LAYERS[1]])
+def test_every_point_can_be_launched(text: str, arch: str) -> None:
+    asked = task(text, arch)
+    names = {strategy.name for strategy in host().strategies(asked)}
+    for name in names - {"derived.cuda"}:
+        for config in host().space(asked, f"{name}*").sample(random.Random(0), 8):
+            assert generate(host().lower(asked, config), arch_of(asked.target)).program.launches
+
+
+@pytest.mark.parametrize("filters", [1, 5, 16, 67])
+@pytest.mark.parametrize("size", [(1, 1), (1, 17), (7, 7), (13, 31)])
+def test_convolutions_of_any_size_have_a_fallback(size: tuple[int, int], filters: int) -> None:
+    height, width = size
+    asked = task(f"conv2d(1x7x{height}x{width}, {filters}x7x3x3, padding=1)")
+    for strategy in host().strategies(asked):
+        config = host().schedule(strategy.name).fallback(asked)
+        assert config is None or host().space(asked, f"{strategy.name}*").is_valid(config)
+        assert config is not None or strategy.name == "derived.cuda"
+
+
+def test_depth_is_split_only_where_multiprocessors_would_be_idle() -> None:
+    configs = (
+        host().space(task("dense(4096x4096, 4096x4096)"), "gemm.cuda").sample(random.Random(0), 64)
+    )
+    assert {config["split_k"] for config in configs} == {1}
+    few = host().schedule("gemm.cuda").fallback(task("dense(64x4096, 64x4096)"))
+    assert few["split_k"] > 1
