@@ -1,6 +1,7 @@
-"""Ten convolutions as the tuner finds them, against the FMA peak measured in the same rounds.
+r"""Ten convolutions as the tuner finds them, against the FMA peak measured in the same rounds.
 
-    uv run python benchmarks/conv_layers.py [--budget 15s] [--strategies conv2d_direct]
+    uv run python benchmarks/conv_layers.py [--budget 20s] [--tuner evolutionary] \
+        [--strategies conv2d_direct 'derived/*'] [--layers 0 3]
 
 One thread, warm. Every round times the peak, then each layer; a share is the median over rounds of
 layer over peak.
@@ -34,16 +35,20 @@ def text_of(channels: int, size: int, filters: int, kernel: int, stride: int) ->
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--budget", default="15s", help="tuning time of each layer")
+    parser.add_argument("--budget", default="20s", help="tuning time of each layer")
     parser.add_argument("--tuner", default="xgb")
     parser.add_argument(
         "--strategies", nargs="+", default=["conv2d_direct"], help="globs, compared"
     )
+    parser.add_argument(
+        "--layers", nargs="+", type=int, default=range(len(LAYERS)), help="numbers, of all from 0"
+    )
+    parser.add_argument("--records", default="runs/conv_layers/records.jsonl")
     options = parser.parse_args()
+    layers = [LAYERS[number] for number in options.layers]
     host = PluginHost.load()
     backend = host.backend("x86")
     device = backend.probe()[0]
-    records = "runs/conv_layers/records.jsonl"
     tuned = {
         (layer, strategies): tuned_kernel(
             host,
@@ -51,9 +56,9 @@ def main() -> None:
             budget=options.budget,
             tuner=options.tuner,
             strategies=strategies,
-            records=records,
+            records=options.records,
         )
-        for layer in LAYERS
+        for layer in layers
         for strategies in options.strategies
     }
     peaks: list[float] = []
@@ -73,11 +78,11 @@ def main() -> None:
             f"| {layer} | {strategies} | {share:.1%} | {share * median(peaks) / 1e9:.0f} | {text} |"
         )
     for strategies in options.strategies:
-        reached = sum(median(shares[layer, strategies]) >= 0.9 for layer in LAYERS)
-        print(f"\n{strategies}: at least 90 % of peak on {reached} of {len(LAYERS)}")
+        reached = sum(median(shares[layer, strategies]) >= 0.9 for layer in layers)
+        print(f"\n{strategies}: at least 90 % of peak on {reached} of {len(layers)}")
     first, *others = options.strategies
     for other in others:
-        ratios = sorted(median(shares[la, other]) / median(shares[la, first]) for la in LAYERS)
+        ratios = sorted(median(shares[la, other]) / median(shares[la, first]) for la in layers)
         print(f"\n{other} over {first}: median {median(ratios):.2f}, least {ratios[0]:.2f}")
 
 

@@ -21,9 +21,13 @@ class TunedKernel:
     operations: int
     kernel: Any
 
-    def flops(self, number: int = 5) -> float:
-        """Operations a second over `number` launches, after one that warms the caches."""
-        self.kernel.time(1)
+    def flops(self, number: int = 10) -> float:
+        """Operations a second over `number` launches, after as many that warm the caches.
+
+        One is not enough: megabytes that another kernel drove out settle in the last level only
+        after several passes.
+        """
+        self.kernel.time(number)
         return self.operations * number / self.kernel.time(number)
 
 

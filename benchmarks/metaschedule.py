@@ -1,0 +1,120 @@
+"""How soon derived strategies pass what TVM's MetaSchedule finds in 64 trials.
+
+    uv run python benchmarks/metaschedule.py --peer-python PATH [--rounds 3] [--tasks conv2d matmul]
+
+PATH is a Python that has apache-tvm (0.27.0.post1 was used, with xgboost); its settings are in
+`peers/metaschedule.py`. One thread each, in turns: in every round the peer tunes a task, then
+`tilewright tune --strategies 'derived/*'` does, as a process of its own and from nothing. Its clock
+runs from before the process starts until the record that is faster is in its file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+TASKS = {
+    "conv2d": ("conv2d(1x64x56x56, 64x64x3x3, padding=1)", 2 * 64 * 56 * 56 * 64 * 9),
+    "matmul": ("matmul(1024x1024, 1024x1024)", 2 * 1024**3),
+}
+"""Text form and operations."""
+GOAL = 1 / 20
+
+
+@dataclass(frozen=True)
+class Passed:
+    """When ours was first at least as fast as a speed: seconds, trials until then, GFLOP/s."""
+
+    seconds: float
+    trials: int
+    gflops: float
+
+
+def peer(python: str, task: str, *options: str) -> dict[str, Any]:
+    """What MetaSchedule found, and in what time."""
+    script = Path(__file__).parent / "peers" / "metaschedule.py"
+    command = [python, str(script), task, *options]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def ours(task: str, budget: str, seed: int) -> Iterator[Passed]:
+    """Each improvement, while `tilewright tune` runs."""
+    text, operations = TASKS[task]
+    with tempfile.TemporaryDirectory() as folder:
+        records = Path(folder) / "records.jsonl"
+        command = [
+            *(str(Path(sys.executable).with_name("tilewright")), "tune", text, "--quiet"),
+            *("--target", "x86:threads=1", "--conditions", "warm", "--tuner", "evolutionary"),
+            *("--strategies", "derived/*", "--budget", budget, "--seed", str(seed)),
+            *("--records", str(records)),
+        ]
+        start, best, trials = time.perf_counter(), 0.0, 0
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        for line in _lines(process, records):
+            record = json.loads(line)
+            trials += record["kind"] == "trial"
+            speed = operations / median(record["costs"]) / 1e9 if record.get("costs") else 0.0
+            if speed > best:
+                best = speed
+                yield Passed(time.perf_counter() - start, trials, speed)
+        if process.returncode:
+            sys.exit(f"tilewright tune ended with {process.returncode}")
+
+
+def _lines(process: subprocess.Popen, path: Path) -> Iterator[str]:
+    """Whole lines of a file as they are written, until the process that writes it has ended."""
+    at = 0
+    while True:
+        ended = process.poll() is not None
+        data = path.read_bytes()[at:] if path.exists() else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        at += len(whole)
+        yield from whole.decode().splitlines()
+        if ended:
+            return
+        time.sleep(0.05)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peer-python", required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--budget", default="20s", help="of ours")
+    parser.add_argument("--batch", default="16", help="of the peer, candidates a round of search")
+    options = parser.parse_args()
+    print("| task | round | MetaSchedule: GFLOP/s | s | ours passed it after s | trials "
+          "| of its wall time | ours at the end: GFLOP/s |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|")
+    ratios: dict[str, list[float]] = {task: [] for task in options.tasks}
+    for number in range(options.rounds):
+        for task in options.tasks:
+            theirs = peer(
+                options.peer_python, task, "--batch", options.batch, "--seed", str(number + 1)
+            )
+            curve = list(ours(task, options.budget, number))
+            found = next((one for one in curve if one.gflops >= theirs["gflops"]), None)
+            ratios[task].append(found.seconds / theirs["seconds"] if found else float("inf"))
+            when = f"{found.seconds:.1f} | {found.trials}" if found else "never | -"
+            print(
+                f"| {task} | {number + 1} | {theirs['gflops']:.1f} | {theirs['seconds']:.0f} "
+                f"| {when} | {ratios[task][-1]:.4f} | {curve[-1].gflops:.1f} |",
+                flush=True,
+            )
+    for task, all_of_it in ratios.items():
+        middle = median(all_of_it)
+        print(f"\n{task}: median {middle:.4f} of its wall time (1/{1 / middle:.0f}; goal 1/20)")
+
+
+if __name__ == "__main__":
+    main()
