@@ -31,7 +31,7 @@ ONLY_IN = {
     "pycuda": "plugins/cuda/",
     "onnx": "plugins/onnx/",
     "onnxruntime": "plugins/onnx/",
-    "pulp": "plugins/graph/",
+    "pulp": "plugins/graph/src/tilewright_graph/solvers/exact.py",
     "xgboost": "plugins/search/src/tilewright_search/cost_model/xgboost_trees.py",
 }
 
