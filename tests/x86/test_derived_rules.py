@@ -18,7 +18,7 @@ from tilewright.strategy import Strategy
 def load(host):
     from tilewright_tensor.derived.rules import RULES, Rule
     from tilewright_tensor.operators.operators import Operators
-    from tilewright_x86.strategies.derived import Derived
+    from tilewright_x86.strategies.derived import make
 
     (tile,) = (rule for rule in RULES if rule.name == "MultiLevelTiling")
     never_fuse = Rule(
@@ -26,7 +26,7 @@ def load(host):
         lambda problem, state: state.schedule.stages[state.stage].combiner is not None,
         tile.apply,
     )
-    return Derived(Operators(host.hook_values("tilewright_operators")), [never_fuse], "apart")
+    return make(Operators(host.hook_values("tilewright_operators")), [never_fuse], "apart")
 
 
 @hookimpl

@@ -9,13 +9,7 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.task import Task
 from tilewright_cuda.strategies.adoption import nearest, of_thread, template_of
-from tilewright_cuda.strategies.tensor_schedule import (
-    IMAGE_LAYOUTS,
-    TensorSchedule,
-    constants,
-    epilogue_layouts,
-    is_float32,
-)
+from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_layouts
 from tilewright_cuda.strategies.windows import (
     window_alternatives,
     window_fallback,
@@ -24,6 +18,7 @@ from tilewright_cuda.strategies.windows import (
 )
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 
 
 class Conv2dDepthwise(TensorSchedule):

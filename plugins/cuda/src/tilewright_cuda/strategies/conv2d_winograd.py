@@ -19,14 +19,7 @@ from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
 from tilewright_cuda.strategies.matrix_product import MatrixProduct
-from tilewright_cuda.strategies.tensor_schedule import (
-    IMAGE_LAYOUTS,
-    TensorSchedule,
-    constants,
-    epilogue_layouts,
-    fused,
-    is_float32,
-)
+from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_layouts, fused
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
@@ -34,6 +27,7 @@ from tilewright_tensor.expr import Const, Value, eq, ge, logical_and, lt, select
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_tensor.winograd import TAPS, Matrix, Winograd
 
 _OUTPUTS = (2, 4)

@@ -14,10 +14,11 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
-from tilewright_cuda.strategies.tensor_schedule import TensorSchedule, fused, logical_layouts
+from tilewright_cuda.strategies.tensor_schedule import fused, logical_layouts
 from tilewright_tensor.dag import Dag, Tensor, operations_per_element
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import TensorSchedule
 
 
 class Default(TensorSchedule):

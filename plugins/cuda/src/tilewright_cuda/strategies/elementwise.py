@@ -10,17 +10,11 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
-from tilewright_cuda.strategies.tensor_schedule import (
-    TensorSchedule,
-    constants,
-    epilogue_layouts,
-    fused,
-    image_layouts,
-    is_float32,
-)
+from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts, fused, image_layouts
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 
 
 class Elementwise(TensorSchedule):

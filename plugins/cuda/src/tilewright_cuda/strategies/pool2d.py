@@ -8,12 +8,7 @@ from tilewright.config import ConfigEntity
 from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.task import Task
-from tilewright_cuda.strategies.tensor_schedule import (
-    TensorSchedule,
-    constants,
-    epilogue_layouts,
-    is_float32,
-)
+from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts
 from tilewright_cuda.strategies.windows import (
     window_alternatives,
     window_fallback,
@@ -22,6 +17,7 @@ from tilewright_cuda.strategies.windows import (
 )
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 
 
 class Pool2d(TensorSchedule):

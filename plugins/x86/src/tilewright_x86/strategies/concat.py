@@ -23,11 +23,10 @@ from tilewright_tensor.loop_ir import (
     block,
 )
 from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.tensor_schedule import constants, is_float32
 from tilewright_x86.strategies.tensor_schedule import (
     blocked,
     channel_blocks,
-    constants,
-    is_float32,
     lanes,
     largest_divisor,
 )

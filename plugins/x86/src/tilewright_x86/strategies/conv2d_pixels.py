@@ -17,15 +17,10 @@ from tilewright.task import Task
 from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.flat_images import flattened, unflattened
 from tilewright_x86.strategies.register_tile import accumulate_in_registers
-from tilewright_x86.strategies.tensor_schedule import (
-    TensorSchedule,
-    constants,
-    is_float32,
-    lanes,
-    registers,
-)
+from tilewright_x86.strategies.tensor_schedule import lanes, registers
 
 _CHAINS = 8
 """Sums a core works on at once: two multiply-adds a cycle, each of which takes four cycles."""

@@ -17,7 +17,8 @@ from tilewright_tensor.dag import Dag, Tensor, operations_per_element
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
-from tilewright_x86.strategies.tensor_schedule import TensorSchedule, constants, lanes
+from tilewright_tensor.tensor_schedule import TensorSchedule, constants
+from tilewright_x86.strategies.tensor_schedule import lanes
 
 
 class Default(TensorSchedule):

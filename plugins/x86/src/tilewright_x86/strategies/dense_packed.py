@@ -15,15 +15,9 @@ from tilewright.task import Task
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.register_tile import accumulate_in_registers
-from tilewright_x86.strategies.tensor_schedule import (
-    TensorSchedule,
-    constants,
-    is_float32,
-    lanes,
-    largest_divisor,
-    registers,
-)
+from tilewright_x86.strategies.tensor_schedule import lanes, largest_divisor, registers
 
 
 class DensePacked(TensorSchedule):

@@ -2,112 +2,24 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
-from functools import lru_cache
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
-from tilewright.space.alternative import Alternative
-from tilewright.space.config_space import ConfigSpace
 from tilewright.task import Task
 from tilewright_tensor.derived.limits import Limits
-from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.rules import Rule, derive
-from tilewright_tensor.derived.sketch import Sketch
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.lower import lower
+from tilewright_tensor.derived.rules import Rule
+from tilewright_tensor.derived.strategy import Derived
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.schedule import Schedule
-from tilewright_x86.strategies.tensor_schedule import (
-    constants,
-    is_float32,
-    lanes,
-    registers,
-)
+from tilewright_x86.strategies.tensor_schedule import lanes, registers
 
 _CACHE_BYTES = 512 << 10
 """Half of the second-level cache of today's cores."""
-_FALLBACK_POINTS = 32
-_TASKS_KEPT = 64
 
 
-class Derived:
-    """Any operator with a definition; one alternative a sketch.
-
-    A plugin adds rules of its own in a strategy of its own, `Derived(operators, rules, name)`: they
-    are asked before the shared ones.
-    """
-
-    def __init__(
-        self, operators: Operators, rules: Sequence[Rule] = (), name: str = "derived"
-    ) -> None:
-        self.operators = operators
-        self.rules = rules
-        self.name = name
-        self._derived = lru_cache(_TASKS_KEPT)(self._derive)
-
-    def applies(self, task: Task) -> bool:
-        """float32 throughout; a layout transform computes nothing to derive from."""
-        workload = task.workload
-        return (
-            workload.operator in self.operators
-            and workload.operator != "layout_transform"
-            and is_float32(task)
-        )
-
-    def alternatives(self, task: Task) -> Sequence[Alternative]:
-        """Every sketch with its open choices."""
-        problem, sketches = self._derived(task)
-        return [sketch.alternative(problem, self.name) for sketch in sketches.values()]
-
-    def fallback(self, task: Task) -> ConfigEntity | None:
-        """The most promising of some points of every sketch."""
-        problem, sketches = self._derived(task)
-        rng, best = random.Random(0), None
-        for sketch in sketches.values():
-            space = ConfigSpace([sketch.alternative(problem, self.name)])
-            for point in space.sample(rng, _FALLBACK_POINTS):
-                cost = sketch.cost(point.values)
-                if best is None or cost < best[0]:
-                    best = cost, point
-        return best[1] if best else None
-
-    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
-        """What the sketch wants under these values."""
-        problem, sketches = self._derived(task)
-        found = sketches[config.strategy].layouts(problem, config.values)
-        return Layouts(
-            tuple(found[tensor.name].text for tensor in problem.dag.inputs),
-            tuple(found[tensor.name].text for tensor in problem.dag.outputs),
-            constants(task),
-        )
-
-    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
-        """The loop program of the sketch with its choices made."""
-        return lower(self.schedule(task, config), f"{self.name}_{task.workload.key}")
-
-    def schedule(self, task: Task, config: ConfigEntity) -> Schedule:
-        """The schedule of a config, as steps that replay."""
-        problem, sketches = self._derived(task)
-        return sketches[config.strategy].scheduled(problem, config.values)
-
-    def _derive(self, task: Task) -> tuple[Problem, dict[str, Sketch]]:
-        workload = task.workload
-        dag = self.operators.compute_dag(workload)
-        anchor = self.operators.find(workload.operator)
-        count = len(workload.anchor.inputs)
-        letters = {}
-        for number in constants(task):
-            rank = Layout.logical(len(workload.inputs[number].shape)).letters
-            own = anchor.operand(number).letters if number < count else ""
-            letters[dag.inputs[number].name] = own or rank
-        limits = Limits(lanes(task), registers(task), _CACHE_BYTES, task.target.threads)
-        problem = Problem(dag, letters, limits)
-        return problem, {f"{self.name}/{one.name}": one for one in derive(problem, self.rules)}
+def limits(task: Task) -> Limits:
+    """What a core of the task's target has, and its threads."""
+    return Limits(lanes(task), registers(task), _CACHE_BYTES, task.target.threads)
 
 
-def make(operators: Operators) -> Derived:
-    """The strategy's working half."""
-    return Derived(operators)
+def make(operators: Operators, rules: Sequence[Rule] = (), name: str = "derived") -> Derived:
+    """The strategy's working half; a plugin offers one of its own with rules and a name."""
+    return Derived(operators, name, limits, rules)

@@ -13,13 +13,11 @@ from tilewright.task import Task
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.tensor_schedule import (
-    TensorSchedule,
     blocked,
     channel_blocks,
-    constants,
     epilogue_layouts,
-    is_float32,
     lanes,
     largest_divisor,
 )

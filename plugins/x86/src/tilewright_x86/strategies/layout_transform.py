@@ -15,16 +15,10 @@ from tilewright_tensor.layout import Layout
 from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.flat_images import flattened, row_dim, unflattened
 from tilewright_x86.strategies.register_tile import accumulate_in_registers
-from tilewright_x86.strategies.tensor_schedule import (
-    TensorSchedule,
-    constants,
-    epilogue_layouts,
-    is_float32,
-    lanes,
-    largest_divisor,
-)
+from tilewright_x86.strategies.tensor_schedule import epilogue_layouts, lanes, largest_divisor
 
 
 class LayoutTransform(TensorSchedule):

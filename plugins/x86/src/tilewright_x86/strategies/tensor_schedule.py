@@ -1,58 +1,11 @@
-"""What every strategy here shares: from a task and a config to a loop program."""
+"""Vectors, blocks and padded images, as the strategies here have them in common."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
-from tilewright.space.alternative import Alternative
 from tilewright.task import Task
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.lower import lower
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_x86.isa import isa_of
-
-
-class TensorSchedule(ABC):
-    """A strategy's working half: schedules over the compute DAG of the operator's definition."""
-
-    name: str
-
-    def __init__(self, operators: Operators) -> None:
-        self.operators = operators
-
-    @abstractmethod
-    def applies(self, task: Task) -> bool: ...
-
-    @abstractmethod
-    def alternatives(self, task: Task) -> Sequence[Alternative]: ...
-
-    @abstractmethod
-    def layouts(self, task: Task, config: ConfigEntity) -> Layouts: ...
-
-    @abstractmethod
-    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
-        """The steps on top of a schedule in which the layouts are set."""
-
-    @abstractmethod
-    def fallback(self, task: Task) -> ConfigEntity | None: ...
-
-    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
-        """The loop program of a config; operands in the layouts that `layouts` names."""
-        dag = self.operators.compute_dag(task.workload)
-        layouts = self.layouts(task, config)
-        schedule = Schedule.of(dag)
-        operands = zip(
-            (*dag.inputs, *dag.outputs), (*layouts.inputs, *layouts.outputs), strict=True
-        )
-        for tensor, layout in operands:
-            if Layout.parse(layout) != Layout.logical(len(tensor.shape)):
-                schedule = schedule.transform_layout(tensor, layout)
-        return lower(self.scheduled(task, config, schedule), f"{self.name}_{task.workload.key}")
 
 
 def lanes(task: Task) -> int:
@@ -63,11 +16,6 @@ def lanes(task: Task) -> int:
 def registers(task: Task) -> int:
     """Vector registers of the target: 32 with AVX-512, else 16."""
     return 32 if isa_of(task.target).vector_bits == 512 else 16
-
-
-def is_float32(task: Task) -> bool:
-    """Whether every operand is float32."""
-    return all(spec.dtype == "float32" for spec in task.workload.inputs)
 
 
 def largest_divisor(number: int, limit: int) -> int:
@@ -102,11 +50,6 @@ def epilogue_layouts(task: Task, first: int, output: str) -> tuple[str, ...]:
         output if layout.divides(spec.shape) else Layout.logical(len(spec.shape)).text
         for spec in task.workload.inputs[first:]
     )
-
-
-def constants(task: Task) -> frozenset[int]:
-    """Numbers of the constant operands, which are packed at compile time."""
-    return frozenset(i for i, spec in enumerate(task.workload.inputs) if spec.role == "constant")
 
 
 def padded(schedule: Schedule, block: int) -> Schedule:

@@ -1,0 +1,107 @@
+"""A strategy's working half whose schedules are derived by rules, under the limits of a target."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from tilewright.config import ConfigEntity
+from tilewright.layouts import Layouts
+from tilewright.space.alternative import Alternative
+from tilewright.space.config_space import ConfigSpace
+from tilewright.task import Task
+from tilewright_tensor.derived.limits import Limits
+from tilewright_tensor.derived.problem import Problem
+from tilewright_tensor.derived.rules import Rule, derive
+from tilewright_tensor.derived.sketch import Sketch
+from tilewright_tensor.layout import Layout
+from tilewright_tensor.loop_ir import LoopProgram
+from tilewright_tensor.lower import lower
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import constants, is_float32
+
+_FALLBACK_POINTS = 32
+_TASKS_KEPT = 64
+
+
+class Derived:
+    """Any operator with a definition; one alternative a sketch.
+
+    name     of the strategy
+    limits   the sizes of a task's target
+    rules    of the target or of a plugin; they are asked before those that all share
+    """
+
+    def __init__(
+        self,
+        operators: Operators,
+        name: str,
+        limits: Callable[[Task], Limits],
+        rules: Sequence[Rule] = (),
+    ) -> None:
+        self.operators = operators
+        self.name = name
+        self.limits = limits
+        self.rules = rules
+        self._derived = lru_cache(_TASKS_KEPT)(self._derive)
+
+    def applies(self, task: Task) -> bool:
+        """float32 throughout; a layout transform computes nothing to derive from."""
+        workload = task.workload
+        return (
+            workload.operator in self.operators
+            and workload.operator != "layout_transform"
+            and is_float32(task)
+        )
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """Every sketch with its open choices."""
+        problem, sketches = self._derived(task)
+        return [sketch.alternative(problem, self.name) for sketch in sketches.values()]
+
+    def fallback(self, task: Task) -> ConfigEntity | None:
+        """The most promising of some points of every sketch."""
+        problem, sketches = self._derived(task)
+        rng, best = random.Random(0), None
+        for sketch in sketches.values():
+            space = ConfigSpace([sketch.alternative(problem, self.name)])
+            for point in space.sample(rng, _FALLBACK_POINTS):
+                cost = sketch.cost(point.values)
+                if best is None or cost < best[0]:
+                    best = cost, point
+        return best[1] if best else None
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """What the sketch wants under these values."""
+        problem, sketches = self._derived(task)
+        found = sketches[config.strategy].layouts(problem, config.values)
+        return Layouts(
+            tuple(found[tensor.name].text for tensor in problem.dag.inputs),
+            tuple(found[tensor.name].text for tensor in problem.dag.outputs),
+            constants(task),
+        )
+
+    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
+        """The loop program of the sketch with its choices made."""
+        name = self.name.partition(".")[0]
+        return lower(self.schedule(task, config), f"{name}_{task.workload.key}")
+
+    def schedule(self, task: Task, config: ConfigEntity) -> Schedule:
+        """The schedule of a config, as steps that replay."""
+        problem, sketches = self._derived(task)
+        return sketches[config.strategy].scheduled(problem, config.values)
+
+    def _derive(self, task: Task) -> tuple[Problem, dict[str, Sketch]]:
+        workload = task.workload
+        dag = self.operators.compute_dag(workload)
+        anchor = self.operators.find(workload.operator)
+        count = len(workload.anchor.inputs)
+        letters = {}
+        for number in constants(task):
+            rank = Layout.logical(len(workload.inputs[number].shape)).letters
+            own = anchor.operand(number).letters if number < count else ""
+            letters[dag.inputs[number].name] = own or rank
+        problem = Problem(dag, letters, self.limits(task))
+        return problem, {f"{self.name}/{one.name}": one for one in derive(problem, self.rules)}

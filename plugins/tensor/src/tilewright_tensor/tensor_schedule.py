@@ -1,0 +1,76 @@
+"""What strategies of every target share: from a task and a config to a loop program."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from tilewright.config import ConfigEntity
+from tilewright.layouts import Layouts
+from tilewright.space.alternative import Alternative
+from tilewright.task import Task
+from tilewright_tensor.dag import Dag
+from tilewright_tensor.layout import Layout
+from tilewright_tensor.loop_ir import LoopProgram
+from tilewright_tensor.lower import lower
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule import Schedule
+
+
+class TensorSchedule(ABC):
+    """A strategy's working half: schedules over a compute DAG of the task."""
+
+    name: str
+
+    def __init__(self, operators: Operators) -> None:
+        self.operators = operators
+
+    @abstractmethod
+    def applies(self, task: Task) -> bool: ...
+
+    @abstractmethod
+    def alternatives(self, task: Task) -> Sequence[Alternative]: ...
+
+    @abstractmethod
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts: ...
+
+    @abstractmethod
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """The steps on top of a schedule in which the layouts are set."""
+
+    @abstractmethod
+    def fallback(self, task: Task) -> ConfigEntity | None: ...
+
+    def dag(self, task: Task, config: ConfigEntity) -> Dag:
+        """What is scheduled: the operator's definition, unless another algorithm computes it."""
+        del config
+        return self.operators.compute_dag(task.workload)
+
+    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
+        """The loop program of a config; operands in the layouts that `layouts` names."""
+        name = self.name.partition(".")[0]
+        return lower(self.schedule(task, config), f"{name}_{task.workload.key}")
+
+    def schedule(self, task: Task, config: ConfigEntity) -> Schedule:
+        """The schedule of a config, as steps that replay."""
+        dag = self.dag(task, config)
+        layouts = self.layouts(task, config)
+        schedule = Schedule.of(dag)
+        operands = zip(
+            (*dag.inputs, *dag.outputs), (*layouts.inputs, *layouts.outputs), strict=True
+        )
+        for tensor, text in operands:
+            layout = Layout.parse(text).memory
+            if layout != Layout.logical(len(tensor.shape)):
+                schedule = schedule.transform_layout(tensor, layout.text)
+        return self.scheduled(task, config, schedule)
+
+
+def is_float32(task: Task) -> bool:
+    """Whether every operand is float32."""
+    return all(spec.dtype == "float32" for spec in task.workload.inputs)
+
+
+def constants(task: Task) -> frozenset[int]:
+    """Numbers of the constant operands, which are packed at compile time."""
+    return frozenset(i for i, spec in enumerate(task.workload.inputs) if spec.role == "constant")
