@@ -1,60 +1,56 @@
-"""`tilewright records`: look at, check and merge records files."""
+"""`tilewright records`: look at, check, merge and shorten records files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tilewright.cli import shared_options as shared
 from tilewright.cli.records_adopt import adopt
+from tilewright.cli.records_best import best
 
-_file = click.argument("file", type=click.Path(path_type=Path))
+if TYPE_CHECKING:
+    from tilewright.records import Record
 
 
 @click.group()
 def records() -> None:
-    """List, verify or merge records files, or see what of other systems' is adopted."""
+    """Look at records files, verify, merge or compact them."""
 
 
 records.add_command(adopt)
+records.add_command(best)
 
 
 @records.command("ls")
-@_file
+@shared.records_file
 @shared.plugin_files
 @shared.as_json
 def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
     """The best record of each task, by device and conditions."""
     from tilewright.records import BadLineError, Record, find_reader
 
-    reader = find_reader(_existing(file), shared.load_host(plugin))
+    reader = find_reader(file, shared.load_host(plugin))
     lines = [line for _, line in reader.read(file)]
     bad_lines = sum(isinstance(line, BadLineError) for line in lines)
-    found: dict[tuple[str, str, str], list[int]] = {}
-    best: dict[tuple[str, str, str], float] = {}
-    operators: dict[tuple[str, str, str], str] = {}
+    found: dict[tuple[str, str, str], list[Record]] = {}
     for record in (line for line in lines if isinstance(line, Record)):
-        conditions: str = record.trial.input.conditions.constants
-        key = record.task.key, record.device, conditions
-        counts = found.setdefault(key, [0, 0])
-        counts[0] += 1
-        counts[1] += record.seconds is None
-        operators[key] = record.task.workload.operator
-        if record.seconds is not None:
-            best[key] = min(record.seconds, best.get(key, record.seconds))
+        conditions = record.trial.input.conditions.constants
+        found.setdefault((record.task.key, record.device, conditions), []).append(record)
     rows: list[dict[str, Any]] = [
         {
             "key": key,
-            "operator": operators[key, device, conditions],
+            "operator": records[0].task.workload.operator,
             "device": device,
             "conditions": conditions,
-            "trials": trials,
-            "failures": failures,
-            "best_seconds": best.get((key, device, conditions)),
+            "trials": len(records),
+            "failures": sum(record.seconds is None for record in records),
+            "best_seconds": _best_seconds(records),
         }
-        for (key, device, conditions), (trials, failures) in found.items()
+        for (key, device, conditions), records in found.items()
     ]
     if as_json:
         shared.print_json({"records": rows, "bad_lines": bad_lines})
@@ -62,23 +58,29 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
     for row in rows:
         seconds = row["best_seconds"]
         shown = "all failed" if seconds is None else f"{seconds * 1e3:.4f} ms"
-        click.echo(
+        shared.say(
             f"{row['key']}  {row['operator']:20} {row['device']} {row['conditions']}"
             f"  {row['trials']:5} trials  {row['failures']:4} failed  {shown}"
         )
     if bad_lines:
-        click.echo(f"{bad_lines} bad lines; `tilewright records verify` shows them", err=True)
+        shared.say(f"{bad_lines} bad lines; `tilewright records verify` shows them", err=True)
+
+
+def _best_seconds(records: Sequence[Record]) -> float | None:
+    """Of every config the last measurement counts, as for those who look for the best."""
+    last = {(record.config, record.revision): record.seconds for record in records}
+    return min((seconds for seconds in last.values() if seconds is not None), default=None)
 
 
 @records.command()
-@_file
+@shared.records_file
 @shared.plugin_files
 @shared.as_json
 def verify(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> int:
     """Check every line; exit with 1 where one is bad."""
     from tilewright.records import verify_log
 
-    report = verify_log(_existing(file), shared.load_host(plugin))
+    report = verify_log(file, shared.load_host(plugin))
     if as_json:
         shared.print_json(
             {
@@ -90,28 +92,43 @@ def verify(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> int:
         )
     else:
         for line, reason in report.bad:
-            click.echo(f"{file}:{line}: {reason}")
+            shared.say(f"{file}:{line}: {reason}")
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.kinds.items()))
-        click.echo(f"{kinds or 'no records'}, {len(report.bad)} bad lines")
+        shared.say(f"{kinds or 'no records'}, {len(report.bad)} bad lines")
     return 1 if report.bad else 0
 
 
 @records.command()
-@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
+@shared.records_file
+@shared.as_json
+def compact(file: Path, as_json: bool) -> None:
+    """Drop what no query asks for, in place; what is lost is said.
+
+    Lost are earlier measurements of configs measured again, choices made anew, trials that the
+    machinery spoiled, and bad lines. What a stage spent is added up.
+    """
+    from tilewright.records import compact_log
+
+    done = compact_log(file)
+    if as_json:
+        shared.print_json(done.to_json())
+        return
+    for what, count in sorted(done.lost.items()):
+        shared.say(f"lost, {what}: {count}")
+    shared.say(f"{done.lines} lines left; {done.bytes_before} bytes became {done.bytes_after}")
+
+
+@records.command()
+@click.argument("sources", nargs=-1, required=True, metavar="FILE...", type=shared.RECORDS_FILE)
 @click.option("--into", required=True, type=click.Path(path_type=Path))
 @shared.plugin_files
-def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...]) -> None:
+@shared.as_json
+def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
     """Append what other files know and this one does not."""
     from tilewright.records import JsonlRecordStore, merge_logs
 
-    paths = [_existing(path) for path in sources]
-    added = merge_logs(paths, JsonlRecordStore(into), shared.load_host(plugin))
-    click.echo(f"{added} records added to {into}")
-
-
-def _existing(path: Path) -> Path:
-    from tilewright.errors import UsageError
-
-    if not path.is_file():
-        raise UsageError("no such records file", where=str(path), remedy="check the path")
-    return path
+    added = merge_logs(sources, JsonlRecordStore(into), shared.load_host(plugin))
+    if as_json:
+        shared.print_json({"added": added, "into": str(into)})
+    else:
+        shared.say(f"{added} records added to {into}")

@@ -12,7 +12,7 @@ from tilewright.cli import shared_options as shared
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@shared.records_file
 @shared.target
 @click.option("--configs", is_flag=True, help="Print each adopted config.")
 @shared.plugin_files
@@ -64,7 +64,7 @@ def adopt(
     for template, count in sorted(of_template.items()):
         into = {to: n for (of, to), n in sorted(adopted.items()) if of == template}
         shown = ", ".join(f"{n} by {to}" for to, n in into.items()) or "none"
-        click.echo(f"{template}: {count} records, adopted: {shown}")
+        shared.say(f"{template}: {count} records, adopted: {shown}")
     for row in rows if configs else ():
-        click.echo(f"{row['from']['values']}\n  {row['to']['strategy']} {row['to']['values']}")
-    click.echo(f"{len(rows)} of {total} records are first proposals on {resolved}")
+        shared.say(f"{row['from']['values']}\n  {row['to']['strategy']} {row['to']['values']}")
+    shared.say(f"{len(rows)} of {total} records are first proposals on {resolved}")

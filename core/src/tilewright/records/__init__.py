@@ -1,21 +1,27 @@
 """Records: what was measured and chosen, one checksummed JSON object a line."""
 
 from tilewright.records.checks import LogReport, merge_logs, verify_log
+from tilewright.records.compact import Compacted, compact_log
 from tilewright.records.line import BadLineError
+from tilewright.records.query import Query
 from tilewright.records.readers import JsonlReader, find_reader
 from tilewright.records.record import AnyRecord, BudgetRecord, GraphRecord, Record
-from tilewright.records.store import JsonlRecordStore, Spent
+from tilewright.records.store import Count, JsonlRecordStore, Spent
 
 __all__ = [
     "AnyRecord",
     "BadLineError",
     "BudgetRecord",
+    "Compacted",
+    "Count",
     "GraphRecord",
     "JsonlReader",
     "JsonlRecordStore",
     "LogReport",
+    "Query",
     "Record",
     "Spent",
+    "compact_log",
     "find_reader",
     "merge_logs",
     "verify_log",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tilewright.errors import UsageError
 
 _CHUNK = 2**24
+_TAIL_BYTES = 64
 
 
 class LogFile:
@@ -25,7 +26,8 @@ class LogFile:
         self.path = path
         self._create_parents = create_parents
         self._read_to = 0
-        self._inode: int | None = None
+        self._tail = b""
+        self._named = False
         with self._errors("open"):
             if path.is_dir():
                 raise IsADirectoryError("it is a folder")
@@ -64,18 +66,50 @@ class LogFile:
         with self._errors("write"):
             if self._create_parents:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            fresh = not _exists(self.path)
-            descriptor = os.open(self.path, flags, 0o666)
+            descriptor = self._open_locked(os.O_CREAT)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
                 see(self._read_on(descriptor, restart))
                 self._write(descriptor, b"".join(make()))
-                if fresh:
+                if not self._named:
+                    # Also where the file was there: who made it may have been killed before this.
                     _sync_folder(self.path.parent)
+                    self._named = True
                 see(self._read_on(descriptor, restart))
             finally:
                 os.close(descriptor)
+
+    def rewrite(self, shorten: Callable[[Sequence[bytes]], Iterable[bytes]]) -> None:
+        """Put what `shorten` makes of all lines, with newlines, in the file's place, or nothing.
+
+        Done under the lock, in a file beside that is on the disk before it takes the name.
+        """
+        with self._errors("rewrite"):
+            descriptor = self._open_locked()
+            path = self.path.resolve()  # what a link names, not the link
+            fresh = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+            try:
+                with os.fdopen(os.dup(descriptor), "rb") as file:
+                    lines = file.read().split(b"\n")
+                with fresh.open("xb") as file:
+                    file.writelines(shorten(lines))
+                    file.flush()
+                    os.fsync(file.fileno())
+                fresh.chmod(os.fstat(descriptor).st_mode & 0o777)
+                fresh.replace(path)
+                _sync_folder(path.parent)
+            finally:
+                fresh.unlink(missing_ok=True)
+                os.close(descriptor)
+
+    def _open_locked(self, flags: int = 0) -> int:
+        """The file, once nobody else writes it; not one that `rewrite` replaced meanwhile."""
+        while True:
+            descriptor = os.open(self.path, flags | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), self.path.stat()):
+                    return descriptor
+            os.close(descriptor)
 
     def _write(self, descriptor: int, data: bytes) -> None:
         end = os.fstat(descriptor).st_size
@@ -91,14 +125,12 @@ class LogFile:
             raise
 
     def _read_on(self, descriptor: int, restart: Callable[[], None]) -> Iterator[bytes]:
-        status = os.fstat(descriptor)
-        if self._inode is not None and (
-            status.st_ino != self._inode or status.st_size < self._read_to
-        ):
-            self._read_to = 0
+        # By what it holds, not by its number: that of a file that is gone is given again.
+        tail = os.pread(descriptor, len(self._tail), self._read_to - len(self._tail))
+        if tail != self._tail:
+            self._read_to, self._tail = 0, b""
             restart()
-        self._inode = status.st_ino
-        while self._read_to < status.st_size:
+        while self._read_to < os.fstat(descriptor).st_size:
             chunk = os.pread(descriptor, _CHUNK, self._read_to)
             whole = chunk.rfind(b"\n") + 1
             if not whole:
@@ -107,6 +139,7 @@ class LogFile:
                 # No line is that long: skip it piece by piece, each a bad line.
                 whole = len(chunk)
             self._read_to += whole
+            self._tail = chunk[max(0, whole - _TAIL_BYTES) : whole]
             yield from chunk[:whole].removesuffix(b"\n").split(b"\n")
 
     @contextmanager

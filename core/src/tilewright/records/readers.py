@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
-from tilewright.records.line import MAX_LINE_BYTES, BadLineError, unseal
+from tilewright.records.line import MAX_LINE_BYTES, BadLineError, unseal, whole_lines
 from tilewright.records.record import AnyRecord, RecordDecoder
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ class JsonlReader:
         decoder = RecordDecoder()
         try:
             with path.open("rb") as file:
-                for number, line in enumerate(file, 1):
-                    if line.endswith(b"\n") and line != b"\n":
-                        yield number, _decoded(decoder, line[:-1])
+                for number, line in enumerate(whole_lines(file), 1):
+                    if line:
+                        yield number, _decoded(decoder, line)
         except OSError as error:
             raise _unreadable(path, error) from error
 

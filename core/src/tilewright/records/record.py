@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -138,33 +138,27 @@ class RecordDecoder:
 
     def decode(self, data: Mapping[str, Any]) -> AnyRecord:
         """The record. Raises OtherVersionError for a later format, BadLineError for nonsense."""
-        try:
-            if data["version"] != VERSION or isinstance(data["version"], bool):
-                raise OtherVersionError(f"version {data['version']!r}")
-            make = self._makers.get(data["kind"])
-            if make is None:
-                raise OtherVersionError(f"kind {data['kind']!r}")
-            record: AnyRecord = make(self, data)
-        except BadLineError:
-            raise
-        except KeyError as error:
-            raise BadLineError(f"no member {error}") from None
-        except (TypeError, ValueError, AttributeError, RecursionError, UsageError) as error:
-            raise BadLineError(str(error)) from None
+        record: AnyRecord = _sensible(self._decode, data)
+        return record
+
+    def result(self, data: Mapping[str, Any]) -> MeasureResult:
+        """The outcome that a trial's object holds. Raises BadLineError for nonsense."""
+        result: MeasureResult = _sensible(_result, data)
+        return result
+
+    def _decode(self, data: Mapping[str, Any]) -> AnyRecord:
+        if data["version"] != VERSION or isinstance(data["version"], bool):
+            raise OtherVersionError(f"version {data['version']!r}"[:80])
+        make = self._makers.get(data["kind"])
+        if make is None:
+            raise OtherVersionError(f"kind {data['kind']!r}"[:80])
+        record: AnyRecord = make(self, data)
         return record
 
     def _record(self, data: Mapping[str, Any]) -> Record:
-        if ("costs" in data) == ("failure" in data):
-            raise BadLineError("expected costs or a failure")
-        timings = data["timings"]
-        for seconds in timings.values():
-            _check(seconds, (int, float), 0, MAX_SECONDS)
-        if "costs" in data:
-            result = MeasureResult(_costs(data["costs"]), timings=timings)
-        else:
-            result = MeasureResult(failure=_failure(data["failure"]), timings=timings)
-        asked = MeasureInput(self._task(data), _config(data), self._condition(data["conditions"]))
-        return Record(Trial(asked, result), *_device(data), *_numbers(data))
+        conditions = self._condition(data["conditions"])
+        asked = MeasureInput(self._task(data), _config(data), conditions)
+        return Record(Trial(asked, _result(data)), *_device(data), *_numbers(data))
 
     def _graph(self, data: Mapping[str, Any]) -> GraphRecord:
         node = _text(data["node"])
@@ -193,6 +187,8 @@ class RecordDecoder:
         known = self._tasks.get(name)
         if known is None or known[0] != data["workload"]:
             task = Task.from_json(data)
+            for extent in (n for spec in task.workload.inputs for n in spec.shape):
+                _check(extent, int, 0, 2**53)
             if (task.workload.key, str(task.target)) != name:
                 raise BadLineError("the key is not that of the workload and target")
             known = self._tasks[name] = (data["workload"], task)
@@ -230,10 +226,33 @@ def _choice(task: Task, config: ConfigEntity, revision: int) -> dict[str, Any]:
     }
 
 
+def _sensible(make: Callable[[Any], Any], data: Mapping[str, Any]) -> Any:
+    """What is made of the object. Raises BadLineError where that fails."""
+    try:
+        return make(data)
+    except BadLineError:
+        raise
+    except KeyError as error:
+        raise BadLineError(f"no member {error}"[:120]) from None
+    except (TypeError, ValueError, AttributeError, RecursionError, UsageError) as error:
+        raise BadLineError(str(error)[:120]) from None
+
+
 def _config(data: Mapping[str, Any]) -> ConfigEntity:
     if not isinstance(data["config"], dict):
         raise BadLineError("config is no object")
     return ConfigEntity(_text(data["strategy"]), data["config"])
+
+
+def _result(data: Mapping[str, Any]) -> MeasureResult:
+    if ("costs" in data) == ("failure" in data):
+        raise BadLineError("expected costs or a failure")
+    timings = data["timings"]
+    for seconds in timings.values():
+        _check(seconds, (int, float), 0, MAX_SECONDS)
+    if "costs" in data:
+        return MeasureResult(_costs(data["costs"]), timings=timings)
+    return MeasureResult(failure=_failure(data["failure"]), timings=timings)
 
 
 def _device(data: Mapping[str, Any]) -> tuple[str, str]:

@@ -8,23 +8,28 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from heapq import heapify, heappop
+from math import inf
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
-from tilewright.measure import Conditions, Failure, Trial
-from tilewright.records.line import BadLineError, seal, unseal
+from tilewright.measure import Failure, Trial
+from tilewright.records.line import BadLineError, seal
 from tilewright.records.log_file import LogFile
+from tilewright.records.outline import Outline, OutlineReader
+from tilewright.records.query import Query
 from tilewright.records.record import (
     AnyRecord,
     BudgetRecord,
     GraphRecord,
     OtherVersionError,
     Record,
-    RecordDecoder,
 )
+from tilewright.records.trial_index import Series, TrialIndex
 from tilewright.task import Task
+from tilewright.workload import Workload
 
 K = TypeVar("K", bound=Hashable)
 
@@ -37,6 +42,13 @@ class Spent(NamedTuple):
     trials: int
 
 
+class Count(NamedTuple):
+    """Trials, and how many of them failed."""
+
+    trials: int
+    failures: int
+
+
 class JsonlRecordStore:
     """Append-only records in one file that any number of processes share.
 
@@ -44,9 +56,8 @@ class JsonlRecordStore:
     >>> store.append([Record.of(trial, device, revision)])  # on the disk when it returns
     >>> store.refresh()                                     # what other processes appended since
 
-    Queries take `revisions`, strategy name to installed revision: a record of another revision, or
-    of a strategy that is not in it, is a miss (`stale` counts them). Records of another device are
-    used only where `foreign_devices` says so. Bad lines are skipped and counted in `bad_lines`,
+    Which records count is told by a `Query`; where a query takes `revisions` alone, they mean what
+    they mean there (`stale` counts the misses). Bad lines are skipped and counted in `bad_lines`,
     lines of a later format in `other_versions`; reading never fails for what a file holds. Raises
     UsageError for what the file system refuses.
     """
@@ -71,13 +82,20 @@ class JsonlRecordStore:
 
     def refresh(self) -> None:
         """Read what was appended since the last look."""
-        # Tens of thousands of objects, none of them garbage: collecting costs a third of the time.
+        # Up to a million objects, none of them garbage: collecting costs a third of the time.
         with self._lock, _no_collection():
             self._see(self._file.read_new(self._clear))
 
     def records(self, task_key: str | None = None) -> Sequence[Record]:
-        """Every trial's record in order of the file, of one task or of all."""
-        return self._records if task_key is None else self._by_task.get(task_key, [])
+        """Every trial's record in order of the file, of one task or of all.
+
+        Each is made when it is looked at: a long log is not held as objects.
+        """
+        return self._trials.records(task_key)
+
+    def tasks(self) -> list[Task]:
+        """Every task that has a trial, in order of its first."""
+        return self._trials.tasks()
 
     def trials(
         self,
@@ -88,108 +106,71 @@ class JsonlRecordStore:
         foreign_devices: bool = False,
     ) -> list[Trial]:
         """Trials that count on a device, failures included, oldest first."""
-        return [
-            record.trial
-            for record in self.records(task_key)
-            if foreign_devices or record.fingerprint == device_fingerprint
-            if _current(record, revisions)
+        wanted = [
+            series
+            for series in self._trials.series
+            if foreign_devices or series.head.fingerprint == device_fingerprint
+            if _current(series.head.strategy, series.head.revision, revisions)
         ]
+        return [self._trials.record(row).trial for row in self._trials.rows(wanted, task_key)]
 
-    def best(
-        self,
-        task: Task,
-        conditions: Conditions,
-        device_fingerprint: str,
-        revisions: Mapping[str, int],
-        *,
-        foreign_devices: bool = False,
-        where: Callable[[ConfigEntity], bool] | None = None,
-    ) -> Record | None:
-        """The record with the smallest median among equal conditions, None where there is none.
+    def count(self, query: Query) -> Count:
+        """How many trials of a task count, spoiled ones among them; `where` is not asked."""
+        series = _comparable(self._trials.of_task(query.task), query)
+        return Count(sum(each.trials for each in series), sum(each.failures for each in series))
 
-        Conditions are equal where `constants` is; number and repeat may differ. Of a config
-        measured more than once the last measurement counts: finalists are measured again because
-        their first time was lucky. `where` narrows the configs.
+    def best(self, query: Query) -> Record | None:
+        """The record with the smallest median, None where there is none.
+
+        Of a config measured more than once the last measurement counts.
         """
-        own = self.records(task.key)
-        found = _timed(
-            own,
-            conditions,
-            device_fingerprint=device_fingerprint,
-            revisions=revisions,
-            foreign_devices=foreign_devices,
-            where=where,
-        )
-        return min(found, key=_seconds, default=None)
+        return next(self._fastest(self._trials.of_task(query.task), query), None)
 
-    def best_of_anchor(
-        self,
-        task: Task,
-        conditions: Conditions,
-        device_fingerprint: str,
-        revisions: Mapping[str, int],
-        *,
-        foreign_devices: bool = False,
-        where: Callable[[ConfigEntity], bool] | None = None,
-    ) -> Record | None:
+    def best_of_anchor(self, query: Query) -> Record | None:
         """The best record of the tasks that differ at most in their epilogue; see `best`.
 
         Of their times only the order means something for this task.
         """
-        kin = [r for key in self._kin.get(_anchor(task), ()) for r in self._by_task[key]]
-        found = _timed(
-            kin,
-            conditions,
-            device_fingerprint=device_fingerprint,
-            revisions=revisions,
-            foreign_devices=foreign_devices,
-            where=where,
-        )
-        return min(found, key=_seconds, default=None)
+        kin = self._trials.of_anchor(query.task.workload)
+        own = (series for series in kin if series.head.task.target == query.task.target)
+        return next(self._fastest(own, query), None)
 
-    def best_per(
-        self,
-        key: Callable[[ConfigEntity], K],
-        task: Task,
-        conditions: Conditions,
-        device_fingerprint: str,
-        revisions: Mapping[str, int],
-        *,
-        foreign_devices: bool = False,
-        where: Callable[[ConfigEntity], bool] | None = None,
-    ) -> dict[K, Record]:
+    def best_per(self, key: Callable[[ConfigEntity], K], query: Query) -> dict[K, Record]:
         """The best record of each group that `key` makes of the configs; see `best`."""
         groups: dict[K, Record] = {}
-        own = self.records(task.key)
-        for record in _timed(
-            own,
-            conditions,
-            device_fingerprint=device_fingerprint,
-            revisions=revisions,
-            foreign_devices=foreign_devices,
-            where=where,
-        ):
-            group = key(record.config)
-            if group not in groups or _seconds(record) < _seconds(groups[group]):
-                groups[group] = record
+        for record in self._fastest(self._trials.of_task(query.task), query):
+            groups.setdefault(key(record.config), record)
         return groups
 
-    def failed(
-        self,
-        task: Task,
-        conditions: Conditions,
-        device_fingerprint: str,
-        revisions: Mapping[str, int],
-    ) -> dict[ConfigEntity, Failure]:
-        """The configs of a task whose last measurement failed, and how; see `best`."""
-        last = _last(
-            self.records(task.key),
-            conditions,
-            device_fingerprint=device_fingerprint,
-            revisions=revisions,
-        )
-        failures = {record.config: record.trial.result.failure for record in last}
-        return {config: failure for config, failure in failures.items() if failure is not None}
+    def failed(self, query: Query) -> dict[ConfigEntity, Failure]:
+        """The configs of a task whose last measurement failed, and how, oldest first."""
+        series = _comparable(self._trials.of_task(query.task), query)
+        rows = [row for each in series for seconds, row in each.last() if seconds == inf]
+        failed = (self._trials.record(row).trial for row in sorted(rows))
+        return {
+            trial.input.config: trial.result.failure
+            for trial in failed
+            if trial.result.failure is not None
+            if query.where is None or query.where(trial.input.config)
+        }
+
+    def of_other_systems(
+        self, workload: Workload, revisions: Mapping[str, int]
+    ) -> Sequence[Record]:
+        """The records of a workload's anchor, on any target, by strategies that nobody here has."""
+        kin = self._trials.of_anchor(workload)
+        strange = [series for series in kin if _base(series.head.strategy) not in revisions]
+        return [self._trials.record(row) for row in self._trials.rows(strange)]
+
+    def _fastest(self, series: Iterable[Series], query: Query) -> Iterator[Record]:
+        """Of each config the last measurement that counts, fastest first."""
+        comparable = _comparable(series, query)
+        timed = [each for one in comparable for each in one.last() if each[0] < inf]
+        heapify(timed)
+        while timed:
+            record = self._trials.record(heappop(timed)[1])
+            if query.where is None or query.where(record.config):
+                yield record
 
     def graph_choices(
         self,
@@ -203,7 +184,7 @@ class JsonlRecordStore:
             record.node: record
             for record in self._graph
             if foreign_devices or record.fingerprint == device_fingerprint
-            if _current(record, revisions)
+            if _current(record.config.strategy, record.revision, revisions)
         }
 
     def spent(self, stage: str, device: Device) -> Spent:
@@ -217,67 +198,68 @@ class JsonlRecordStore:
 
     def stale(self, revisions: Mapping[str, int]) -> Counter[str]:
         """By strategy, how many records are misses because another revision is installed."""
+        heads = ((series.head, series.trials) for series in self._trials.series)
+        found = [(head.strategy, head.revision, count) for head, count in heads]
+        found += [(choice.config.strategy, choice.revision, 1) for choice in self._graph]
         misses: Counter[str] = Counter()
-        for (strategy, revision), count in self._revisions.items():
-            if revisions.get(strategy, revision) != revision:
-                misses[strategy] += count
+        for strategy, revision, count in found:
+            if revisions.get(_base(strategy), revision) != revision:
+                misses[_base(strategy)] += count
         return misses
 
-    def devices(self) -> Counter[tuple[str, str]]:
-        """How many trials each device has, by (name, fingerprint)."""
-        return Counter((record.device, record.fingerprint) for record in self._records)
+    def devices(self, revisions: Mapping[str, int] | None = None) -> Counter[tuple[str, str]]:
+        """How many trials each device has, by (name, fingerprint); only by these strategies."""
+        found: Counter[tuple[str, str]] = Counter()
+        for series in self._trials.series:
+            if revisions is not None and _base(series.head.strategy) not in revisions:
+                continue
+            found[series.head.device, series.head.fingerprint] += series.trials
+        return found
 
     def _clear(self) -> None:
         self.bad_lines = 0
         self.other_versions = 0
         self._next_sequence = 0
-        self._records: list[Record] = []
-        self._by_task: dict[str, list[Record]] = {}
-        self._kin: dict[str, list[str]] = {}
+        self._reader = OutlineReader()
+        self._trials = TrialIndex(self._reader.decoder)
         self._graph: list[GraphRecord] = []
         self._budget: list[BudgetRecord] = []
-        self._revisions: Counter[tuple[str, int]] = Counter()
-        self._decoder = RecordDecoder()
 
     def _see(self, lines: Iterable[bytes]) -> None:
         for line in lines:
             try:
-                record = self._decoder.decode(unseal(line))
+                found = self._reader.read(line)
             except OtherVersionError:
                 self.other_versions += 1
             except BadLineError:
                 self.bad_lines += bool(line)
             else:
-                self._add(record)
-
-    def _add(self, record: AnyRecord) -> None:
-        self._next_sequence = max(self._next_sequence, record.sequence + 1)
-        if isinstance(record, Record):
-            self._records.append(record)
-            own = self._by_task.get(record.task.key)
-            if own is None:
-                own = self._by_task[record.task.key] = []
-                self._kin.setdefault(_anchor(record.task), []).append(record.task.key)
-            own.append(record)
-            self._revisions[_strategy(record), record.revision] += 1
-        elif isinstance(record, GraphRecord):
-            self._graph.append(record)
-            self._revisions[_strategy(record), record.revision] += 1
-        else:
-            self._budget.append(record)
+                self._next_sequence = max(self._next_sequence, found.sequence + 1)
+                if isinstance(found, Outline):
+                    self._trials.add(line, found)
+                elif isinstance(found, GraphRecord):
+                    self._graph.append(found)
+                else:
+                    self._budget.append(found)
 
 
-def _strategy(record: Record | GraphRecord) -> str:
-    return record.config.strategy.partition("/")[0]
+def _base(strategy: str) -> str:
+    """The strategy of an alternative's name."""
+    return strategy.partition("/")[0]
 
 
-def _current(record: Record | GraphRecord, revisions: Mapping[str, int]) -> bool:
-    return revisions.get(_strategy(record)) == record.revision
+def _current(strategy: str, revision: int, revisions: Mapping[str, int]) -> bool:
+    return revisions.get(_base(strategy)) == revision
 
 
-def _seconds(record: Record) -> float:
-    assert record.seconds is not None
-    return record.seconds
+def _comparable(series: Iterable[Series], query: Query) -> list[Series]:
+    return [
+        each
+        for each in series
+        if each.head.constants == query.conditions.constants
+        if query.foreign_devices or each.head.fingerprint == query.fingerprint
+        if _current(each.head.strategy, each.head.revision, query.revisions)
+    ]
 
 
 @contextmanager
@@ -289,50 +271,3 @@ def _no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _anchor(task: Task) -> str:
-    return f"{task.workload.anchor_key}@{task.target}"
-
-
-def _timed(
-    records: Iterable[Record],
-    conditions: Conditions,
-    *,
-    device_fingerprint: str,
-    revisions: Mapping[str, int],
-    foreign_devices: bool,
-    where: Callable[[ConfigEntity], bool] | None,
-) -> Iterator[Record]:
-    """Of each config the last measurement that counts, where it has a time."""
-    for record in _last(
-        records,
-        conditions,
-        device_fingerprint=device_fingerprint,
-        revisions=revisions,
-        foreign_devices=foreign_devices,
-    ):
-        if record.seconds is not None and (where is None or where(record.config)):
-            yield record
-
-
-def _last(
-    records: Iterable[Record],
-    conditions: Conditions,
-    *,
-    device_fingerprint: str,
-    revisions: Mapping[str, int],
-    foreign_devices: bool = False,
-) -> Iterable[Record]:
-    """Of each config the last measurement that counts; what the machinery spoiled does not."""
-    last: dict[tuple[str, str, ConfigEntity], Record] = {}
-    for record in records:
-        asked, failure = record.trial.input, record.trial.result.failure
-        if (
-            asked.conditions.constants == conditions.constants
-            and (foreign_devices or record.fingerprint == device_fingerprint)
-            and _current(record, revisions)
-            and not (failure is not None and failure.kind.retried)
-        ):
-            last[record.fingerprint, record.task.key, asked.config] = record
-    return last.values()

@@ -1,0 +1,91 @@
+"""`tilewright records best FILE [TASK]`: the fastest configs recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tilewright.cli import shared_options as shared
+
+if TYPE_CHECKING:
+    from tilewright.host import PluginHost
+    from tilewright.records import JsonlRecordStore, Record
+    from tilewright.task import Task
+
+
+@click.command()
+@shared.records_file
+@click.argument("task", required=False)
+@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Of each task.")
+@shared.plugin_files
+@shared.as_json
+def best(
+    *, file: Path, task: str | None, count: int, plugin: tuple[Path, ...], as_json: bool
+) -> None:
+    """The fastest configs of each task, or of TASK, by target, device and conditions.
+
+    Those that a run would use: measured by the installed revision of their strategy, and of a
+    config measured again the last time. `tilewright explain TASK` says what else is known of it.
+    """
+    from tilewright.records import JsonlRecordStore
+    from tilewright.task_text import find_task
+
+    host = shared.load_host(plugin)
+    store = JsonlRecordStore(file)
+    key = None if task is None else find_task(task, None, host, store).workload.key
+    rows = [
+        _row(record, host)
+        for found in _tasks(store, key)
+        for record in _fastest(found, store, host, count)
+    ]
+    stale = dict(store.stale(host.revisions))
+    if as_json:
+        shared.print_json({"records": rows, "stale": stale})
+        return
+    for row in rows:
+        config = row["config"]
+        shared.say(
+            f"{row['seconds'] * 1e3:.4f} ms  {row['text']} on {row['target']}, {row['device']}, "
+            f"{row['conditions']}\n  {config['strategy']} {config['values']}"
+        )
+    if not rows:
+        shared.say("no record has a time that counts", err=True)
+    for strategy, left_out in stale.items():
+        shared.say(f"{left_out} records of another revision of '{strategy}' left out", err=True)
+
+
+def _tasks(store: JsonlRecordStore, key: str | None) -> Iterator[Task]:
+    return (task for task in store.tasks() if key in (None, task.workload.key))
+
+
+def _fastest(task: Task, store: JsonlRecordStore, host: PluginHost, count: int) -> Iterator[Record]:
+    from tilewright.measure import Conditions
+    from tilewright.records.query import Query
+
+    own = store.records(task.key)
+    asked = dict.fromkeys((r.fingerprint, r.trial.input.conditions.constants) for r in own)
+    for fingerprint, constants in asked:
+        query = Query(task, Conditions(constants), fingerprint, host.revisions)
+        yield from islice(store.best_per(lambda config: config, query).values(), count)
+
+
+def _row(record: Record, host: PluginHost) -> dict[str, Any]:
+    workload = record.task.workload
+    reference = host.references().get(workload.operator)
+    return {
+        "key": workload.key,
+        "text": reference.format(workload) if reference else workload.operator,
+        "target": str(record.task.target),
+        "device": record.device,
+        "fingerprint": record.fingerprint,
+        "conditions": record.trial.input.conditions.constants,
+        "seconds": record.seconds,
+        "samples": len(record.trial.result.costs),
+        "revision": record.revision,
+        "sequence": record.sequence,
+        "config": record.config.to_json(),
+    }

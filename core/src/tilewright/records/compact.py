@@ -1,0 +1,140 @@
+"""Making a records file smaller without changing what is read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import UsageError
+from tilewright.records.line import BadLineError, seal, unseal
+from tilewright.records.log_file import LogFile
+from tilewright.records.record import (
+    AnyRecord,
+    BudgetRecord,
+    GraphRecord,
+    OtherVersionError,
+    Record,
+    RecordDecoder,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What became of a file.
+
+    lost   how many lines went, by what they were: no query asks for them
+    """
+
+    lines: int
+    lost: Mapping[str, int]
+    bytes_before: int
+    bytes_after: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "lines": self.lines,
+            "lost": dict(self.lost),
+            "bytes_before": self.bytes_before,
+            "bytes_after": self.bytes_after,
+        }
+
+
+def compact_log(path: Path) -> Compacted:
+    """Replace a records file of our own by what is needed of it, under its lock, at one stroke.
+
+    Kept: of every config the last measurement, by task, device, conditions and revision; of every
+    node the last choice, likewise; of every stage what it spent in all; lines of a later format.
+    The order and the sequence numbers stay. Other processes may read and append meanwhile. Raises
+    UsageError for what the file system refuses.
+    """
+    lost: dict[str, int] = {}
+    sizes = [0, 0]
+    kept: list[bytes] = []
+
+    def shorten(lines: Sequence[bytes]) -> Sequence[bytes]:
+        kept[:] = _needed(lines, lost)
+        if not kept and any(lines):
+            raise UsageError(
+                "no line of it is a record", where=str(path), remedy="name a records file"
+            )
+        sizes[:] = len(b"\n".join(lines)), sum(map(len, kept))
+        return kept
+
+    LogFile(path).rewrite(shorten)
+    return Compacted(len(kept), lost, *sizes)
+
+
+def _needed(lines: Sequence[bytes], lost: dict[str, int]) -> Iterator[bytes]:
+    decoder = RecordDecoder()
+    found: list[tuple[bytes, Hashable]] = []
+    last: dict[Hashable, int] = {}
+    spent: dict[Hashable, BudgetRecord] = {}
+
+    def lose(what: str) -> None:
+        lost[what] = lost.get(what, 0) + 1
+
+    for line in filter(None, lines):
+        try:
+            record = decoder.decode(unseal(line))
+        except OtherVersionError:
+            found.append((line, None))
+            continue
+        except BadLineError:
+            lose("bad lines")
+            continue
+        if isinstance(record, Record) and _spoiled(record):
+            lose("trials spoiled by the machinery")
+            continue
+        identity = _identity(record)
+        if isinstance(record, BudgetRecord):
+            spent[identity] = _added(spent.get(identity), record)
+        if identity in last:
+            lose(_SUPERSEDED[record.kind])
+        last[identity] = len(found)
+        found.append((line, identity))
+    for place, (line, identity) in enumerate(found):
+        if identity in spent and last[identity] == place:
+            yield seal(spent[identity].to_json())
+        elif identity is None or last[identity] == place:
+            yield line + b"\n"
+
+
+_SUPERSEDED = {
+    Record.kind: "trials measured again later",
+    GraphRecord.kind: "choices made anew later",
+    BudgetRecord.kind: "budgets added up",
+}
+
+
+def _identity(record: AnyRecord) -> Hashable:
+    """Of records with equal identities the last one counts."""
+    if isinstance(record, BudgetRecord):
+        return record.kind, record.fingerprint, record.stage
+    if isinstance(record, GraphRecord):
+        return (
+            record.kind,
+            record.fingerprint,
+            record.node,
+            record.config.strategy,
+            record.revision,
+        )
+    constants = record.trial.input.conditions.constants
+    return record.fingerprint, record.task.key, constants, record.config.text, record.revision
+
+
+def _spoiled(record: Record) -> bool:
+    failure = record.trial.result.failure
+    return failure is not None and failure.kind.retried
+
+
+def _added(before: BudgetRecord | None, record: BudgetRecord) -> BudgetRecord:
+    if before is None:
+        return record
+    return replace(
+        record,
+        finished=before.finished or record.finished,
+        seconds=before.seconds + record.seconds,
+        trials=before.trials + record.trials,
+    )

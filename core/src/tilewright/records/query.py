@@ -1,0 +1,30 @@
+"""Which records count for a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tilewright.config import ConfigEntity
+from tilewright.measure import Conditions
+from tilewright.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A task, and what a record of it must be like to count; `RunContext.query` makes a run's.
+
+    conditions       equal where `constants` is; number and repeat may differ
+    fingerprint      of the device
+    revisions        strategy name to installed revision: a record of another revision, or of a
+                     strategy that is not in it, is a miss
+    foreign_devices  whether records of other devices count as well
+    where            narrows the configs
+    """
+
+    task: Task
+    conditions: Conditions
+    fingerprint: str
+    revisions: Mapping[str, int]
+    foreign_devices: bool = False
+    where: Callable[[ConfigEntity], bool] | None = None
