@@ -25,13 +25,16 @@ class TuneResult:
     """What tuning one task found.
 
     summary   JSON values: trials and failures of this call, seconds, trials_per_second,
-              best_seconds, gflops, peak_share, strategy, config
+              best_seconds, gflops, peak_share, strategy, config; `skipped` where the same was asked
+              for before, so that nothing was measured; `records`, the file
+    partial   the device was lost before the budget was spent
     """
 
     task: Task
     config: Any
     seconds: float | None
     summary: Mapping[str, Any]
+    partial: bool = False
 
 
 def tune(
@@ -83,23 +86,20 @@ def tune(
         budget=budget if isinstance(budget, Budget) else Budget.parse(budget),
         early_stopping=early_stopping,
     )
-    best = context.store.best(
-        task,
-        context.conditions.for_workload(task.workload),
-        context.device.fingerprint,
-        host.revisions,
-        where=host.space(task, strategies).is_valid,
-    )
+    best = context.store.best(context.query(task, host.space(task, strategies).is_valid))
     known = task_entry(entry, context)
     summary = {
         **{name: known[name] for name in ("best_seconds", "gflops", "peak_share", "strategy")},
         **{name: value for name, value in report.measurement.items() if name != "counts"},
         **report.measurement["counts"],
         "task": entry.name,
+        "skipped": report.skipped,
+        "records": str(context.store.path),
         "config": best.config.to_json() if best is not None else None,
     }
     config = best.config if best is not None else None
-    return TuneResult(task, config, best.seconds if best is not None else None, summary)
+    seconds = best.seconds if best is not None else None
+    return TuneResult(task, config, seconds, summary, report.partial)
 
 
 def compile(  # noqa: A001  the name users expect

@@ -15,10 +15,11 @@ _MEASUREMENTS = 3
 if TYPE_CHECKING:
     from tilewright.device import Device
     from tilewright.roles import TargetBackend
+    from tilewright.target import Target
 
 
-def with_peaks(backend: TargetBackend, device: Device, threads: int) -> Device:
-    """The device with operations and bytes a second at this thread count; measured when unknown.
+def with_peaks(backend: TargetBackend, device: Device, target: Target) -> Device:
+    """The device with operations and bytes a second of the target's code; measured when unknown.
 
     One whose attribute `emulated` is set is left without: its times are nothing to compare with.
     """
@@ -26,14 +27,13 @@ def with_peaks(backend: TargetBackend, device: Device, threads: int) -> Device:
         return device
     known = _read()
     entry = dict(known.get(device.fingerprint, {}))
-    if str(threads) not in entry:
-        found = [backend.measure_peak(device, threads) for _ in range(_MEASUREMENTS)]
-        entry[str(threads)] = [max(flops for flops, _ in found), max(rate for _, rate in found)]
+    if str(target) not in entry:
+        found = [backend.measure_peak(device, target) for _ in range(_MEASUREMENTS)]
+        entry[str(target)] = [max(flops for flops, _ in found), max(rate for _, rate in found)]
         _write({**known, device.fingerprint: entry})
+    flops, bandwidth = entry[str(target)]
     return replace(
-        device,
-        peak_flops={int(count): peaks[0] for count, peaks in entry.items()},
-        bandwidth={int(count): peaks[1] for count, peaks in entry.items()},
+        device, peak_flops={target.threads: flops}, bandwidth={target.threads: bandwidth}
     )
 
 
@@ -47,8 +47,8 @@ def _read() -> dict[str, Any]:
     try:
         known = json.loads(_file().read_text("utf-8"))
         for entry in known.values():
-            for threads, (flops, bandwidth) in entry.items():
-                int(threads), float(flops), float(bandwidth)
+            for flops, bandwidth in entry.values():
+                float(flops), float(bandwidth)
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
     return dict(known)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
 from tilewright.measure import Conditions
+from tilewright.records.query import Query
 from tilewright.task import Task
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class ApplyFixedConfig(DispatchContext):
 class ApplyHistoryBest(DispatchContext):
     """The best recorded config of the task, else of a task with the same anchor.
 
-    Records count as in `JsonlRecordStore.best`, and only where their config is a feasible point of
+    Records count as in a `Query`, and only where their config is a feasible point of
     the task's space as `strategies` narrows it. `where` refuses configs beyond that. An answer from
     another epilogue has no seconds.
     """
@@ -131,19 +132,19 @@ class ApplyHistoryBest(DispatchContext):
         def usable(config: ConfigEntity) -> bool:
             return space.is_valid(config) and (self.where is None or self.where(config))
 
-        arguments = (
+        query = Query(
             task,
             self.conditions.for_workload(task.workload),
             self.device.fingerprint,
             self.host.revisions,
+            self.foreign_devices,
+            usable,
         )
-        own = self.store.best(*arguments, foreign_devices=self.foreign_devices, where=usable)
+        own = self.store.best(query)
         if own is not None:
             source = _source(self.store, own.fingerprint, own.device, self.device)
             return Answer(own.config, own.seconds, source)
-        kin = self.store.best_of_anchor(
-            *arguments, foreign_devices=self.foreign_devices, where=usable
-        )
+        kin = self.store.best_of_anchor(query)
         if kin is None:
             return None
         source = _source(self.store, kin.fingerprint, kin.device, self.device)

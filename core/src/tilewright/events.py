@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from tilewright.roles import TaskState
 
 StageStatus = Literal["ok", "failed", "skipped", "interrupted"]
-EndReason = Literal["budget", "exhausted", "early_stopping", "dead", "interrupted", "finished"]
+EndReason = Literal[
+    "budget", "exhausted", "early_stopping", "dead", "device_lost", "interrupted", "finished"
+]
 
 
 @dataclass(frozen=True, slots=True)

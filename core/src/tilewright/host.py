@@ -316,13 +316,13 @@ def _singular(plural: str) -> str:
 
 
 def _name_of(role: str, value: Any) -> str | None:
+    """What a contribution is called, None for a value that no implementation of the role gives."""
+    kind: type = object  # a library plugin's role may hold values of its own type
     if role == "strategy":
-        return value.name if isinstance(value, Strategy) else None
-    if role == "reference":
-        operator = getattr(value, "operator", None)
-        return operator if isinstance(operator, str) else None
-    if hasattr(hookspecs, f"tilewright_{_plural(_LONG_NAMES.get(role, role))}"):
-        return value.name if isinstance(value, Component) else None
-    # A library plugin's role may hold values of its own type.
-    name = getattr(value, "name", None)
-    return name if isinstance(name, str) else None
+        kind = Strategy
+    elif role != "reference" and hasattr(
+        hookspecs, f"tilewright_{_plural(_LONG_NAMES.get(role, role))}"
+    ):
+        kind = Component
+    name = getattr(value, "operator" if role == "reference" else "name", None)
+    return name if isinstance(value, kind) and isinstance(name, str) else None

@@ -120,6 +120,12 @@ class MeasureInput:
     conditions: Conditions = Conditions()
 
 
+def is_seconds(value: Any) -> bool:
+    """Whether something can be the time of a call: a number between 1e-10 and 1e5 seconds."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 1e-10 <= value <= 1e5
+
+
 @dataclass(frozen=True, slots=True)
 class MeasureResult:
     """All samples in seconds, or a typed failure; never a magic number.

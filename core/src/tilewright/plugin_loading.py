@@ -19,6 +19,7 @@ import pluggy
 
 from tilewright import hookspecs
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.terminal_text import printable
 
 API = 1
 _GROUP = "tilewright"
@@ -56,7 +57,8 @@ class Plugin:
         self.reasons.append(reason)
         if strict():
             raise RuntimeError(f"plugin {self.name}, {self.owner}: {reason}")
-        sys.stderr.write(f"tilewright: plugin {self.name}, {self.owner}: {reason}\n")
+        said = printable(" ".join(reason.split()))
+        sys.stderr.write(f"tilewright: plugin {self.name}, {self.owner}: {said}\n")
 
 
 def strict() -> bool:
@@ -163,10 +165,12 @@ def _spec_modules(plugin: Plugin) -> Sequence[ModuleType]:
         return ()
     try:
         modules = hook()
-    except Exception as error:  # noqa: BLE001  any failure costs this plugin only
+    except (Exception, SystemExit) as error:  # noqa: BLE001  any failure costs this plugin only
         plugin.fail(f"tilewright_hookspecs raised {type(error).__name__}: {error}")
         return ()
-    if not all(isinstance(module, ModuleType) for module in modules):
+    if not isinstance(modules, list | tuple) or not all(
+        isinstance(module, ModuleType) for module in modules
+    ):
         plugin.fail("tilewright_hookspecs: expected a sequence of modules")
         return ()
     return tuple(modules)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tilewright.device import Device
     from tilewright.host import PluginHost
     from tilewright.measure import Conditions, Failure, MeasureInput, MeasureResult, Trial
-    from tilewright.records import AnyRecord, BadLineError, JsonlRecordStore
+    from tilewright.records import AnyRecord, BadLineError, JsonlRecordStore, Query
     from tilewright.space.config_space import ConfigSpace
     from tilewright.target import Target
     from tilewright.task import Task
@@ -60,7 +60,7 @@ class Kernel(Protocol):
         ...
 
     def read(self, operand: int) -> Array:
-        """The first copy's present content."""
+        """The first copy's present content, which later launches do not change."""
         ...
 
     def launch(self) -> None:
@@ -77,6 +77,15 @@ class Kernel(Protocol):
 
     def close(self) -> None:
         """Give the memory back; the kernel is dead after it."""
+        ...
+
+
+@runtime_checkable
+class TellsOverruns(Protocol):
+    """What a `Kernel` may offer beside: whether it wrote where nothing of its own is."""
+
+    def overrun(self) -> str:
+        """Where launches since `bind` wrote outside the operands; empty where nowhere."""
         ...
 
 
@@ -103,8 +112,8 @@ class TargetBackend(Protocol):
         """Load an artefact. Raises UsageError where the device cannot run it."""
         ...
 
-    def measure_peak(self, device: Device, threads: int) -> tuple[float, float]:
-        """(operations, bytes from main memory) a second at a thread count; under a second."""
+    def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
+        """(operations, bytes from main memory) a second of code for the target; under a second."""
         ...
 
 
@@ -339,6 +348,13 @@ class RunContext:
     strategies: str = "*"
     more: Budget | None = None
     foreign_records: bool = False
+
+    def query(self, task: Task, where: Callable[[ConfigEntity], bool] | None = None) -> Query:
+        """Which records of a task count in this run; `where` narrows their configs."""
+        from tilewright.records import Query
+
+        conditions = self.conditions.for_workload(task.workload)
+        return Query(task, conditions, self.device.fingerprint, self.host.revisions, where=where)
 
 
 @dataclass(frozen=True, slots=True)

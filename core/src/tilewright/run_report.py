@@ -69,17 +69,11 @@ class RunReport:
 
 def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:
     """A member of `tasks`: what the store knows of one task on this device."""
-    task, store, host = entry.task, context.store, context.host
-    fingerprint, revisions = context.device.fingerprint, host.revisions
-    conditions = context.conditions.for_workload(task.workload)
-    trials = [
-        trial
-        for trial in store.trials(fingerprint, revisions, task.key)
-        if trial.input.conditions.constants == conditions.constants
-    ]
-    best = store.best(task, conditions, fingerprint, revisions)
+    task, store, query = entry.task, context.store, context.query(entry.task)
+    trials, failures = store.count(query)
+    best = store.best(query)
     seconds = best.seconds if best is not None else None
-    flops = host.reference(task.workload.operator).operations(task.workload)
+    flops = context.host.reference(task.workload.operator).operations(task.workload)
     peak = context.device.peak_flops.get(task.target.threads)
     return {
         "key": task.workload.key,
@@ -87,8 +81,8 @@ def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:
         "operator": task.workload.operator,
         "weight": entry.weight,
         "strategy": best.config.strategy if best is not None else None,
-        "trials": len(trials),
-        "failures": sum(trial.result.failure is not None for trial in trials),
+        "trials": trials,
+        "failures": failures,
         "best_seconds": seconds,
         "gflops": flops / seconds / 1e9 if seconds else None,
         "peak_share": flops / seconds / peak if seconds and peak else None,

@@ -84,7 +84,7 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
                     remedy=f"ask for at most threads={cores}",
                 )
             backend.check_target(target, device)
-            return with_peaks(backend, device, target.threads)
+            return with_peaks(backend, device, target)
     missing = backend.missing() if isinstance(backend, TellsItsParts) else {}
     known = [device.name for device in devices]
     if name is None or not known:
@@ -117,7 +117,7 @@ def open_store(path: Path, device: Device, host: PluginHost, *, foreign: bool) -
         )
     store = JsonlRecordStore(path, create_parents=True)
     if not foreign:
-        devices = store.devices()
+        devices = store.devices(host.revisions)  # what other systems measured is no history here
         if devices and device.fingerprint not in {fingerprint for _, fingerprint in devices}:
             names = ", ".join(sorted(name for name, _ in devices))
             raise UsageError(
@@ -138,9 +138,10 @@ def check_writable(path: Path, what: str) -> None:
         path.lstat()
     except FileNotFoundError:
         pass
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"{what}: {error.strerror}", where=_shown(path), remedy="choose another path"
+            f"{what}: {reason}", where=_shown(path), remedy="choose another path"
         ) from None
     try:
         near = path.resolve(strict=False)

@@ -17,28 +17,51 @@ if TYPE_CHECKING:
     from tilewright.target import Target
 
 _TEXT_FORM = re.compile(r"\s*([a-z][a-z0-9_.]*)\s*(\(.*\))\s*\Z", re.DOTALL)
-_KEY = re.compile(r"[0-9a-f]{16}\Z")
+_CALL = re.compile(r"\s*[a-z][a-z0-9_.]*\s*\(")
+_KEY = re.compile(r"([0-9a-f]{16})(?:@(\S+))?\Z")
 
 
-def find_task(text: str, target: Target, host: PluginHost, store: JsonlRecordStore | None) -> Task:
-    """The task of `operator(arguments)`, of a workload's key in the store, or of a JSON file.
+def names_a_task(text: str) -> bool:
+    """Whether it is meant for `find_task`, not for a pipeline or a model."""
+    return bool(_CALL.match(text) or _KEY.match(text) or text.endswith(".json"))
 
-    Raises UsageError where it is none of these.
+
+def find_task(
+    text: str, target: Target | None, host: PluginHost, store: JsonlRecordStore | None
+) -> Task:
+    """The task of `operator(arguments)`, of a key in the store, or of a JSON file.
+
+    A key is a workload's, or a task's, which names its target behind an `@`. Without a target it is
+    the one of the key's latest task, else `native`. Raises UsageError where the text is none of
+    these.
     """
+    if match := _KEY.match(text):
+        if target is None and match[2]:
+            target = host.resolve_target(match[2])
+        return _recorded(match[1], target, store)
+    target = target or host.resolve_target("native")
     if match := _TEXT_FORM.match(text):
         where = f"task {text.strip()}"
         return Task(host.reference(match[1]).parse(match[2], where), target)
-    if _KEY.match(text):
-        for record in store.records() if store is not None else ():
-            if record.task.workload.key == text:
-                return Task(record.task.workload, target)
-        place = str(store.path) if store is not None else "--records"
-        raise UsageError(f"no record has the key {text}", where=place)
     if text.endswith(".json"):
         return Task(_workload_of(Path(text)), target)
+    if _CALL.match(text):
+        raise UsageError(f"no task: {text!r}", remedy="its last bracket is not closed")
     raise UsageError(
         f"no task: {text!r}",
         remedy="write operator(arguments), a key of the records file, or a .json file",
+    )
+
+
+def _recorded(key: str, target: Target | None, store: JsonlRecordStore | None) -> Task:
+    for task in reversed(store.tasks() if store is not None else ()):
+        if task.workload.key == key:
+            return Task(task.workload, target) if target else task
+    place = str(store.path) if store is not None else "--records"
+    raise UsageError(
+        f"no record has the key {key}",
+        where=place,
+        remedy="`tilewright records ls FILE` lists keys; --records names another file",
     )
 
 

@@ -46,13 +46,16 @@ def tuning_table(progress: TuneProgress, host: PluginHost, height: int) -> Table
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in COLUMNS:
-        justify: JustifyMethod = "left" if column == "Task" else "right"
-        table.add_column(column, justify=justify, no_wrap=True, overflow="ellipsis")
+        # Columns that may wrap give way in a narrow terminal: names, whose cells then do not wrap.
+        name = column == "Task"
+        justify: JustifyMethod = "left" if name else "right"
+        table.add_column(column, justify=justify, no_wrap=not name)
     shown = _costliest(progress, height)
     for number, cells in enumerate(tuning_rows(progress, host)):
         if number in shown:
             style = "bold" if number == progress.next_task else ""
-            table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
+            line = (Text(printable(cell), no_wrap=True, overflow="ellipsis") for cell in cells)
+            table.add_row(*line, style=style)
     if (missing := len(progress.entries) - len(shown)) > 0:
         table.add_row("", f"and {missing} that add less to the total", style="dim")
     return table

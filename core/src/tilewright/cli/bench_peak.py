@@ -30,7 +30,7 @@ def peak(target: str, threads: tuple[int, ...], plugin: tuple[Path, ...], as_jso
     rows = []
     for device in devices:
         for count in counts:
-            flops, bandwidth = backend.measure_peak(device, count)
+            flops, bandwidth = backend.measure_peak(device, resolved.replace(threads=count))
             rows.append(
                 {
                     "device": device.name,
@@ -43,7 +43,7 @@ def peak(target: str, threads: tuple[int, ...], plugin: tuple[Path, ...], as_jso
         shared.print_json({"target": str(resolved), "peaks": rows})
         return
     for row in rows:
-        click.echo(
+        shared.say(
             f"{row['device']}  {row['threads']} threads  {row['gflops']:8.1f} GFLOP/s"
             f"  {row['gbytes_per_second']:7.1f} GB/s"
         )

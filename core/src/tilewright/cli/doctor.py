@@ -23,15 +23,23 @@ _NEEDED = ("target", "strategy", "reference", "tuner", "scheduler", "builder", "
 @shared.plugin_files
 @shared.as_json
 def doctor(plugin: tuple[Path, ...], as_json: bool) -> int:
-    """Check plugins, devices and folders. Exit with 1 where something is wrong."""
+    """Check plugins, devices and folders, and say what is missing.
+
+    Exit with 1 where something is wrong.
+    """
     checks = list(_checks(plugin))
     if as_json:
         shared.print_json(
-            {"checks": [{"ok": ok, "what": what, "remedy": remedy} for ok, what, remedy in checks]}
+            {
+                "checks": [
+                    {"ok": ok, "what": what, "remedy": "" if ok else remedy}
+                    for ok, what, remedy in checks
+                ]
+            }
         )
     else:
         for ok, what, remedy in checks:
-            click.echo(f"{'ok  ' if ok else 'FAIL'} {what}{'' if ok else f': {remedy}'}")
+            shared.say(f"{'ok  ' if ok else 'FAIL'} {what}{'' if ok else f': {remedy}'}")
     return 0 if all(ok for ok, _, _ in checks) else 1
 
 
@@ -59,6 +67,7 @@ def _devices(host: PluginHost, kind: str) -> Iterator[tuple[bool, str, str]]:
     """Each device by what it does: its peak is measured with code generated for it."""
     from tilewright.errors import UsageError
     from tilewright.roles import TellsItsParts
+    from tilewright.target import Target
 
     backend = host.backend(kind)
     devices = backend.probe()
@@ -67,7 +76,7 @@ def _devices(host: PluginHost, kind: str) -> Iterator[tuple[bool, str, str]]:
     for device in devices:
         name = f"{kind}: {device.name} ({device.attributes.get('model', '?')})"
         try:
-            flops, bandwidth = backend.measure_peak(device, 1)
+            flops, bandwidth = backend.measure_peak(device, Target(kind))
         except (UsageError, RuntimeError, OSError) as error:
             yield False, f"{name} runs no generated code", str(error)
             continue

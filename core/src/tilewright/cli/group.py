@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from tilewright.cli import shared_options as shared
 from tilewright.errors import UsageError, did_you_mean
 
 _GROUP = "tilewright.commands"
@@ -66,11 +67,13 @@ class VerbGroup(click.Group):
         ctx: click.Context,
         formatter: click.HelpFormatter,
     ) -> None:
+        from tilewright.cli.verb_summary import verb_summary
+
         rows = []
         for name, point in sorted(self._points().items()):
             owner = _distribution(point)
-            own = point.load().get_short_help_str(70) if owner == _OWN else f"(from {owner})"
-            rows.append((name, own))
+            parts = [verb_summary(point), "" if owner == _OWN else f"({owner})"]
+            rows.append((name, " ".join(filter(None, parts))))
         with formatter.section("Verbs"):
             formatter.write_dl(rows)
 
@@ -85,7 +88,7 @@ def run(arguments: Sequence[str]) -> int:
         result = _tilewright.main(list(arguments), "tilewright", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except UsageError as error:
-        click.echo(f"error: {error}", err=True)
+        shared.say(f"error: {error}", err=True)
         return 2
     except click.ClickException as error:
         error.show()

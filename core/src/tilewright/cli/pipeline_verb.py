@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,18 @@ def pipeline_options(function: Any) -> Any:
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
+
+
+def pipeline_of(source: str) -> Path | YamlSource:
+    """A pipeline file as it is; for a model, a pipeline of the stages' defaults, named after it."""
+    from tilewright.pipeline.yaml_source import YamlSource
+
+    if source.endswith((".yaml", ".yml")):
+        return Path(source)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(source).stem).strip("-._")[:100] or "model"
+    stages: list[dict[str, Any]] = [{"import": {"model": source}}]
+    stages += [{stage: {}} for stage in ("extract", "tune", "graph-tune", "compile", "benchmark")]
+    return YamlSource.parse(json.dumps({"version": 1, "name": name, "stages": stages}), source)
 
 
 def run_pipeline(

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tilewright.cli import shared_options as shared
 from tilewright.errors import UsageError
 
+if TYPE_CHECKING:
+    from tilewright.host import PluginHost
+
 
 @click.command()
 @shared.plugin_files
 @shared.as_json
 @click.option("--check", is_flag=True, help="Exit with 1 where a plugin failed or clashes.")
-def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool) -> int:
+@click.option("--hooks", is_flag=True, help="Instead: the hooks that a plugin may implement.")
+def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool) -> int:
     """List plugins with state, owner, version and what they offer."""
     host = shared.load_host(plugin)
+    if hooks:
+        _print_hooks(host, as_json=as_json)
+        return 0
     offers: dict[str, dict[str, list[str]]] = {}
     clashes = []
     for role in host.roles():
@@ -43,15 +50,24 @@ def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool) -> int:
         shared.print_json({"plugins": rows, "clashes": clashes})
     else:
         for row in rows:
-            click.echo(
+            shared.say(
                 f"{row['name']:10} {row['state']:9} {row['distribution']} {row['version']} "
                 f"({row['module']}) {row['load_ms']} ms"
             )
             if row["reason"]:
-                click.echo(f"{'':10} {row['reason']}")
+                shared.say(f"{'':10} {row['reason']}")
             for role, names in row["offers"].items():
-                click.echo(f"{'':10} {role}: {', '.join(names)}")
+                shared.say(f"{'':10} {role}: {', '.join(names)}")
         for text in clashes:
-            click.echo(text, err=True)
+            shared.say(text, err=True)
     bad = clashes or any(row["state"] in ("failed", "conflict") for row in rows)
     return 1 if check and bad else 0
+
+
+def _print_hooks(host: PluginHost, *, as_json: bool) -> None:
+    from tilewright.hook_specification import hook_specifications, hooks_page
+
+    if as_json:
+        shared.print_json({"hooks": [hook.to_json() for hook in hook_specifications(host)]})
+    else:
+        shared.say("\n".join(hooks_page(host)))

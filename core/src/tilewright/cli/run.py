@@ -1,19 +1,21 @@
-"""`tilewright run FILE.yaml`: a whole pipeline."""
+"""`tilewright run FILE.yaml|MODEL`: a whole pipeline."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from tilewright.cli.pipeline_verb import pipeline_options, run_pipeline
+from tilewright.cli.pipeline_verb import pipeline_of, pipeline_options, run_pipeline
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("source", metavar="FILE.yaml|MODEL")
 @click.option("--more", metavar="BUDGET", help="Add to finished tuning: 60s, or 200 trials.")
 @pipeline_options
-def run(*, file: Path, more: str | None, **options: Any) -> int:
-    """Run a pipeline file from start to end."""
-    return run_pipeline(file, more=more, **options)
+def run(*, source: str, more: str | None, **options: Any) -> int:
+    """Run a pipeline from start to end: tune a network, compile it, check it.
+
+    A MODEL, as the stage `import` takes it, is tuned with the defaults and not checked.
+    """
+    return run_pipeline(pipeline_of(source), more=more, **options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,48 +14,74 @@ from tilewright.cli import shared_options as shared
 
 @click.command()
 @click.argument("task")
-@shared.target
+@click.option("--target", help="[that of the key's record, or native]")
 @click.option("--strategies", default="*", show_default=True, help="Glob over alternatives.")
-@click.option("--records", type=click.Path(path_type=Path), help="Where a key is looked up.")
+@click.option("--count", is_flag=True, help="Count the feasible configs.")
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="Print N feasible configs.")
+@shared.seed
+@shared.records
 @shared.plugin_files
 @shared.as_json
 def space(
     *,
     task: str,
-    target: str,
+    target: str | None,
     strategies: str,
+    count: bool,
+    sample: int | None,
+    seed: int,
     records: Path | None,
     plugin: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Show a task's alternatives with their knobs and values."""
+    """Show a task's alternatives with their knobs and values.
+
+    TASK is operator(arguments), a key of the --records file, or a JSON file.
+    """
     from tilewright.records import JsonlRecordStore
     from tilewright.task_text import find_task
 
     host = shared.load_host(plugin)
     store = JsonlRecordStore(records) if records is not None else None
-    found = find_task(task, host.resolve_target(target), host, store)
+    found = find_task(task, host.resolve_target(target) if target else None, host, store)
     made = host.space(found, strategies)
-    rows: list[dict[str, Any]] = [
-        {
-            "name": alternative.name,
-            "configs": alternative.size,
-            "knobs": [
-                {"name": knob.name, "kind": knob.kind, "values": len(knob)}
-                for knob in alternative.knobs
-            ],
-        }
-        for alternative in made.alternatives
-    ]
-    fallback = host.fallback_config(found, made).to_json()
+    told: dict[str, Any] = {
+        "key": found.key,
+        "hash": made.hash,
+        "configs": made.size,
+        "alternatives": [
+            {
+                "name": alternative.name,
+                "configs": alternative.size,
+                "knobs": [
+                    {"name": knob.name, "kind": knob.kind, "values": len(knob)}
+                    for knob in alternative.knobs
+                ],
+            }
+            for alternative in made.alternatives
+        ],
+        "fallback": host.fallback_config(found, made).to_json(),
+    }
+    if count:
+        told["feasible"] = made.valid_count()
+    if sample is not None:
+        drawn = made.sample(random.Random(seed), sample)
+        told["sample"] = [config.to_json() for config in drawn]
     if as_json:
-        shared.print_json(
-            {"key": found.key, "hash": made.hash, "alternatives": rows, "fallback": fallback}
-        )
-        return
-    click.echo(f"{found.key}: {made.size} configs, hash {made.hash}")
-    for row in rows:
-        click.echo(f"{row['name']}: {row['configs']} configs")
+        shared.print_json(told)
+    else:
+        shared.say("\n".join(_lines(told)))
+
+
+def _lines(told: dict[str, Any]) -> Iterator[str]:
+    yield f"{told['key']}: {told['configs']} configs, hash {told['hash']}"
+    if "feasible" in told:
+        count = told["feasible"]
+        yield f"feasible: {count if count is not None else 'too many to count'}"
+    for row in told["alternatives"]:
+        yield f"{row['name']}: {row['configs']} configs"
         for knob in row["knobs"]:
-            click.echo(f"  {knob['name']:24} {knob['kind']:10} {knob['values']} values")
-    click.echo(f"fallback: {fallback['strategy']} {fallback['values']}")
+            yield f"  {knob['name']:24} {knob['kind']:10} {knob['values']} values"
+    for name in ("fallback", "sample"):
+        for config in [told[name]] if name == "fallback" else told.get(name, ()):
+            yield f"{name}: {config['strategy']} {config['values']}"

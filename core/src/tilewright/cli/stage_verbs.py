@@ -7,57 +7,57 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from tilewright.cli.pipeline_verb import PIPELINE_OPTIONS, pipeline_options, run_pipeline
-
-if TYPE_CHECKING:
-    from tilewright.pipeline.yaml_source import YamlSource
-
-
-def _verb(name: str, stage: str, text: str, *more: Callable[[Any], Any]) -> click.Command:
-    """The verb of a stage; values given to `more` options go to the stage's of the same name."""
-
-    @click.argument("source", metavar="FILE.yaml|MODEL")
-    @pipeline_options
-    def run_stage(*, source: str, settings: tuple[str, ...], **options: Any) -> int:
-        own = {key: options.pop(key) for key in tuple(options) if key not in PIPELINE_OPTIONS}
-        given = [f"{stage}.{key}={json.dumps(value)}" for key, value in own.items() if value]
-        every = (*settings, *given)
-        return run_pipeline(pipeline_of(source, name), only=stage, settings=every, **options)
-
-    for option in more:
-        run_stage = option(run_stage)
-    return click.command(name, help=text)(run_stage)
-
-
-def pipeline_of(source: str, name: str) -> Path | YamlSource:
-    """A pipeline file as it is; for a model, the stages without options."""
-    from tilewright.pipeline.yaml_source import YamlSource
-
-    if source.endswith((".yaml", ".yml")):
-        return Path(source)
-    stages: list[dict[str, Any]] = [{"import": {"model": source}}, {"extract": {}}]
-    stages += [{"graph-tune": {}}, {"compile": {}}, {"benchmark": {}}]
-    return YamlSource.parse(json.dumps({"version": 1, "name": name, "stages": stages}), source)
-
-
-compile_network = _verb(
-    "compile", "compile", "Compile a network with the best that the records know."
+from tilewright.cli.pipeline_verb import (
+    PIPELINE_OPTIONS,
+    pipeline_of,
+    pipeline_options,
+    run_pipeline,
 )
-graph_tune = _verb(
-    "graph-tune",
-    "graph-tune",
-    "Choose a config for every kernel, over the whole network.",
-    click.option("--proof", is_flag=True, help="Exit with 3 unless the choice is proved best."),
-    click.option(
-        "--svg",
-        type=click.Path(resolve_path=True),
-        metavar="FILE",
-        help="Draw the layouts before and after.",
-    ),
+
+
+def _verb(name: str, stage: str) -> Callable[[Any], click.Command]:
+    """Make a function the verb of a stage: it gives the stage's options for what the verb takes."""
+
+    def decorate(own_options: Any) -> click.Command:
+        @click.argument("source", metavar="FILE.yaml|MODEL")
+        @pipeline_options
+        def run_stage(*, source: str, settings: tuple[str, ...], **options: Any) -> int:
+            own = {key: options.pop(key) for key in tuple(options) if key not in PIPELINE_OPTIONS}
+            given = own_options(**own).items()
+            every = (*settings, *(f"{stage}.{key}={json.dumps(value)}" for key, value in given))
+            return run_pipeline(pipeline_of(source), only=stage, settings=every, **options)
+
+        for option in getattr(own_options, "__click_params__", ()):
+            run_stage.__click_params__.append(option)
+        return click.command(name, help=own_options.__doc__)(run_stage)
+
+    return decorate
+
+
+@_verb("compile", "compile")
+def compile_network() -> dict[str, Any]:
+    """Compile a network with the best that the records know."""
+    return {}
+
+
+@_verb("graph-tune", "graph-tune")
+@click.option("--proof", is_flag=True, help="Exit with 3 unless the choice is proved best.")
+@click.option(
+    "--svg",
+    type=click.Path(resolve_path=True),
+    metavar="FILE",
+    help="Draw the layouts before and after.",
 )
-bench_network = _verb("bench-network", "benchmark", "Compile a network and time it.")
+def graph_tune(proof: bool, svg: str | None) -> dict[str, Any]:
+    """Choose a config for every kernel, over the whole network."""
+    return {name: value for name, value in (("proof", proof), ("svg", svg)) if value}
+
+
+@_verb("bench-network", "benchmark")
+def bench_network() -> dict[str, Any]:
+    """Compile a network and time it."""
+    return {}

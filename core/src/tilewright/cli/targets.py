@@ -28,9 +28,9 @@ def targets(plugin: tuple[Path, ...], as_json: bool) -> None:
         shared.print_json({"targets": rows})
         return
     for row in rows:
-        click.echo(f"{row['kind']}: {row['summary']}")
+        shared.say(f"{row['kind']}: {row['summary']}")
         for device in row["devices"]:
             shown = ", ".join(f"{k}={v}" for k, v in device["attributes"].items())
-            click.echo(f"  {device['name']} ({device['fingerprint']}): {shown}")
+            shared.say(f"  {device['name']} ({device['fingerprint']}): {shown}")
         if not row["devices"]:
-            click.echo("  no device on this machine")
+            shared.say("  no device on this machine")

@@ -36,13 +36,13 @@ def tasks(
     as_json: bool,
 ) -> None:
     """List a network's tasks with weight, operations and size of space."""
-    from tilewright.cli.stage_verbs import pipeline_of
+    from tilewright.cli.pipeline_verb import pipeline_of
     from tilewright.pipeline import Pipeline
 
     found = []
     for target in targets or (None,):
         pipeline = Pipeline.load(
-            pipeline_of(source, "tasks"), settings=settings, plugins=plugin, target=target
+            pipeline_of(source), settings=settings, plugins=plugin, target=target
         )
         found.append(pipeline.tasks(device=device))
     if len(found) > 1:
@@ -68,7 +68,7 @@ def tasks(
         shared.print_json({"target": str(context.target), "tasks": rows})
         return
     for row in rows:
-        click.echo(
+        shared.say(
             f"{row['key']}  x{row['weight']:<3g} {row['operations'] / 1e6:10.1f} MFLOP "
             f"{row['configs']:>12} configs  {row['text']}"
         )
@@ -82,4 +82,4 @@ def _compare(found: list[tuple[RunContext, TaskSet]], *, as_json: bool) -> None:
         shared.print_json(comparison.to_json())
     else:
         for line in comparison.lines():
-            click.echo(line)
+            shared.say(line)

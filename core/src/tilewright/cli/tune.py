@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -81,11 +83,31 @@ def tune(
             records=records,
             host=host,
         )
+    except KeyboardInterrupt:
+        shared.say("what was measured is kept: the same command goes on from there", err=True)
+        raise
     finally:
         progress.stop()
     if as_json:
         shared.print_json(dict(result.summary))
     else:
-        for name, value in result.summary.items():
-            click.echo(f"{name:18} {value if value is not None else '-'}")
+        shared.say("\n".join(_lines(result.summary)))
     return 0 if result.config is not None else 3
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"task      {found['task']}"
+    seconds, config = found["best_seconds"], found["config"]
+    if seconds is None:
+        why = "every trial failed" if found["trials"] else "nothing was measured"
+        yield f"best      none: {why}"
+    else:
+        share = found["peak_share"]
+        peak = "" if share is None else f", {share:.0%} of peak"
+        yield f"best      {seconds * 1e3:.4f} ms, {found['gflops']:.1f} GFLOP/s{peak}"
+        yield f"config    {config['strategy']} {config['values']}"
+    counts = f"{found['trials']}, {found['failures']} failed, in {found['seconds']:.1f} s"
+    yield f"trials    {counts}, {found['trials_per_second']:.1f} a second"
+    yield f"records   {found['records']}"
+    if found["skipped"]:
+        yield "Nothing was measured: it was tuned like this before. Another --budget adds to it."

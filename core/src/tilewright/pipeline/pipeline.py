@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError
+from tilewright.explaining import Explains
 from tilewright.host import PluginHost
 from tilewright.pipeline.file_model import PipelineFile
 from tilewright.pipeline.plan import Plan, Planner, plugin_files
@@ -125,6 +126,19 @@ class Pipeline:
             if (found := values.find(TaskSet)) is not None:
                 return context, found
         raise UsageError("no stage of it makes tasks", where=str(self.path))
+
+    def explainable(self, context: RunContext) -> list[Explains]:
+        """What can explain itself, of every network, by running the stages that lead to it.
+
+        Creates nothing. Raises UsageError where no stage makes such a value.
+        """
+        values = RunValues()
+        for stage in self.plan.stages:
+            values.run(stage, context)
+            every = [own.find(Explains) for own in (values, *values.branches.values())]
+            if found := [value for value in every if value is not None]:
+                return found
+        raise UsageError("no stage of it makes what can be explained", where=str(self.path))
 
     def context(
         self,

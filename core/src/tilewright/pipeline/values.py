@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from tilewright.errors import UsageError
 from tilewright.pipeline.plan import PlannedStage
 from tilewright.roles import RunContext, StageResult
 
@@ -68,5 +69,10 @@ def is_joint(stage: PlannedStage) -> bool:
 
 
 def branch_context(context: RunContext, name: str) -> RunContext:
-    """The context of a branch: a run of that name, in a folder below."""
+    """The context of a branch: a run of that name, in a folder below.
+
+    Raises UsageError for a name, as models bring theirs, that leads elsewhere.
+    """
+    if name in ("", ".", "..") or {"/", "\0"} & set(name):
+        raise UsageError(f"{name!r} names no folder", remedy="rename the model's file")
     return replace(context, name=name, folder=context.folder / name)

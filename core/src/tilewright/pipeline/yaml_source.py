@@ -119,6 +119,11 @@ def _place(before: str) -> tuple[int, int]:
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
 
+def _short(word: object) -> str:
+    text = str(word)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 class _Parser:
     """Builds nodes from parser events, so that depth and size are bounded while reading."""
 
@@ -175,13 +180,15 @@ class _Parser:
             known = self._anchors.get(str(event.anchor))
             if known is None:
                 self._refuse(
-                    event, f"the alias '*{event.anchor}' has no anchor", "define it before"
+                    event, f"the alias '*{_short(event.anchor)}' has no anchor", "define it before"
                 )
             return known
         if depth > _MAX_DEPTH:
             self._refuse(event, f"nested deeper than {_MAX_DEPTH}", "flatten it")
         if event.tag not in (None, "!"):
-            self._refuse(event, f"the tag '{event.tag}' is not allowed", "write plain values")
+            self._refuse(
+                event, f"the tag '{_short(event.tag)}' is not allowed", "write plain values"
+            )
         node = Node(None, event.start_mark.line + 1, event.start_mark.column + 1)
         if isinstance(event, yaml.MappingStartEvent):
             self._mapping(node, depth)
@@ -202,12 +209,12 @@ class _Parser:
             if not isinstance(key, yaml.ScalarEvent):
                 self._refuse(key, "a key is no plain text", "write KEY: VALUE")
             if key.tag not in (None, "!"):
-                self._refuse(key, f"the tag '{key.tag}' is not allowed", "write plain keys")
+                self._refuse(key, f"the tag '{_short(key.tag)}' is not allowed", "write plain keys")
             if key.value in node.value:
                 line, column = node.keys[key.value]
                 self._refuse(
                     key,
-                    f"the key '{key.value}' is there twice, first at {line}:{column}",
+                    f"the key '{_short(key.value)}' is there twice, first at {line}:{column}",
                     "keep one of them",
                 )
             mark: Any = key.start_mark

@@ -142,12 +142,10 @@ class ConfigSpace:
         ones are tried beside vast ones. `exclude` holds raw indexes not to give again. The same
         generator state gives the same sample.
         """
-        valid = self.valid_count()
-        taken = len(exclude) if isinstance(exclude, Sized) else 0
-        if valid is not None and valid <= 2 * (count + taken):
+        if self._has_at_most(2 * (count + (len(exclude) if isinstance(exclude, Sized) else 0))):
             left = [index for index in self.indexes() if index not in exclude]
             return [self.get(index) for index in rng.sample(left, min(count, len(left)))]
-        weights = [int(a.weight > 0) if balanced else a.weight for a in self.alternatives]
+        weights = [1 if balanced else a.weight for a in self.alternatives]
         chosen: dict[int, None] = {}
         # Half of what is drawn at worst is drawn twice; where feasible points are few and
         # uncounted, it is more.
@@ -179,6 +177,13 @@ class ConfigSpace:
         offset, alternative = self._offsets[place], self.alternatives[place]
         mixed = alternative.crossover(self.index(a) - offset, self.index(b) - offset, rng)
         return alternative.get(mixed)
+
+    def _has_at_most(self, limit: int) -> bool:
+        """Whether there are so few feasible points; counted only where there may be."""
+        if sum(alternative.roughly for alternative in self.alternatives) > 2 * limit:
+            return False
+        valid = self.valid_count()
+        return valid is not None and valid <= limit
 
     def _find(self, config: ConfigEntity) -> int | None:
         place = self._places.get(config.strategy)

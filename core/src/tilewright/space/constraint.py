@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -314,7 +315,8 @@ def _parse(data: Any, depth: int, budget: list[int]) -> Expression:
 
 
 def _refused(value: Any) -> UsageError:
-    shown = type(value).__name__ if isinstance(value, str) else repr(value)[:60]
+    # Neither long, nor deep, nor a number of more digits than Python writes out.
+    shown = type(value).__name__ if isinstance(value, str | int) else reprlib.repr(value)[:60]
     return UsageError(
         f"constraint: expected a number, a short text or [operation, parts...], got {shown}",
         remedy="operations are knob, item, product, not, and, or, " + " ".join(OPERATIONS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tilewright.space.constraint import OPERATIONS, Binary, Constant, Expression, Not
@@ -16,24 +16,31 @@ Bound: TypeAlias = Callable[[Sequence[Interval]], Interval]
 _ANY_TRUTH = (False, True)
 
 
-def compile_bound(expression: Expression, atom: Callable[[Expression], int]) -> Bound:
+def atoms_of(expression: Expression) -> list[Expression]:
+    """The largest parts that read one knob only, from left to right."""
+    if len(expression.knobs()) == 1:
+        return [expression]
+    return [atom for part in expression.parts() for atom in atoms_of(part)]
+
+
+def compile_bound(expression: Expression, slots: Mapping[int, int]) -> Bound:
     """A function from the atoms' intervals to the expression's.
 
-    Atoms are the largest parts that read one knob only; `atom` gives each its slot. An interval
-    from known atoms is one point, or None where the expression divides by zero; a constraint holds
-    exactly where its interval is (True, True).
+    An interval from known atoms is one point, or None where the expression divides by zero.
+
+    slots   of the atoms, by identity
     """
     if len(expression.knobs()) == 1:
-        slot = atom(expression)
+        slot = slots[id(expression)]
         return lambda atoms: atoms[slot]
     if isinstance(expression, Constant):
         constant = (expression.value, expression.value)
         return lambda _: constant
     if isinstance(expression, Not):
-        operand = compile_bound(expression.operand, atom)
+        operand = compile_bound(expression.operand, slots)
         return lambda atoms: _negated(_truth(operand(atoms)))
     assert isinstance(expression, Binary)
-    left, right = compile_bound(expression.left, atom), compile_bound(expression.right, atom)
+    left, right = compile_bound(expression.left, slots), compile_bound(expression.right, slots)
     if expression.operation == "and":
         return lambda atoms: _both(_truth(left(atoms)), _truth(right(atoms)))
     if expression.operation == "or":

@@ -15,7 +15,7 @@ from tilewright.space.knob_values import KnobValues
 class KnobClasses:
     """A split of 3276 entities of which only the innermost factor is constrained has 26 classes.
 
-    slots      of the atoms (see `compile_bound`) that read this knob
+    slots      of the atoms (see `atoms_of`) that read this knob
     known      by class: the atoms' values as intervals of one point, in the order of `slots`
     members    by class: digits, positions of values in the knob
     class_of   by digit: its class

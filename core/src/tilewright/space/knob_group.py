@@ -8,15 +8,17 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 
 from tilewright.space.constraint import Expression
-from tilewright.space.intervals import Bound, Interval, compile_bound
+from tilewright.space.intervals import Bound, Interval, atoms_of, compile_bound
 from tilewright.space.knob_classes import KnobClasses
 from tilewright.space.knob_values import KnobValues
+from tilewright.space.point_value import Value, compile_value
 
 VISITS = 5_000
-_PROBES = 400
+_HITS = 8
+_PROBES = 50 * _HITS
 _TRIES = 64
 _MAX_PAIRS = 2**16
 _MEMO_LIMIT = 100_000
@@ -30,6 +32,7 @@ class _Constraint:
     """A constraint over atoms: their slots, and the levels of the knobs that they read."""
 
     bound: Bound
+    value: Value
     slots: range
     levels: tuple[int, ...]
 
@@ -57,21 +60,20 @@ class KnobGroup:
         level_of = {knob.name: level for level, knob in enumerate(knobs)}
         self._atoms: list[list[tuple[int, Expression]]] = [[] for _ in knobs]
         self._slots = 0
-
-        def atom(expression: Expression) -> int:
-            (name,) = expression.knobs()
-            self._atoms[level_of[name]].append((self._slots, expression))
-            self._slots += 1
-            return self._slots - 1
-
         self._constraints: list[_Constraint] = []
         for expression in constraints:
-            before = self._slots
-            bound = compile_bound(expression, atom)
+            atoms = atoms_of(expression)
+            slots = range(self._slots, self._slots + len(atoms))
+            for slot, atom in zip(slots, atoms, strict=True):
+                (name,) = atom.knobs()
+                self._atoms[level_of[name]].append((slot, atom))
+            self._slots += len(atoms)
+            slot_of = {id(atom): slot for slot, atom in zip(slots, atoms, strict=True)}
+            bound, value = compile_bound(expression, slot_of), compile_value(expression, slot_of)
             levels = tuple(sorted(level_of[name] for name in expression.knobs()))
-            self._constraints.append(_Constraint(bound, range(before, self._slots), levels))
+            self._constraints.append(_Constraint(bound, value, slots, levels))
         depth = range(len(self.knobs))
-        self._closing = [[c.bound for c in self._constraints if c.levels[-1] == i] for i in depth]
+        self._closing = [[c.value for c in self._constraints if c.levels[-1] == i] for i in depth]
         self._open_after = [
             [c.bound for c in self._constraints if i in c.levels[:-1]] for i in depth
         ]
@@ -88,6 +90,14 @@ class KnobGroup:
         except _TooManyError:
             self._nodes.clear()
             return None
+
+    @cached_property
+    def share(self) -> float:
+        """The share of points that are feasible, by trying some; 0 where it is below 1 in 50."""
+        rng = random.Random(0)  # nobody else's: the question leaves no trace
+        hits = (tried for tried in range(1, _PROBES + 1) if self._draw_once(rng) is not None)
+        last = next(islice(hits, _HITS - 1, None), None)
+        return _HITS / last if last is not None else 0.0
 
     @property
     def raw_count(self) -> int:
@@ -107,7 +117,7 @@ class KnobGroup:
     def accepts(self, classes: Classes) -> bool:
         """Whether the classes of all knobs satisfy every constraint."""
         atoms = self._assigned(classes)
-        return all(constraint.bound(atoms) == (True, True) for constraint in self._constraints)
+        return _hold([constraint.value for constraint in self._constraints], atoms)
 
     def completable(self, classes: Classes) -> bool:
         """Whether the last class extends the others, which are completable, to a feasible point."""
@@ -127,26 +137,24 @@ class KnobGroup:
     def draw(self, rng: random.Random) -> list[int] | None:
         """Digits of a feasible point, None where there is none.
 
-        Uniform where `count` is known, and by rejection where one point in fifty is feasible;
+        Uniform, by rejection where one point in fifty is feasible, else where `count` is known;
         otherwise a random descent of the tree, which finds a point but favours sparse branches.
         """
-        if self.count is not None:
-            return self._draw_counted(rng)
-        while self._dense:
+        while self.share:
             classes = self._draw_once(rng)
             if classes is not None:
                 return self._members(rng, classes)
-        return self._descend(rng)
+        return self._descend(rng) if self.count is None else self._draw_counted(rng)
 
     def redraw(self, rng: random.Random, digits: Sequence[int], level: int) -> int | None:
         """Another value of one knob, the others kept; uniform, None where there is none."""
         classes, knob = self.classes(digits), self._classes[level]
         atoms = self._assigned(classes)
-        concerned = [c.bound for c in self._constraints if level in c.levels]
+        concerned = [c.value for c in self._constraints if level in c.levels]
         weights = [0] * len(knob.members)
         for place, members in enumerate(knob.members):
             knob.assign(atoms, place)
-            if all(bound(atoms) == (True, True) for bound in concerned):
+            if _hold(concerned, atoms):
                 weights[place] = len(members)
         if sum(weights) == (weights[classes[level]] > 0):
             return None
@@ -190,7 +198,7 @@ class KnobGroup:
                 self._classes[first].assign(atoms, here[0])
                 for there in theirs:
                     self._classes[second].assign(atoms, there[0])
-                    if constraint.bound(atoms) == (True, True):
+                    if _hold([constraint.value], atoms):
                         kept[first].update(here)
                         kept[second].update(there)
             for level, places in kept.items():
@@ -220,13 +228,6 @@ class KnobGroup:
             merged.append(columns)
         return merged
 
-    @cached_property
-    def _dense(self) -> bool:
-        """Whether rejection finds points soon; asked once, of a generator that is nobody else's."""
-        rng = random.Random(0)
-        found = sum(self._draw_once(rng) is not None for _ in range(_PROBES))
-        return found * 50 >= _PROBES
-
     def _key(self, classes: Classes) -> Classes:
         """Equal for prefixes whose completions are the same."""
         columns = self._merged[len(classes)]
@@ -251,7 +252,7 @@ class KnobGroup:
             before, known = self._prefix = classes[:-1], self._assigned(classes[:-1])
         atoms = list(known)
         self._classes[level].assign(atoms, classes[-1])
-        return all(bound(atoms) == (True, True) for bound in self._closing[level]) and all(
+        return _hold(self._closing[level], atoms) and all(
             bound(atoms) != (False, False) for bound in self._open_after[level]
         )
 
@@ -284,15 +285,20 @@ class KnobGroup:
         return self._members(rng, classes)
 
     def _draw_once(self, rng: random.Random) -> Classes | None:
-        """A point drawn knob by knob; None as soon as it cannot become a feasible one."""
-        classes: Classes = ()
-        for digits in self._live_digits:
+        """A point drawn knob by knob; None as soon as a constraint does not hold."""
+        atoms = list(self._open)
+        classes = []
+        for knob, digits, closing in zip(
+            self._classes, self._live_digits, self._closing, strict=True
+        ):
             if not digits:
                 return None
-            classes = (*classes, rng.choice(digits))
-            if not self._possible(classes):
+            place = rng.choice(digits)
+            knob.assign(atoms, place)
+            if closing and not _hold(closing, atoms):
                 return None
-        return classes
+            classes.append(place)
+        return tuple(classes)
 
     def _descend(self, rng: random.Random) -> list[int] | None:
         classes: Classes = ()
@@ -324,6 +330,17 @@ class KnobGroup:
             rng.choice(knob.members[place])
             for knob, place in zip(self._classes, classes, strict=True)
         ]
+
+
+def _hold(constraints: Iterable[Value], atoms: Sequence[Interval]) -> bool:
+    """Whether all are true; a constraint that divides by zero is not."""
+    try:
+        for value in constraints:
+            if not value(atoms):
+                return False
+    except ZeroDivisionError:
+        return False
+    return True
 
 
 class _TooManyError(Exception):

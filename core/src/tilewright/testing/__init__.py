@@ -7,7 +7,12 @@ tests:
 >>> class TestClimber(TunerContract, BatchTunerContract):
 ...     name = "acme-climber"
 
-Capabilities are separate classes, so that an implementation opts in by inheriting. The modules
-import pytest; call `pytest.register_assert_rewrite("tilewright.testing")` in a conftest to see
-values in failures.
+Capabilities are separate classes, so that an implementation opts in by inheriting. There is a
+module for each role: `tuner`, `scheduler`, `store`, `builder`, `runner`, `backend` (of a target)
+and `strategy`; each begins with its three lines of use. Beside them stand what they are tested on:
+the made-up task of `landscape`, the played-back one of `recording`, and `imaginary_target`, whose
+kernels do harm when told to.
+
+The modules import pytest; call `pytest.register_assert_rewrite("tilewright.testing")` in a conftest
+to see values in failures.
 """

@@ -1,4 +1,4 @@
-"""What a tuner proposes on the landscape, a config a line, for a NAME and OPTIONS in JSON.
+"""What a tuner proposes on the landscape, a config a line: NAME, OPTIONS in JSON, plugin files.
 
 Run in fresh processes with different hash seeds, whose output must not differ.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 from tilewright.host import PluginHost
 from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for, run
 
 if __name__ == "__main__":
-    name, options = sys.argv[1:]
-    host = PluginHost.load()
+    name, options, *files = sys.argv[1:]
+    host = PluginHost.load([Path(file) for file in files])
     landscape = Landscape()
     tuner = host.make("tuner", name, json.loads(options), context_for(landscape, host))
     for config in run(tuner, landscape, 48):

@@ -1,15 +1,19 @@
-"""What every task scheduler keeps to. Subclass and give its `name`."""
+"""What every task scheduler keeps to. Subclass and give its `name`.
+
+>>> class TestMine(TaskSchedulerContract):
+...     name, options = "mine", {"alpha": 0.5}
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from tilewright.host import PluginHost
 from tilewright.roles import TaskScheduler, TaskState
+from tilewright.testing.component import ComponentContract
 from tilewright.testing.landscape import Landscape
 
 
@@ -18,25 +22,35 @@ def states_of(count: int) -> list[TaskState]:
     return [TaskState(Landscape(16 + 8 * n).task, 1.0 + n, 0, 0, None) for n in range(count)]
 
 
-class TaskSchedulerContract:
+class TaskSchedulerContract(ComponentContract):
     """Chooses open tasks only, starves nobody at the start, and knows the end."""
 
-    name: str
-    options: Mapping[str, Any] = {}
-
-    @pytest.fixture
-    def host(self) -> PluginHost:
-        """Override to load plugin files."""
-        return PluginHost.load()
+    role = "scheduler"
 
     @pytest.fixture
     def make(self, host: PluginHost) -> Callable[[], TaskScheduler]:
         """A fresh scheduler with each call."""
-        return lambda: host.make("scheduler", self.name, self.options, host)
+        return lambda: self.made(host, host)
 
     def test_gives_every_task_a_batch_before_long(self, make: Callable[[], TaskScheduler]) -> None:
         chosen = self._play(make(), states_of(4), rounds=8, batch=16)
         assert set(chosen) == {0, 1, 2, 3}
+
+    def test_a_new_task_among_old_ones_gets_its_batch_before_long(
+        self, make: Callable[[], TaskScheduler]
+    ) -> None:
+        states = [_advanced(state, 64) for state in states_of(3)] + states_of(4)[3:]
+        assert 3 in self._play(make(), states, rounds=8, batch=16)
+
+    def test_the_tasks_of_several_networks_all_get_a_batch(
+        self, make: Callable[[], TaskScheduler]
+    ) -> None:
+        owners = [{"a": 1.0}, {"b": 3.0}, {"a": 2.0, "b": 1.0}]
+        states = [
+            replace(state, networks=networks)
+            for state, networks in zip(states_of(3), owners, strict=True)
+        ]
+        assert set(self._play(make(), states, rounds=6, batch=16)) == {0, 1, 2}
 
     def test_never_chooses_an_exhausted_task(self, make: Callable[[], TaskScheduler]) -> None:
         states = states_of(4)
@@ -71,12 +85,16 @@ class TaskSchedulerContract:
             place = scheduler.next_task(now)
             assert place is not None
             chosen.append(place)
-            state = now[place]
-            times = [1e-3 / (state.trials + n + 1) for n in range(batch)]
-            now[place] = replace(
-                state,
-                trials=state.trials + batch,
-                best_seconds=times[-1],
-                curve=(*state.curve, *times),
-            )
+            now[place] = _advanced(now[place], batch)
         return chosen
+
+
+def _advanced(state: TaskState, trials: int) -> TaskState:
+    """After so many more trials, each better than the last."""
+    times = [1e-3 / (state.trials + n + 1) for n in range(trials)]
+    return replace(
+        state,
+        trials=state.trials + trials,
+        best_seconds=times[-1],
+        curve=(*state.curve, *times),
+    )

@@ -1,19 +1,24 @@
-"""What every record store keeps to. Subclass and give its `name`."""
+"""What every record store keeps to. Subclass and give its `name`.
+
+>>> class TestMine(StoreContract):
+...     name = "mine"
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tilewright.device import Device
 from tilewright.host import PluginHost
-from tilewright.measure import Conditions, MeasureInput, Trial
-from tilewright.records import BudgetRecord, JsonlRecordStore, Record
+from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
+from tilewright.records import BudgetRecord, GraphRecord, JsonlRecordStore, Query, Record
+from tilewright.testing.component import ComponentContract
 from tilewright.testing.landscape import Landscape
 
 _DEVICE = Device("bench", {"model": "imaginary one"})
@@ -21,18 +26,15 @@ _REVISIONS = {"hill": 3}
 _WARM = Conditions(constants="warm")
 
 
-class StoreContract:
+class StoreContract(ComponentContract):
     """Gives back what was appended, here and to the next reader, and knows the best."""
 
-    name: str
-    options: Mapping[str, Any] = {}
+    role = "record_store"
 
     @pytest.fixture
-    def open_store(self, tmp_path: Path) -> Callable[[], JsonlRecordStore]:
+    def open_store(self, host: PluginHost, tmp_path: Path) -> Callable[[], JsonlRecordStore]:
         """Opens the one store of this test anew with each call."""
-        host = PluginHost.load()
-        path = tmp_path / "records"
-        return lambda: host.make("record_store", self.name, self.options, path)
+        return lambda: self.made(host, tmp_path / "records")
 
     @pytest.fixture
     def trials(self) -> list[Trial]:
@@ -74,10 +76,10 @@ class StoreContract:
         store.append(Record.of(trial, _DEVICE, 3) for trial in trials)
         timed = [trial for trial in trials if trial.result.seconds is not None]
         expected = min(timed, key=lambda trial: trial.result.seconds or 0.0)
-        found = store.best(task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
+        found = store.best(Query(task, Conditions(), _DEVICE.fingerprint, _REVISIONS))
         assert found is not None
         assert found.config == expected.input.config
-        assert store.best(task, _WARM, _DEVICE.fingerprint, _REVISIONS) is None
+        assert store.best(Query(task, _WARM, _DEVICE.fingerprint, _REVISIONS)) is None
 
     def test_conditions_survive(
         self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
@@ -95,11 +97,56 @@ class StoreContract:
         timed = [trial for trial in trials if trial.result.seconds is not None]
         other = Device("bench", {"model": "imaginary two"})
         store.append([Record.of(timed[0], other, 3), Record.of(timed[1], _DEVICE, 2)])
-        ask = (task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
-        assert store.best(*ask) is None
-        foreign = store.best(*ask, foreign_devices=True)
+        query = Query(task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
+        assert store.best(query) is None
+        foreign = store.best(replace(query, foreign_devices=True))
         assert foreign is not None
         assert foreign.config == timed[0].input.config
+
+    def test_of_a_config_measured_again_the_last_time_counts(
+        self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
+    ) -> None:
+        asked, other = trials[0].input, trials[1].input
+        told = ((asked, 1e-3), (other, 2e-3), (asked, 3e-3))
+        open_store().append(
+            Record.of(Trial(each, MeasureResult((seconds,))), _DEVICE, 3) for each, seconds in told
+        )
+        found = open_store().best(Query(asked.task, Conditions(), _DEVICE.fingerprint, _REVISIONS))
+        assert found is not None
+        assert found.config == other.config
+
+    def test_writers_beside_each_other_lose_nothing(
+        self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
+    ) -> None:
+        def write(own: list[Trial]) -> None:
+            store = open_store()
+            for trial in own:
+                store.append([Record.of(trial, _DEVICE, 3)])
+
+        writers = [threading.Thread(target=write, args=(trials[n::3],)) for n in range(3)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        records = open_store().records()
+        assert len({record.sequence for record in records}) == len(records) == len(trials)
+        assert {record.config for record in records} == {trial.input.config for trial in trials}
+
+    def test_the_last_choice_for_a_node_counts(
+        self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
+    ) -> None:
+        chosen = [
+            GraphRecord(
+                node, asked.task, asked.config, _DEVICE.name, _DEVICE.fingerprint, revision=3
+            )
+            for node, asked in zip("aba", (trial.input for trial in trials), strict=False)
+        ]
+        open_store().append(chosen)
+        found = open_store().graph_choices(_DEVICE.fingerprint, _REVISIONS)
+        assert {node: record.config for node, record in found.items()} == {
+            "a": chosen[2].config,
+            "b": chosen[1].config,
+        }
 
     def test_budgets_add_up(self, open_store: Callable[[], JsonlRecordStore]) -> None:
         for seconds, finished in ((20.0, False), (40.0, True)):

@@ -1,4 +1,8 @@
-"""What every tuner keeps to. Subclass, give its `name`, and pick the capabilities it claims."""
+"""What every tuner keeps to. Subclass, give its `name`, and inherit the capabilities it claims.
+
+>>> class TestMine(TunerContract, BatchTunerContract, ResumableTunerContract):
+...     name, options = "mine", {"patience": 3}
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 from typing import Any
 
@@ -19,7 +23,10 @@ from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.roles import Tuner, TunerContext
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
+from tilewright.testing.component import ComponentContract
 from tilewright.testing.landscape import Landscape
+
+_FEW_POINTS = 4  # size of a landscape with 444 of them: who has no memory soon repeats himself
 
 
 def context_for(
@@ -60,16 +67,10 @@ def run(tuner: Tuner, landscape: Landscape, trials: int, count: int = 16) -> lis
     return done
 
 
-class TunerBasics:
-    """Makes the tuner that a subclass names, with `options` where it has any."""
+class TunerBasics(ComponentContract):
+    """Makes the tuner that a subclass names."""
 
-    name: str
-    options: Mapping[str, Any] = {}
-
-    @pytest.fixture
-    def host(self) -> PluginHost:
-        """Override to load plugin files."""
-        return PluginHost.load()
+    role = "tuner"
 
     @pytest.fixture
     def make(self, host: PluginHost) -> Callable[..., Tuner]:
@@ -77,7 +78,7 @@ class TunerBasics:
 
         def make(landscape: Landscape, **rest: Any) -> Tuner:
             context = context_for(landscape, host, **rest)
-            tuner: Tuner = host.make("tuner", self.name, self.options, context)
+            tuner: Tuner = self.made(host, context)
             return tuner
 
         return make
@@ -92,8 +93,8 @@ class TunerContract(TunerBasics):
             assert landscape.space.is_valid(config), config.text
 
     def test_proposes_no_point_twice(self, make: Callable[..., Tuner]) -> None:
-        landscape = Landscape()
-        proposed = run(make(landscape), landscape, 96)
+        landscape = Landscape(_FEW_POINTS)
+        proposed = run(make(landscape), landscape, 128)
         assert proposed
         assert len(set(proposed)) == len(proposed)
 
@@ -114,14 +115,14 @@ class TunerContract(TunerBasics):
         assert list(tuner.propose(16)) == []
 
     def test_leaves_out_what_others_measured(self, make: Callable[..., Tuner]) -> None:
-        landscape = Landscape()
-        strangers = landscape.space.sample(random.Random(5), 32)
+        landscape = Landscape(_FEW_POINTS)
+        strangers = landscape.space.sample(random.Random(5), 200)
         tuner = make(landscape)
         tuner.observe(landscape.measure_all(strangers))
         assert not set(run(tuner, landscape, 64)) & set(strangers)
 
     def test_goes_on_when_everything_fails(self, make: Callable[..., Tuner]) -> None:
-        landscape = Landscape()
+        landscape = Landscape(_FEW_POINTS)
         tuner = make(landscape)
         proposed: list[ConfigEntity] = []
         for _ in range(4):
@@ -158,9 +159,9 @@ class TunerContract(TunerBasics):
 
 
 class ReproducibleTunerContract(TunerBasics):
-    """Equal proposals in every process: needs a tuner that an installed distribution offers."""
+    """Equal proposals in every process."""
 
-    def test_other_processes_and_hash_seeds_propose_the_same(self) -> None:
+    def test_other_processes_and_hash_seeds_propose_the_same(self, host: PluginHost) -> None:
         answers = [
             subprocess.run(
                 [
@@ -169,6 +170,7 @@ class ReproducibleTunerContract(TunerBasics):
                     "tilewright.testing.proposals",
                     self.name,
                     json.dumps(dict(self.options)),
+                    *map(str, host.files),
                 ],
                 env={**os.environ, "PYTHONHASHSEED": seed},
                 capture_output=True,
@@ -197,7 +199,8 @@ class BatchTunerContract(TunerBasics):
         space = _numbers(41, most=30)
         tuner = make(landscape, space=space)
         proposed: list[ConfigEntity] = []
-        while configs := tuner.propose(7):
+        for _ in range(6):
+            configs = tuner.propose(7)
             tuner.observe([_timed(landscape, c, 1e-3 * (1 + c["n"])) for c in configs])
             proposed += configs
         assert sorted(config["n"] for config in proposed) == list(range(31))
@@ -207,8 +210,8 @@ class ResumableTunerContract(TunerBasics):
     """A tuner that goes on from a history as if it had never been stopped (capability `resume`)."""
 
     def test_proposes_nothing_of_the_history(self, make: Callable[..., Tuner]) -> None:
-        landscape = Landscape()
-        history = landscape.measure_all(landscape.space.sample(random.Random(2), 48))
+        landscape = Landscape(_FEW_POINTS)
+        history = landscape.measure_all(landscape.space.sample(random.Random(2), 200))
         known = {trial.input.config for trial in history}
         assert not known & set(run(make(landscape, history=history), landscape, 64))
 

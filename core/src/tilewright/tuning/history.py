@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tilewright.strategy import Adopts
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
     from tilewright.config import ConfigEntity
     from tilewright.host import PluginHost
-    from tilewright.measure import Conditions, Trial
+    from tilewright.measure import Trial
     from tilewright.records import Record
     from tilewright.roles import RunContext
     from tilewright.task import Task
@@ -31,29 +32,22 @@ def known_trials(context: RunContext) -> list[Trial]:
     ]
 
 
-def best_of_anchor(context: RunContext, task: Task, conditions: Conditions) -> list[ConfigEntity]:
+def best_of_anchor(context: RunContext, task: Task) -> list[ConfigEntity]:
     """The best config among tasks that differ from this one at most in their epilogue."""
-    best = context.store.best_of_anchor(
-        task, conditions, context.device.fingerprint, context.host.revisions
-    )
+    best = context.store.best_of_anchor(context.query(task))
     return [best.config] if best is not None else []
 
 
-def adopted_configs(context: RunContext, task: Task, conditions: Conditions) -> list[ConfigEntity]:
+def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
     """The best config that another device found, where the run allows foreign records.
 
     And what strategies make of configs that other systems found for the same operator, which
     `records merge` brings into the store.
     """
-    found = [adopted for _, adopted in translated(task, context.store.records(), context.host)]
+    strange = context.store.of_other_systems(task.workload, context.host.revisions)
+    found = [adopted for _, adopted in translated(task, strange, context.host)]
     if context.foreign_records:
-        best = context.store.best(
-            task,
-            conditions,
-            context.device.fingerprint,
-            context.host.revisions,
-            foreign_devices=True,
-        )
+        best = context.store.best(replace(context.query(task), foreign_devices=True))
         found += [best.config] if best is not None else []
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 
 from tilewright.config import ConfigEntity
 from tilewright.events import EndReason, TuneOutcome, TuneProgress
-from tilewright.measure import MeasureInput, Trial
+from tilewright.measure import FailureKind, MeasureInput, Trial
 from tilewright.options import Choice, check_options
 from tilewright.records import BudgetRecord
 from tilewright.roles import RunContext, StageResult, TaskScheduler, TunerContext
@@ -26,6 +27,8 @@ from tilewright.tuning.task_track import TaskTrack
 
 _BATCH = 16
 _PROPOSALS = 64
+_MOST_LOSSES = 3  # each of them was tried twice
+_log = logging.getLogger("tilewright")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +40,14 @@ class TuneReport:
                time it changes and at the end, from when every task has a time; it may rise where
                finalists are measured again
     skipped    an equal stage was finished before, nothing was measured
+    partial    the device was lost before the budget was spent
     """
 
     outcomes: Mapping[str, TuneOutcome]
     measurement: Mapping[str, Any]
     curve: tuple[tuple[float, float], ...] = ()
     skipped: bool = False
+    partial: bool = False
 
     @property
     def members(self) -> dict[str, Any]:
@@ -102,8 +107,8 @@ def tune_tasks(
         except KeyboardInterrupt:
             loop.close(stage, finished=False)
             raise TuningInterrupted(loop.report("interrupted")) from None
-        loop.close(stage, finished=True)
-        return loop.report("budget")
+        loop.close(stage, finished=not loop.lost)
+        return loop.report("device_lost" if loop.lost else "budget")
 
 
 def measure_incumbents(tasks: TaskSet, context: RunContext) -> TuneReport:
@@ -145,6 +150,7 @@ class _Loop:
         self._pace = Pace(budget, lambda: measurement.spent.trials)
         self._early_stopping = early_stopping
         self._history: list[Trial] = known_trials(context)
+        self._losses = 0  # trials in a row that found no device
         self._shared: dict[Any, Any] = {}
         own: dict[str, list[Trial]] = {}
         for trial in self._history:
@@ -152,6 +158,11 @@ class _Loop:
         self._tracks = [self._track(entry, own.get(entry.task.key, ())) for entry in tasks]
         self._curve: list[tuple[float, float]] = []
         self._note_total()
+
+    @property
+    def lost(self) -> bool:
+        """Whether the device is gone: there is nothing to go on with."""
+        return self._losses >= _MOST_LOSSES
 
     # --- the acts --------------------------------------------------------------------------------
 
@@ -178,7 +189,7 @@ class _Loop:
             track.check_end(self._early_stopping)
         limit, before = _batch_size(tuner, self._context), self._measurement.spent.trials
         tenth = self._pace.left / 10
-        while any(track.ended is None for track in self._tracks):
+        while not self.lost and any(track.ended is None for track in self._tracks):
             kept = int(min(self._finalists, self._pace.trials(tenth)))
             count = self._pace.affordable(limit, keep=kept)
             chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
@@ -232,7 +243,7 @@ class _Loop:
         self._note_total(at_the_end=True)
         self._tell_progress(None)
         measured = self._measurement.spent.report(self._pace.seconds)
-        return TuneReport(outcomes, measured, tuple(self._curve))
+        return TuneReport(outcomes, measured, tuple(self._curve), partial=self.lost)
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -257,8 +268,8 @@ class _Loop:
     def _incumbents(self, track: TaskTrack) -> list[ConfigEntity]:
         host, task = self._context.host, track.entry.task
         found = [host.fallback_config(task, track.space)]
-        found += best_of_anchor(self._context, task, track.conditions)
-        found += adopted_configs(self._context, task, track.conditions)
+        found += best_of_anchor(self._context, task)
+        found += adopted_configs(self._context, task)
         return track.unmeasured(config for config in found if track.space.is_valid(config))
 
     def _propose(self, track: TaskTrack, choice: Choice, count: int) -> list[ConfigEntity]:
@@ -283,7 +294,7 @@ class _Loop:
     def _measure_affordable(self, asked: Iterable[tuple[TaskTrack, ConfigEntity]]) -> int:
         """Measure in this order as far as the budget goes; how many were."""
         done, left = 0, iter(asked)
-        while batch := list(islice(left, self._pace.affordable(_BATCH))):
+        while not self.lost and (batch := list(islice(left, self._pace.affordable(_BATCH)))):
             self._measure(batch)
             done += len(batch)
         return done
@@ -298,6 +309,13 @@ class _Loop:
         inputs = [MeasureInput(t.entry.task, config, t.conditions) for t, config in batch]
         trials = self._measurement.measure(inputs)
         self._history += trials
+        for trial in trials:
+            failure = trial.result.failure
+            lost = failure is not None and failure.kind is FailureKind.DEVICE_LOST
+            self._losses = self._losses + 1 if lost else 0
+            if failure is not None and self._losses == _MOST_LOSSES:
+                name = self._context.device.name
+                _log.warning("the device %s is lost, tuning ends: %s", name, failure.text)
         for track in tracks:
             own = [trial for (owner, _), trial in zip(batch, trials, strict=True) if owner is track]
             track.add(own, fresh=True)

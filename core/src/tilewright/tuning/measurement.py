@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -9,7 +10,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
+from tilewright.measure import (
+    Failure,
+    FailureKind,
+    MeasureInput,
+    MeasureResult,
+    Trial,
+    is_seconds,
+)
 from tilewright.records import Record
 from tilewright.roles import BuildResult, MeasureContext
 
@@ -24,7 +32,7 @@ class Spent:
     """What was measured so far.
 
     timings   seconds of lower, compile, load, check, time, summed over the trials; and of `search`,
-              what tuners took to learn and to propose
+              what tuners took to learn and to propose, and `store`, to write the records
     counts    what the trials' artefacts count of themselves, summed
     """
 
@@ -138,7 +146,8 @@ class Measurement:
         result = replace(result, timings={**build.timings, **result.timings})
         trial = Trial(asked, result)
         revision = self._context.host.strategy(asked.config.strategy).revision
-        self._context.store.append([Record.of(trial, self._context.device, revision)])
+        with self.spent.on("store"):
+            self._context.store.append([Record.of(trial, self._context.device, revision)])
         self.spent.trials += 1
         self.spent.failures += result.failure is not None
         self.spent.add(result.timings)
@@ -148,8 +157,14 @@ class Measurement:
 
 
 def _result(future: Future[MeasureResult]) -> MeasureResult:
+    """What a runner answers; an error, or a time that cannot be, costs one candidate."""
     try:
-        return future.result()
-    except Exception as error:  # noqa: BLE001  a runner's error costs one candidate
+        result = future.result()
+    except Exception as error:  # noqa: BLE001  whatever a runner raises
         text = f"{type(error).__name__}: {error}"
         return MeasureResult(failure=Failure(FailureKind.INTERNAL, text))
+    if all(map(is_seconds, result.costs)):
+        return result
+    absurd = next(cost for cost in result.costs if not is_seconds(cost))
+    text = f"{reprlib.repr(absurd)[:80]} is no time in seconds"
+    return MeasureResult(failure=Failure(FailureKind.INVALID_RESULT, text), timings=result.timings)

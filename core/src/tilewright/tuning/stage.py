@@ -65,4 +65,4 @@ class TuneStage:
             early_stopping=options.early_stopping,
             more=self._context.more,
         )
-        return StageResult(report=report.members)
+        return StageResult(report=report.members, partial=report.partial)

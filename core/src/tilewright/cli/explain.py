@@ -1,0 +1,127 @@
+"""`tilewright explain TASK|FILE.yaml|MODEL [PART]`: why a config was chosen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tilewright.cli import shared_options as shared
+from tilewright.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from tilewright.explaining import Explanation
+    from tilewright.task_explanation import TaskExplanation
+
+
+@click.command()
+@click.argument("source", metavar="TASK|FILE.yaml|MODEL")
+@click.argument("part", required=False)
+@shared.records
+@click.option("--out", type=click.Path(path_type=Path), help="The run's folder.  [runs/NAME]")
+@click.option("--target", help="In place of the file's; of a task  [its record's, or native]")
+@shared.device
+@shared.settings
+@shared.plugin_files
+@shared.as_json
+def explain(
+    *,
+    source: str,
+    part: str | None,
+    records: Path | None,
+    out: Path | None,
+    target: str | None,
+    device: str | None,
+    settings: tuple[str, ...],
+    plugin: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """Say why a config was chosen, from the records.
+
+    Nothing is measured. Of a TASK (its text, its key in the records, or a JSON file): which config
+    it has, from which record or rule, and what else was considered. Of a network: why its kernels
+    have the layouts they have; PART is a kernel's name or key, or the key of a task, for all its
+    kernels. Without it, every kernel that is not at its own best is explained.
+    """
+    from tilewright.task_text import names_a_task
+
+    if names_a_task(source):
+        if part is not None or settings:
+            raise UsageError("a task has no parts and no stages", where=source)
+        told = _of_task(
+            source, records=records, out=out, target=target, device=device, plugin=plugin
+        )
+        if as_json:
+            shared.print_json(told.to_json())
+        else:
+            shared.say("\n".join(told.lines()))
+        return
+    if records is not None:
+        settings = (*settings, f"records={json.dumps(str(records))}")
+    found = _of_network(
+        source, part, out=out, target=target, device=device, settings=settings, plugin=plugin
+    )
+    if as_json:
+        shared.print_json({"nodes": [dict(explanation.to_json()) for explanation in found]})
+        return
+    for explanation in found:
+        shared.say("\n".join(explanation.lines()))
+    if not found:
+        shared.say("every node is at its own best")
+
+
+def _of_task(
+    source: str,
+    *,
+    records: Path | None,
+    out: Path | None,
+    target: str | None,
+    device: str | None,
+    plugin: tuple[Path, ...],
+) -> TaskExplanation:
+    from tilewright.records import JsonlRecordStore
+    from tilewright.run_setup import make_context
+    from tilewright.task_explanation import TaskExplanation
+    from tilewright.task_text import find_task
+
+    host = shared.load_host(plugin)
+    folder = out or shared.TUNE_FOLDER
+    known = JsonlRecordStore(records or folder / "records.jsonl", create_parents=True)
+    task = find_task(source, host.resolve_target(target) if target else None, host, known)
+    context = make_context(
+        host,
+        name="explain",
+        folder=folder,
+        target=str(task.target),
+        device=device,
+        records=records,
+    )
+    return TaskExplanation.of(task, context)
+
+
+def _of_network(
+    source: str,
+    part: str | None,
+    *,
+    out: Path | None,
+    target: str | None,
+    device: str | None,
+    settings: tuple[str, ...],
+    plugin: tuple[Path, ...],
+) -> list[Explanation]:
+    from tilewright.cli.pipeline_verb import pipeline_of
+    from tilewright.pipeline import Pipeline
+
+    pipeline = Pipeline.load(pipeline_of(source), settings=settings, plugins=plugin, target=target)
+    context = pipeline.context(out=out, device=device)
+    networks = pipeline.explainable(context)
+    found = [explained for network in networks for explained in network.explain(context, part)]
+    if part is not None and not found:
+        raise UsageError(
+            f"no node and no task is named {part!r}",
+            where=source,
+            remedy=did_you_mean(part, [name for network in networks for name in network.parts]),
+        )
+    return found

@@ -1,0 +1,79 @@
+"""`tilewright new plugin NAME`: a distribution with one plugin and its tests, to go on from."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from string import Template
+
+import click
+
+from tilewright.errors import UsageError, did_you_mean
+
+_GROUP = "tilewright.templates"
+_OWN = "tilewright"
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_SUFFIX = ".txt"  # templates are no modules
+
+
+@click.command()
+@click.argument("name")
+@click.option("--kind", required=True, help="What it offers: tuner, target, strategy.")
+def plugin(name: str, kind: str) -> None:
+    """Write the folder NAME: a distribution with one plugin and tests that pass."""
+    folder = Path(name)
+    written = plugin_files(name, kind)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise UsageError(f"{folder} exists", remedy="take another name, or remove it") from None
+    for path, text in written.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+        click.echo(place)
+    click.echo(f"now: pip install -e {folder} && pytest {folder}")
+
+
+def plugin_files(name: str, kind: str) -> dict[str, str]:
+    """Texts of the new distribution by path in its folder.
+
+    The kinds are entry points of the group `tilewright.templates`, each a folder of a distribution
+    that the new one will depend on: files `test_*` become its tests, the others its package.
+    Raises UsageError for a name that is none or taken, and for an unknown kind.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} is no name for a plugin",
+            remedy="take small letters, digits and single hyphens, such as my-search",
+        )
+    package = name.replace("-", "_")
+    if find_spec(package) is not None:
+        raise UsageError(f"there is a package '{package}' already", remedy="take another name")
+    kinds = {point.name: point for point in entry_points(group=_GROUP)}
+    if kind not in kinds:
+        raise UsageError(f"no template of a '{kind}'", remedy=did_you_mean(kind, list(kinds)))
+    requirements = ", ".join(f'"{one}"' for one in sorted({_OWN, _owner(kinds[kind])}))
+    words = {"name": name, "package": package, "kind": kind, "requirements": requirements}
+    found = {
+        "pyproject.toml": _text("tilewright.templates", "pyproject.toml", words),
+        f"src/{package}/__init__.py": f'"""A {kind} for Tilewright."""\n',
+        f"src/{package}/py.typed": "",
+    }
+    for file in sorted(one.name for one in files(kinds[kind].value).iterdir()):
+        title = file.removesuffix(_SUFFIX)
+        place = "tests" if title.startswith("test_") else f"src/{package}"
+        found[f"{place}/{title}"] = _text(kinds[kind].value, title, words)
+    return found
+
+
+def _owner(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else _OWN
+
+
+def _text(folder: str, title: str, words: dict[str, str]) -> str:
+    template = files(folder).joinpath(f"{title}{_SUFFIX}").read_text(encoding="utf-8")
+    return Template(template).substitute(words)

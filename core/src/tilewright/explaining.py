@@ -1,0 +1,34 @@
+"""What says why it is as it was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from tilewright.roles import RunContext
+
+
+class Explanation(Protocol):
+    """Why something is as it was chosen, for people and for programs."""
+
+    def lines(self) -> Iterator[str]: ...
+
+    def to_json(self) -> Mapping[str, Any]: ...
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A value of a pipeline, such as a network, that says why its parts have their configs."""
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """Their names."""
+        ...
+
+    def explain(self, context: RunContext, part: str | None) -> Iterator[Explanation]:
+        """From the records, measuring nothing: all parts of a name or key, which may be none.
+
+        Without `part`, those that are not at their own best.
+        """
+        ...

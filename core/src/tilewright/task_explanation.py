@@ -1,0 +1,200 @@
+"""Why a task has the config it has: what was asked for it, what it knew, what else there is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from tilewright.dispatch import Answer, ApplyHistoryBest, FallbackContext
+
+if TYPE_CHECKING:
+    from tilewright.records import Record
+    from tilewright.roles import RunContext
+    from tilewright.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyUse:
+    """A strategy that serves the task.
+
+    configs   size of its part of the space, infeasible points included
+    advice    the values that it proposes where nothing was measured, None without an opinion
+    """
+
+    name: str
+    revision: int
+    priority: int
+    configs: int
+    measured: int
+    failed: int
+    best_seconds: float | None
+    advice: Mapping[str, Any] | None
+
+    def __str__(self) -> str:
+        head = f"{self.name}, revision {self.revision}, priority {self.priority}"
+        found = f"{self.configs} configs, {self.measured} measured, {self.failed} failed"
+        best = "" if self.best_seconds is None else f", best {_ms(self.best_seconds)}"
+        return f"{head}: {found}{best}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskExplanation:
+    """The answer for a task and all that was considered.
+
+    asked        who is asked, in turn, and what each answers; the first answer is taken
+    measured     of every config that has a time here its record, the fastest first
+    strategies   by priority, as the fallback asks them
+    not_counted  how many of the task's records were left out, by reason
+    """
+
+    task: Task
+    text: str
+    device: str
+    records: str
+    asked: Mapping[str, Answer | None]
+    measured: Sequence[Record]
+    strategies: Sequence[StrategyUse]
+    not_counted: Mapping[str, int]
+
+    @classmethod
+    def of(cls, task: Task, context: RunContext) -> TaskExplanation:
+        """As the records stand, for the context's device, conditions and strategies."""
+        store, host, device = context.store, context.host, context.device
+        history = ApplyHistoryBest(store, host, device, context.conditions, context.strategies)
+        fallback = FallbackContext(host, context.strategies)
+        valid = host.space(task, context.strategies).is_valid
+        query = context.query(task, valid)
+        measured = [*store.best_per(lambda config: config, query).values()]
+        failed = [config for config in store.failed(query) if valid(config)]
+        return cls(
+            task,
+            host.reference(task.workload.operator).format(task.workload),
+            device.name,
+            str(store.path),
+            {
+                "best record of the task, else of one with another epilogue": (
+                    history.find(task, None)
+                ),
+                "fallback, where nothing was measured": fallback.find(task, None),
+            },
+            measured,
+            _strategies(task, context, measured, Counter(c.strategy for c in failed)),
+            _not_counted(task, context, len(measured) + len(failed)),
+        )
+
+    @property
+    def answer(self) -> Answer | None:
+        """What is taken; None where no strategy has a feasible config."""
+        return next((answer for answer in self.asked.values() if answer is not None), None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "task": {
+                "key": self.task.workload.key,
+                "text": self.text,
+                "target": str(self.task.target),
+            },
+            "device": self.device,
+            "records": self.records,
+            "answer": _answer_json(self.answer),
+            "asked": [
+                {"rule": rule, "answer": _answer_json(answer)}
+                for rule, answer in self.asked.items()
+            ],
+            "measured": [
+                {"seconds": r.seconds, "sequence": r.sequence, "config": r.config.to_json()}
+                for r in self.measured
+            ],
+            "strategies": [asdict(use) for use in self.strategies],
+            "not_counted": dict(self.not_counted),
+        }
+
+    def lines(self, count: int = 5) -> Iterator[str]:
+        """For people, with the `count` fastest configs."""
+        yield f"{self.text} on {self.task.target}"
+        yield f"  key {self.task.workload.key}, device {self.device}, records {self.records}"
+        yield f"  answer: {_answer_line(self.answer)}"
+        yield "  asked, until one answers:"
+        for rule, answer in self.asked.items():
+            yield f"    {rule}: {_answer_line(answer)}"
+        if self.measured:
+            yield f"  fastest of the {len(self.measured)} configs that have a time:"
+        for record in self.measured[:count]:
+            values = record.config.to_json()["values"]
+            yield f"    {_ms(record.seconds)}  {record.config.strategy} {values}"
+        yield "  strategies:"
+        yield from (f"    {use}" for use in self.strategies)
+        for reason, records in self.not_counted.items():
+            yield f"  not counted, {reason}: {records}"
+
+
+def _strategies(
+    task: Task, context: RunContext, found: Sequence[Record], failed: Mapping[str, int]
+) -> list[StrategyUse]:
+    host = context.host
+    space = host.space(task, context.strategies)
+    used = []
+    for strategy in host.strategies(task, context.strategies):
+        own = [record for record in found if _base(record.config.strategy) == strategy.name]
+        advice = host.schedule(strategy.name).fallback(task)
+        used.append(
+            StrategyUse(
+                strategy.name,
+                strategy.revision,
+                strategy.priority,
+                sum(a.size for a in space.alternatives if _base(a.name) == strategy.name),
+                len(own),
+                sum(n for name, n in failed.items() if _base(name) == strategy.name),
+                min((r.seconds for r in own if r.seconds is not None), default=None),
+                None if advice is None else advice.to_json()["values"],
+            )
+        )
+    return sorted(used, key=lambda use: (-use.priority, use.name))
+
+
+def _not_counted(task: Task, context: RunContext, counted: int) -> dict[str, int]:
+    host, conditions = context.host, context.conditions.for_workload(task.workload)
+    valid = host.space(task, context.strategies).is_valid
+    reasons: Counter[str] = Counter()
+    records = context.store.records(task.key)
+    for record in records:
+        failure = record.trial.result.failure
+        revision = host.revisions.get(_base(record.config.strategy))
+        if record.fingerprint != context.device.fingerprint:
+            reasons["made on another device"] += 1
+        elif record.trial.input.conditions.constants != conditions.constants:
+            reasons["measured under other conditions"] += 1
+        elif revision != record.revision:
+            known = "another revision of" if revision is not None else "a strategy not installed:"
+            reasons[f"by {known} {_base(record.config.strategy)}"] += 1
+        elif failure is not None and failure.kind.retried:
+            reasons["spoiled by the machinery, not by the config"] += 1
+        elif not valid(record.config):
+            reasons["no point of the space"] += 1
+    again = len(records) - reasons.total() - counted
+    return {**reasons, "measured again later": again} if again else dict(reasons)
+
+
+def _base(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def _ms(seconds: float | None) -> str:
+    return "no time" if seconds is None else f"{seconds * 1e3:.4f} ms"
+
+
+def _answer_json(answer: Answer | None) -> dict[str, Any] | None:
+    if answer is None:
+        return None
+    config = answer.config.to_json()
+    return {"source": answer.source, "seconds": answer.seconds, "config": config}
+
+
+def _answer_line(answer: Answer | None) -> str:
+    if answer is None:
+        return "none"
+    time = "" if answer.seconds is None else f"{_ms(answer.seconds)}, "
+    values = answer.config.to_json()["values"]
+    return f"{time}{answer.config.strategy} {values}, from {answer.source}"

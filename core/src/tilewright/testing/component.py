@@ -1,0 +1,32 @@
+"""What every suite of a component starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pytest
+
+from tilewright.host import PluginHost
+
+
+class ComponentContract:
+    """A component that a subclass names; the suites of its role inherit this.
+
+    role      what the host calls the role; a suite says it
+    name      what a pipeline file says
+    options   what a pipeline file would say of it, where it says anything
+    """
+
+    role: ClassVar[str]
+    name: str
+    options: Mapping[str, Any] = {}
+
+    @pytest.fixture
+    def host(self) -> PluginHost:
+        """Override to load plugin files."""
+        return PluginHost.load()
+
+    def made(self, host: PluginHost, context: Any) -> Any:
+        """A fresh instance; `context` is what the role's factories are called with."""
+        return host.make(self.role, self.name, self.options, context)
