@@ -80,7 +80,7 @@ def test_sums_are_accumulated_in_float64(workload: Parse, references: References
 
 
 @pytest.mark.parametrize("text", CASES)
-def test_inputs_are_finite_seeded_and_answers_finite(
+def test_d21_inputs_are_finite_normal_and_seeded_and_answers_finite(
     text: str, workload: Parse, references: References
 ) -> None:
     task = workload(text)
@@ -92,6 +92,10 @@ def test_inputs_are_finite_seeded_and_answers_finite(
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
     assert not any(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
     assert all(np.isfinite(array).all() for array in (*first, answer))
+    # A processor takes many times as long for numbers below the normal ones.
+    tiny = [np.finfo(array.dtype).tiny for array in first if array.dtype.kind == "f"]
+    floats = [np.abs(array[array != 0]) for array in first if array.dtype.kind == "f"]
+    assert all((array >= bound).all() for array, bound in zip(floats, tiny, strict=True))
 
 
 def test_answers_of_deep_convolutions_stay_near_one(

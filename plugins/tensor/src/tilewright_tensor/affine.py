@@ -53,6 +53,9 @@ class Var(IndexArithmetic):
 
     name: str
 
+    def __hash__(self) -> int:  # asked for all the time: half of what the generated one takes
+        return hash(self.name)
+
     def affine(self) -> Affine:
         return Affine(((self, 1),))
 
@@ -92,11 +95,10 @@ class Affine:
         return self
 
     def __add__(self, other: Index) -> Affine:
-        if isinstance(other, int):
-            return Affine(self.terms, self.constant + other)
         other = index(other)
         if not other.terms:
-            return Affine(self.terms, self.constant + other.constant)
+            constant = other.constant
+            return Affine(self.terms, self.constant + constant) if constant else self
         if not self.terms:
             return Affine(other.terms, self.constant + other.constant)
         merged = dict(self.terms)
@@ -124,7 +126,8 @@ class Affine:
         return self * -1
 
     def __sub__(self, other: Index) -> Affine:
-        return self + index(other) * -1
+        other = index(other)
+        return self + other * -1 if other.terms else self + -other.constant
 
     def __rsub__(self, other: Index) -> Affine:
         return index(other) - self

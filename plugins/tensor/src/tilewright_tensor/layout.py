@@ -115,7 +115,7 @@ class Layout:
             margins = [(0, p - n) for p, n in zip(padded, array.shape, strict=True)]
             array = np.pad(array, margins)
         split, order = self._split(padded)
-        return np.ascontiguousarray(array.reshape(split).transpose(order))
+        return np.asarray(array.reshape(split).transpose(order), order="C")
 
     def unpack(self, array: Array, shape: Sequence[int]) -> Array:
         """The logical array of a shape, contiguous: the inverse of `pack`, to rounding."""
@@ -127,7 +127,7 @@ class Layout:
         padded = self._padded(shape)
         split, order = self._split(padded)
         logical = array.reshape([split[i] for i in order]).transpose(np.argsort(order))
-        return np.ascontiguousarray(logical.reshape(padded)[tuple(slice(n) for n in shape)])
+        return np.asarray(logical.reshape(padded)[tuple(slice(n) for n in shape)], order="C")
 
     def is_identity_to(self, other: Layout, shape: Sequence[int]) -> bool:
         """Whether a shape has the same bytes in both, as 16 channels in `NCHW16c` and `NHWC`."""

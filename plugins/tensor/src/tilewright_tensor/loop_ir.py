@@ -7,8 +7,8 @@ affine index a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, Union
 
 from tilewright_tensor.expr import Affine, Value, Var
@@ -145,6 +145,15 @@ def inside(statement: Statement) -> tuple[Statement, ...]:
     if isinstance(statement, Block):
         return statement.statements
     return (statement.body,) if isinstance(statement, Loop | Guard | Allocate | CopyGroup) else ()
+
+
+def changed_inside(statement: Statement, change: Callable[[Statement], Statement]) -> Statement:
+    """The statement with what `change` makes of the statements directly inside it."""
+    if isinstance(statement, Block):
+        return block([change(one) for one in statement.statements])
+    if isinstance(statement, Loop | Guard | Allocate | CopyGroup):
+        return replace(statement, body=change(statement.body))
+    return statement
 
 
 def block(statements: Sequence[Statement]) -> Statement:

@@ -40,9 +40,8 @@ class KernelCall:
 class NetworkProgram:
     """Calls in execution order over buffers that a static plan has placed.
 
-    A backend links it into one artefact whose kernel has these operands, in this order: the buffers
-    of kind `input`, then one uint8 operand with all constants, then the buffers of kind `output`.
-    Arena and workspace are the kernel's own.
+    A backend links it into one artefact whose kernel has the operands that `operands` lists. Arena
+    and workspace are the kernel's own.
     """
 
     name: str
@@ -50,3 +49,24 @@ class NetworkProgram:
     calls: tuple[KernelCall, ...]
     arena_bytes: int
     constant_bytes: int
+
+    @property
+    def operands(self) -> tuple[tuple[tuple[int, ...], str], ...]:
+        """(shape, dtype) of each: the inputs, one uint8 block of all constants, the outputs."""
+        inputs = [(b.shape, b.dtype) for b in self.buffers if b.kind == "input"]
+        outputs = [(b.shape, b.dtype) for b in self.buffers if b.kind == "output"]
+        return (*inputs, ((self.constant_bytes,), "uint8"), *outputs)
+
+    @property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Where each buffer is: (number of the operand, bytes into it).
+
+        The arena has the number behind the last operand.
+        """
+        inputs = [b for b in self.buffers if b.kind == "input"]
+        outputs = [b for b in self.buffers if b.kind == "output"]
+        constants = len(inputs)
+        first = {"constant": constants, "intermediate": constants + 1 + len(outputs)}
+        found = {b.name: (first[b.kind], b.offset) for b in self.buffers if b.kind in first}
+        found |= {b.name: (number, 0) for number, b in enumerate(inputs)}
+        return found | {b.name: (constants + 1 + number, 0) for number, b in enumerate(outputs)}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import gcd, prod
 
 from tilewright_tensor.affine import Affine, Atom, Bounds, Var, floor_div, mod, rejoined
@@ -142,6 +143,7 @@ class _Placer:
         self.schedule = schedule
         self.bounds: dict[Var, tuple[int, int]] = {}
         self.placed: dict[str, Placement] = {}
+        self.reads: dict[str, list[tuple[str, tuple[Affine, ...]]]] = {}  # of a stage: by whom
         # vars of the loops around a stage's nest, outermost first, with their kinds
         self.around: dict[str, tuple[PlacedLoop, ...]] = {}
         self.guests: dict[str, dict[str, list[str]]] = {name: {} for name in schedule.stages}
@@ -220,8 +222,11 @@ class _Placer:
             for axis in stage.axes:
                 conditions += [(point[axis.var], axis.extent), (-point[axis.var], 1)]
         point.update((axis.var, indices[axis.name]) for axis in stage.reduce_axes)
+        body = _resolved(stage.body, point, facts)
+        for read in (leaf for leaf in leaves(body) if isinstance(leaf, Read)):
+            self.reads.setdefault(read.tensor.name, []).append((stage.name, read.indices))
         self.placed[stage.name] = Placement(
-            stage, tuple(loops), start, region, local, _resolved(stage.body, point, facts), facts,
+            stage, tuple(loops), start, region, local, body, facts,
             self._guards(stage, loops, conditions, facts),
             {loop: tuple(names) for loop, names in self.guests[stage.name].items()}, folds,
         )  # fmt: skip
@@ -236,14 +241,8 @@ class _Placer:
         fixed = {
             loop.var for loop in around if not (stage.scope == "shared" and _is_thread(loop.kind))
         }
-        reads = [
-            read.indices
-            for name, placement in self.placed.items()
-            for read in leaves(placement.body)
-            if isinstance(read, Read)
-            and read.tensor.name == stage.name
-            and self._inside(name, stage)
-        ]
+        known = self.reads.get(stage.name, ())
+        reads = [indices for reader, indices in known if self._inside(reader, stage)]
         if not reads:
             raise ValueError(
                 f"{stage.name} is computed inside {stage.attach[0]}, but nothing reads it"
@@ -252,7 +251,7 @@ class _Placer:
         region: list[int] = []
         folds: list[Fold | None] = []
         for indices, extent in zip(zip(*reads, strict=True), stage.shape, strict=True):
-            spans = {_span(index, fixed, self.bounds) for index in indices}
+            spans = {_span(index, fixed, self.bounds) for index in dict.fromkeys(indices)}
             origins = {span[0] for span in spans if span}
             found = {span[3] for span in spans if span}
             fold = found.pop() if len(found) == 1 and stage.scope == "register" else None
@@ -383,14 +382,19 @@ def _fold(terms: Sequence[tuple[Atom, int]], bounds: Bounds) -> Fold | None:
 
 def _resolved(value: Value, point: Mapping[Var, Affine], facts: Facts) -> Value:
     """The value at a point, what is known folded."""
-    if isinstance(value, Op):
-        return facts.simplified(
-            value.name, tuple(_resolved(arg, point, facts) for arg in value.args), value.dtype
-        )
-    if isinstance(value, Read):
-        indices = (i.substitute(point, facts.bounds) for i in value.indices)
-        return Read(value.tensor, tuple(map(rejoined, indices)))
-    if isinstance(value, IndexValue):
-        return IndexValue(value.value.substitute(point, facts.bounds))
-    assert isinstance(value, Const)
-    return value
+
+    @cache  # what is unrolled reads by few indexes, again and again
+    def at_point(one: Affine) -> Affine:
+        return rejoined(one.substitute(point, facts.bounds))
+
+    def resolved(value: Value) -> Value:
+        if isinstance(value, Op):
+            return facts.simplified(value.name, tuple(map(resolved, value.args)), value.dtype)
+        if isinstance(value, Read):
+            return Read(value.tensor, tuple(map(at_point, value.indices)))
+        if isinstance(value, IndexValue):
+            return IndexValue(value.value.substitute(point, facts.bounds))
+        assert isinstance(value, Const)
+        return value
+
+    return resolved(value)

@@ -60,7 +60,7 @@ class OperatorReference:
             arrays = [wide[i] for i in op.operands]
             arrays.insert(op.position, running)
             running = self._applied(op.operator, arrays, op.attributes)
-        return [np.ascontiguousarray(running, self.operators.output(workload).dtype)]
+        return [np.asarray(running, self.operators.output(workload).dtype, order="C")]
 
     def output_shapes(self, workload: Workload) -> list[tuple[tuple[int, ...], str]]:
         """(shape, dtype) of the one output."""

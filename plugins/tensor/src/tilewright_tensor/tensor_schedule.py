@@ -66,6 +66,12 @@ class TensorSchedule(ABC):
         return self.scheduled(task, config, schedule)
 
 
+def logical_layouts(task: Task, output_rank: int) -> Layouts:
+    """Every operand and the output in logical order."""
+    inputs = tuple(Layout.logical(len(spec.shape)).text for spec in task.workload.inputs)
+    return Layouts(inputs, (Layout.logical(output_rank).text,), constants(task))
+
+
 def is_float32(task: Task) -> bool:
     """Whether every operand is float32."""
     return all(spec.dtype == "float32" for spec in task.workload.inputs)

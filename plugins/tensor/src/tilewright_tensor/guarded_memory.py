@@ -1,0 +1,38 @@
+"""Memory between two zones that nobody may write to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ALIGNMENT = 64
+_ZONE_BYTES = 512  # 64 elements of the widest type
+
+
+class GuardedMemory:
+    """Uninitialised bytes that start on a cache line, and what stands around them.
+
+    `word` fills the 512 bytes before and those behind. Give every piece another one, so that what
+    was read beyond one and written beyond the next is seen; and one that is NaN as 16, 32 and 64
+    bits, as 0xFFFFFF81 to 0xFFFFFFFF are, so that what is computed from it shows in the answer.
+    """
+
+    def __init__(self, size: int, word: int = 0xFFFFFFFF) -> None:
+        padded = -(-size // _ALIGNMENT) * _ALIGNMENT
+        raw = np.empty(padded + 2 * _ZONE_BYTES + _ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % _ALIGNMENT + _ZONE_BYTES
+        self.bytes: NDArray[np.uint8] = raw[start : start + size]
+        self._before = raw[start - _ZONE_BYTES : start]
+        self._behind = raw[start + size : start + padded + _ZONE_BYTES]
+        zone = np.full((_ZONE_BYTES + _ALIGNMENT) // 4 + 1, word, "<u4").view(np.uint8)
+        self._intact_before = zone[:_ZONE_BYTES]
+        self._intact_behind = zone[size % 4 :][: len(self._behind)]
+        self._before[...] = self._intact_before
+        self._behind[...] = self._intact_behind
+
+    def overrun(self) -> tuple[int, int]:
+        """How many bytes were changed before the memory and behind it."""
+        return (
+            int(np.count_nonzero(self._before != self._intact_before)),
+            int(np.count_nonzero(self._behind != self._intact_behind)),
+        )
