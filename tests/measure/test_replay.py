@@ -9,7 +9,7 @@ from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.measure import Conditions, Failure, FailureKind, MeasureResult, Trial
 from tilewright.records import JsonlRecordStore, Record
-from tilewright.roles import MeasureContext
+from tilewright.roles import BuildResult, MeasureContext
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_compressed_file_is_played_as_the_plain_one(replay, fault_host, bench,
     lines = (tmp_path / "records.jsonl").read_bytes()
     packed.write_bytes(gzip.compress(b"no record\n" + lines))
     runner = fault_host.make("runner", "replay", {"records": str(packed)}, None)
-    assert runner.run([asked], [])[0].result(0).costs == (1e-3,)
+    assert runner.run([asked], [BuildResult(None)])[0].result(0).costs == (1e-3,)
 
 
 def test_a_missing_file_is_one_clear_line(fault_host, tmp_path):

@@ -66,7 +66,7 @@ class Case:
 
     def _pack(self, operand: int, layout: str) -> np.ndarray:
         array = (*self.inputs, *self.outputs)[operand]
-        return np.ascontiguousarray(self.reference.pack(array, layout)).view()
+        return np.asarray(self.reference.pack(array, layout), order="C").view()
 
     def _poisoned(self, operand: int, layout: str) -> np.ndarray:
         array = np.empty_like(self._pack(operand, layout))

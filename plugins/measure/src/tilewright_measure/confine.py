@@ -19,8 +19,8 @@ def confine(parent: int, memory_bytes: int) -> None:
     """Die with the parent, and within limits: memory, file size, threads; no core files.
 
     `memory_bytes` bounds the address space (0: no bound, which a driver that reserves terabytes
-    needs). A segmentation fault prints where Python was. This contains crashes; it is no sandbox
-    against code that means harm, and a daemon that leaves the session outlives its worker.
+    needs). The limit on threads does not bind root. A segmentation fault prints where Python was.
+    This contains crashes; it is no sandbox against code that means harm.
     """
     with suppress(OSError, AttributeError):  # only Linux has it
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -30,9 +30,7 @@ def confine(parent: int, memory_bytes: int) -> None:
     _limit(resource.RLIMIT_FSIZE, _FILE_BYTES)
     if memory_bytes:
         _limit(resource.RLIMIT_AS, memory_bytes)
-    with suppress(
-        OSError
-    ):  # the limit counts every thread of the user, so start from those there are
+    with suppress(OSError):  # the limit counts all threads of the user
         threads = int(Path("/proc/loadavg").read_text().split()[3].split("/")[1])
         _limit(resource.RLIMIT_NPROC, threads + _MORE_THREADS)
     faulthandler.enable()

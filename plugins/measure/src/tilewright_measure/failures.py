@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 
 from tilewright.errors import UsageError
@@ -22,7 +23,7 @@ def failure_of(error: Exception, otherwise: FailureKind) -> Failure:
     """The failure an exception is: of its own kind, out of memory, or `otherwise` and its place."""
     if isinstance(error, RefusedError | DeviceFaultError):
         return Failure(error.kind, str(error)[:_TEXT_CHARACTERS])
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return Failure(FailureKind.OUT_OF_MEMORY, str(error)[:_TEXT_CHARACTERS])
     if isinstance(error, UsageError) or otherwise is FailureKind.INVALID_CONFIG:
         return Failure(otherwise, str(error)[:_TEXT_CHARACTERS])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
@@ -26,7 +25,7 @@ class LocalBuilder:
     def __init__(self, options: LocalBuilderOptions, context: MeasureContext) -> None:
         self._timeout_seconds = options.timeout_seconds
         self._pool = WorkerPool(context.host.files, options.memory_bytes, keep_spare=False)
-        self._threads = ThreadPoolExecutor(options.n_parallel or _cores())
+        self._threads = ThreadPoolExecutor(options.workers)
         self._idle: list[WorkerProcess] = []
         self._stopping = False
 
@@ -87,10 +86,3 @@ class LocalBuilder:
         if "failure" in reply:
             return BuildResult(None, Failure.from_json(reply["failure"]), timings)
         return BuildResult(artifact_from_json(reply["artifact"]), None, timings)
-
-
-def _cores() -> int:
-    """Cores this process may use, which may be fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +28,15 @@ class LocalBuilderOptions(WorkerOptions):
     """Options of the builder `local`."""
 
     n_parallel: int | None = Field(None, ge=1, description="worker processes; default: every core")
+
+    @property
+    def workers(self) -> int:
+        """So many processes; by default the cores that this process may use, not all there are."""
+        if self.n_parallel is not None:
+            return self.n_parallel
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
 
 
 class LocalRunnerOptions(WorkerOptions):

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def part(timings: dict[str, float], name: str) -> Iterator[None]:
-    """Note the seconds that the block takes under a name, also where it raises."""
+    """Add the seconds that the block takes under a name, also where it raises."""
     started = time.perf_counter()
     try:
         yield
     finally:
-        timings[name] = time.perf_counter() - started
+        timings[name] = timings.get(name, 0.0) + time.perf_counter() - started

@@ -17,6 +17,7 @@ from typing import Any
 
 from tilewright.measure import Failure, FailureKind
 from tilewright_measure.frames import FrameBuffer, FrameError, encode
+from tilewright_measure.scratch import end_residents
 
 _OUTPUT_BYTES = 64 << 10
 _TEXT_CHARACTERS = 4096
@@ -116,12 +117,16 @@ class WorkerProcess:
                 os.killpg(self.pid, signal.SIGKILL)
 
     def kill(self) -> None:
-        """End it with all of its session, and remove its folder; a second call does nothing."""
+        """End it and all that descend from it, and remove its folder.
+
+        A second call does nothing.
+        """
         if self._process.returncode is not None:
             return
         self.interrupt()
         with self._reaping:
             self._process.wait()
+        end_residents(self._folder)
         assert self._process.stdout is not None
         self._process.stdout.close()
         os.close(self._request_writer)

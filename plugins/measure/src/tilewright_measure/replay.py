@@ -7,18 +7,23 @@ simulation mode).
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 
 from tilewright.errors import UsageError
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.options import Options
 from tilewright.records import Record
-from tilewright.records.line import BadLineError, unseal
+from tilewright.records.line import BadLineError, unseal, whole_lines
 from tilewright.records.record import RecordDecoder
 from tilewright.roles import Artifact, BuildResult, MeasureContext
 from tilewright_measure.options import ReplayOptions
+
+_MAX_BYTES = 2**28
+"""Of a recording, unpacked: half a million records."""
 
 
 class ReplayBuilder:
@@ -59,34 +64,51 @@ class ReplayRunner:
         self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]
     ) -> Sequence[Future[MeasureResult]]:
         """One future an input, in order, all of them done."""
-        del builds  # they are empty
         futures: list[Future[MeasureResult]] = []
-        for wanted in inputs:
+        for wanted, built in zip(inputs, builds, strict=True):
             future: Future[MeasureResult] = Future()
-            future.set_result(self._results.get(_key(wanted)) or self._not_recorded(wanted))
+            future.set_result(self._result(wanted, built))
             futures.append(future)
         return futures
 
     def close(self) -> None:
         """Nothing is open."""
 
-    def _not_recorded(self, wanted: MeasureInput) -> MeasureResult:
+    def _result(self, wanted: MeasureInput, built: BuildResult) -> MeasureResult:
+        if built.failure is not None:
+            return MeasureResult(failure=built.failure)
+        recorded = self._results.get(_key(wanted))
+        if recorded is not None:
+            return recorded
         text = f"no {wanted.conditions.constants} measurement of this config is recorded"
         return MeasureResult(failure=Failure(self._unknown, text))
 
 
 def _recorded(path: Path) -> Iterator[Record]:
     """The trials of a records file in its order; bad lines are skipped, as a store does."""
-    opener = gzip.open if path.suffix == ".gz" else open
     decoder = RecordDecoder()
-    with opener(path, "rb") as file:
-        for line in file:
-            try:
-                record = decoder.decode(unseal(line.removesuffix(b"\n")))
-            except BadLineError:
-                continue
+    for line in _lines(path):
+        with suppress(BadLineError):
+            record = decoder.decode(unseal(line))
             if isinstance(record, Record):
                 yield record
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    left = _MAX_BYTES
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for line in whole_lines(file):
+                left -= len(line) + 1
+                if left < 0:
+                    raise UsageError(
+                        f"more than {_MAX_BYTES} bytes when unpacked",
+                        where=str(path),
+                        remedy="replay a part of it",
+                    )
+                yield line
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"cannot read the file: {error}", where=str(path)) from error
 
 
 def _key(wanted: MeasureInput) -> tuple[str, str, str]:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tilewright.errors import UsageError
+
+_ROUNDS_SECONDS = 1.0
 
 
 class Scratch:
     """A folder of this process alone, removed by `close`.
 
     Its owner holds a lock on a file in it: a folder whose lock is free belongs to a process that
-    was killed, and is removed by whoever makes the next one.
+    was killed, and is removed by whoever makes the next one, with the processes that live in it.
     """
 
     def __init__(self) -> None:
@@ -39,6 +43,31 @@ class Scratch:
             self._owner = -1
 
 
+def end_residents(folder: Path) -> None:
+    """Kill every process whose temporary folder is this one or lies in it.
+
+    That is a worker and whoever descends from it, also a daemon that left its session and lost its
+    parent; not one that has set another TMPDIR. Those that multiply are killed in rounds, for a
+    second at most.
+    """
+    deadline = time.monotonic() + _ROUNDS_SECONDS
+    while (residents := _residents(folder)) and time.monotonic() < deadline:
+        for number in residents:
+            with suppress(OSError):
+                os.kill(number, signal.SIGKILL)
+
+
+def _residents(folder: Path) -> list[int]:
+    mark = b"TMPDIR=" + os.fsencode(folder)
+    found = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # somebody else's, or gone
+            variables = environment.read_bytes().split(b"\0")
+            if any(each == mark or each.startswith(mark + b"/") for each in variables):
+                found.append(int(environment.parent.name))
+    return found
+
+
 def _root() -> Path:
     """One folder a user, closed to others: names in a shared temporary folder can be guessed."""
     root = Path(tempfile.gettempdir()) / f"tilewright-{os.getuid()}"
@@ -56,6 +85,7 @@ def _reclaim(root: Path) -> None:
             owner = _lock(folder / "owner", wait=False)
         except OSError:
             continue
+        end_residents(folder)
         shutil.rmtree(folder, ignore_errors=True)
         os.close(owner)
 

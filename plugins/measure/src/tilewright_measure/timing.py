@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.measure import Conditions, FailureKind
+from tilewright.measure import Conditions, FailureKind, is_seconds
 from tilewright_measure.failures import RefusedError
 
 _FEWEST_SAMPLES = 3
 _MOST_CALLS = 1 << 20
-_SHORTEST_SECONDS = 1e-10  # no call of anything is faster
-_LONGEST_SECONDS = 1e5
 
 
 def take_samples(
@@ -52,7 +51,7 @@ def take_samples(
 
 def checked_seconds(value: Any) -> float:
     """A time in seconds that can be, neither absurdly short nor long. Raises RefusedError."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not _SHORTEST_SECONDS <= value <= _LONGEST_SECONDS:
-        raise RefusedError(FailureKind.INVALID_RESULT, f"{str(value)[:40]!r} is no time in seconds")
+    if not is_seconds(value):
+        text = f"{reprlib.repr(value)[:80]} is no time in seconds"
+        raise RefusedError(FailureKind.INVALID_RESULT, text)
     return float(value)

@@ -1,0 +1,45 @@
+"""`tilewright bench trial`: where the time of a trial goes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from tilewright_measure.bench_trial import trial
+from tilewright_measure.trial_profile import TrialProfile
+
+PHASES = ["search", "lower", "compile", "load", "check", "time", "store", "rest"]
+
+
+def test_every_phase_of_every_trial_is_told():
+    command = ["matmul(8x8, 8x8)", "--target", "x86:threads=1", "--count", "4", "--json"]
+    done = CliRunner().invoke(trial, [*command, "--tuner", "random"], catch_exceptions=False)
+    told = json.loads(done.stdout)
+    assert (told["trials"], told["failures"]) == (4, 0)
+    assert list(told["phases"]) == PHASES
+    assert sum(phase["share"] for phase in told["phases"].values()) == pytest.approx(1)
+    measured = ("lower", "compile", "load", "check", "time")
+    assert all(0 < told["phases"][name]["median_ms"] < 10_000 for name in measured)
+
+
+class _Record:
+    def __init__(self, **timings):
+        self.trial = self
+        self.result = self
+        self.timings = timings
+
+
+def test_a_phase_has_the_median_and_the_90th_percentile_of_who_came_to_it():
+    records = [_Record(time=ms * 1e-3) for ms in range(1, 10)] + [_Record()]
+    split = {"time": sum(range(1, 10)) * 1e-3}
+    measured = {"trials": 10, "failures": 1, "seconds": 0.09, "split": split}
+    profile = TrialProfile.of(records, measured)
+    (time,) = (phase for phase in profile.phases if phase.name == "time")
+    assert (time.median_ms, time.mean_ms) == (pytest.approx(5), pytest.approx(4.5))
+    assert time.p90_ms == pytest.approx(9)
+    assert time.share == pytest.approx(0.5)
+    (rest,) = (phase for phase in profile.phases if phase.name == "rest")
+    assert rest.share == pytest.approx(0.5)
+    assert next(profile.lines()) == "10 trials, 1 failed, in 0.1 s: 111.1 a second"
