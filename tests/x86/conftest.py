@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tilewright.target import Target
+from tilewright_tensor.interpret import interpret
 from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_x86.backend import X86Backend
 from tilewright_x86.isa import available
@@ -44,3 +45,37 @@ def run_x86() -> Callable[..., tuple[Any, ...]]:
         return outputs
 
     return run
+
+
+@pytest.fixture
+def random_inputs() -> Callable[[LoopProgram], list[Any]]:
+    """random_inputs(program): the same arrays for the same program every time."""
+
+    def arrays(program: LoopProgram) -> list[Any]:
+        rng = np.random.default_rng(0)
+        made: list[Any] = []
+        for buffer in program.inputs:
+            if "float" in buffer.dtype:
+                made.append(rng.uniform(-1, 1, buffer.shape).astype(buffer.dtype))
+            elif buffer.dtype == "bool":
+                made.append(rng.random(buffer.shape) < 0.5)
+            else:
+                low = 0 if buffer.dtype.startswith("u") else -100
+                made.append(rng.integers(low, 100, buffer.shape).astype(buffer.dtype))
+        return made
+
+    return arrays
+
+
+@pytest.fixture
+def agree(run_x86: Callable[..., Any], random_inputs: Callable[..., Any]) -> Callable[..., None]:
+    """agree(program, isa): x86 code and the interpreter give the same."""
+
+    def check(program: LoopProgram, isa: str) -> None:
+        inputs = random_inputs(program)
+        with np.errstate(all="ignore"):
+            expected = interpret(program, inputs)
+        for mine, other in zip(run_x86(program, inputs, isa), expected, strict=True):
+            np.testing.assert_allclose(mine, other, rtol=2e-6, atol=5e-6)
+
+    return check

@@ -1,7 +1,8 @@
-"""Runs every hand-written strategy with operands between pages that may not be touched.
+"""Runs every strategy of x86 with operands between pages that may not be touched.
 
-`python guarded_operands.py ISA CONFIGS TASK...`: prints each config before it runs, so that the
-last line of a crash names the culprit; "done" at the end.
+A server: a line `ISA SEED CONFIGS TASK` asks for the fallback and so many sampled configs of every
+strategy. It answers with each config before it runs, so that the last line before a crash names
+the culprit, and at the end with `right`, or `wrong` and why.
 """
 
 from __future__ import annotations
@@ -36,43 +37,57 @@ def guarded(array: np.ndarray, *, at_end: bool) -> tuple[mmap.mmap, np.ndarray]:
     return memory, copy
 
 
-def run(host: PluginHost, task: Task, config: object) -> None:
+def error_of(host: PluginHost, task: Task, config: object) -> float:
+    """Largest error over tolerance, both relative to the largest value; the worse of two places."""
     reference, backend = host.reference(task.workload.operator), host.backend("x86")
     inputs = reference.inputs(task.workload, seed=1)
     layouts = host.layouts(task, config)
     packed = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
     (expected,) = reference.outputs(task.workload, inputs)
-    output = np.zeros_like(reference.pack(expected, layouts.outputs[0]))
-    kernel = backend.load(backend.build(host.lower(task, config), task.target), backend.probe()[0])
+    poison = reference.pack(expected, layouts.outputs[0])
+    poison = np.full_like(poison, np.nan if poison.dtype.kind == "f" else 77)
+    artifact = backend.build(host.lower(task, config), task.target)
+    kernel = backend.load(artifact, backend.probe()[0])
+    kernel.bind([*packed, poison], {})
+    errors = []
     for at_end in (False, True):
-        kernel.bind([*packed, output], {})
-        kept = [guarded(array, at_end=at_end) for array in (*packed, output)]
-        for column, (_, copy) in enumerate(kept):
-            kernel._table[:, column] = copy.ctypes.data
+        kept = [guarded(array, at_end=at_end) for array in (*packed, poison)]
+        scratch = np.zeros(artifact.metadata["workspace_bytes"], np.uint8)
+        for column, (_, copy) in enumerate([*kept, guarded(scratch, at_end=at_end)]):
+            kernel.table[:, column] = copy.ctypes.data
         kernel.launch()
         got = reference.unpack(kept[-1][1], layouts.outputs[0], expected.shape)
-        error = float(np.abs(got - expected).max()) / max(float(np.abs(expected).max()), 1e-30)
-        assert error <= reference.tolerance(task.workload), error
+        difference = np.abs(got.astype(np.float64) - expected.astype(np.float64)).max()
+        errors.append(difference / max(np.abs(expected.astype(np.float64)).max(), 1e-30))
     kernel.close()
+    return float(np.max(errors)) / reference.tolerance(task.workload)
 
 
-def main(isa: str, configs: int, texts: list[str]) -> None:
+def answer(host: PluginHost, isa: str, seed: int, configs: int, text: str) -> str:
+    """`right`, or `wrong` and the error."""
+    operator = text.partition("(")[0]
+    workload = host.reference(operator).parse(text[len(operator) :], "")
+    task = Task(workload, Target.parse(f"x86:isa={isa},threads=1"))
+    for strategy in host.strategies(task):
+        space = host.space(task, strategy.name)
+        fallback = host.schedule(strategy.name).fallback(task)
+        sampled = space.sample(random.Random(seed), configs)
+        for config in [*([fallback] if fallback else []), *sampled]:
+            sys.stdout.write(f"{config.text}\n")
+            sys.stdout.flush()
+            error = error_of(host, task, config)
+            if not error <= 1:
+                return f"wrong: {error:.3g} times the tolerance"
+    return "right"
+
+
+def main() -> None:
     host = PluginHost.load()
-    for text in texts:
-        operator = text.partition("(")[0]
-        workload = host.reference(operator).parse(text[len(operator) :], "")
-        task = Task(workload, Target.parse(f"x86:isa={isa},threads=1"))
-        for strategy in host.strategies(task):
-            if strategy.name == "derived":
-                continue
-            space = host.space(task, strategy.name)
-            fallback = host.schedule(strategy.name).fallback(task)
-            for config in [fallback, *space.sample(random.Random(1), configs)]:
-                sys.stdout.write(f"{text} {config.text}\n")
-                sys.stdout.flush()
-                run(host, task, config)
-    sys.stdout.write("done\n")
+    for line in sys.stdin:
+        isa, seed, configs, text = line.strip().split(" ", 3)
+        sys.stdout.write(answer(host, isa, int(seed), int(configs), text) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3:])
+    main()

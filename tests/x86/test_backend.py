@@ -133,7 +133,7 @@ def test_an_unknown_pipeline_is_a_build_failure() -> None:
 def test_launches_rotate_through_the_copies_of_an_operand() -> None:
     kernel = _kernel(_add())
     kernel.bind(_arrays(), {1: 3})
-    kernel._places[1][1][...] = 5  # only the second copy
+    kernel._operands[1].places[1][...] = 5  # only the second copy
     seen = []
     for _ in range(4):
         kernel.launch()
@@ -172,6 +172,6 @@ def test_time_grows_with_the_number_of_launches_and_flush_keeps_the_content() ->
 
 
 def test_peaks_are_positive_and_do_not_take_long() -> None:
-    operations, bytes_ = X86Backend().measure_peak(X86Backend().probe()[0], 1)
+    operations, bytes_ = X86Backend().measure_peak(X86Backend().probe()[0], Target("x86"))
     assert operations > 1e9
     assert bytes_ > 1e8

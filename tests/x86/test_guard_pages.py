@@ -1,47 +1,172 @@
-"""Generated code touches no byte outside the cache lines of its operands."""
+"""Right answers, and no byte touched outside the cache lines of the operands: odd shapes, every
+strategy, every ISA.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tilewright_x86.isa import available
 
-CASES = """
-conv2d(1x17x7x5, 13x17x3x3, padding=1) + add(1x13x1x1:const) + tanh()
-conv2d(1x3x11x19, 16x3x7x7, strides=2, padding=3)
-conv2d(1x32x1x17, 16x32x1x1)
-conv2d(1x20x5x9, 20x5x1x1, strides=2, groups=4)
-conv2d(1x24x9x7, 24x1x5x5, strides=2, padding=2, groups=24)
-dense(7x37, 131x37)
-max_pool2d(1x5x9x9, pool_size=2, strides=2)
-avg_pool2d(1x16x7x5, pool_size=3, strides=2, padding=1)
-global_avg_pool2d(1x24x3x5)
-softmax(3x17)
-sigmoid(3x17)
-add(2x7x5x3, 1x7x1x1) + relu()
-matmul(2x7x5, 2x5x9)
-concat(1x3x5x5, 1x7x5x5, axis=1)
-slice(5x19, begin=[1,0], end=[5,19], strides=[2,2])
-transpose(2x3x5x7, axes=[0,2,3,1])
-layout_transform(1x3x5x19, src=NHWC, dst=NCHW)
-layout_transform(1x32x3x7, src=NCHW, dst=NCHW16c)
-layout_transform(2x24x3x19, src=NCHW8c, dst=NCHW)
-""".strip().splitlines()
+_ISAS = [isa.name for isa in available()]
+_COUNTS = st.sampled_from([1, 2, 3, 5, 7, 8, 13, 16, 17, 24, 32, 33, 48])
+"""Of channels and filters: one, primes, whole vectors, and what no vector divides."""
+_EXTENTS = st.integers(1, 13)
 
 
-@pytest.mark.parametrize("isa", [isa.name for isa in available()])
-def test_no_strategy_reaches_outside_its_operands(isa: str) -> None:
-    script = str(Path(__file__).with_name("guarded_operands.py"))
-    done = subprocess.run(
-        [sys.executable, script, isa, "2", *CASES],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+class Guarded:
+    """The server of guarded_operands.py; a fresh one after a crash."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def check(self, isa: str, seed: int, configs: int, text: str) -> None:
+        """Fails with the config that crashed or gave a wrong answer."""
+        if self._process is None:
+            script = Path(__file__).with_name("guarded_operands.py")
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(
+                [sys.executable, str(script)], stdin=pipe, stdout=pipe, text=True
+            )
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(f"{isa} {seed} {configs} {text}\n")
+        self._process.stdin.flush()
+        config = ""
+        while (line := self._process.stdout.readline().strip()) != "right":
+            if not line:
+                status = self.close()
+                pytest.fail(f"{isa} {text} {config}: ended with {status}")
+            if line.startswith("wrong"):
+                pytest.fail(f"{isa} {text} {config}: {line}")
+            config = line
+
+    def close(self) -> int:
+        """The exit status."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        with process:
+            pass
+        return process.returncode
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Guarded]:
+    server = Guarded()
+    yield server
+    server.close()
+
+
+def _times(*extents: int) -> str:
+    return "x".join(map(str, extents))
+
+
+@st.composite
+def convolutions(draw: st.DrawFn) -> str:
+    """Strides larger than the kernel, images smaller than it, groups, dilation, epilogues."""
+    batch, channels, filters = draw(st.integers(1, 3)), draw(_COUNTS), draw(_COUNTS)
+    groups = draw(st.sampled_from([1, 1, 2, 4, channels]))
+    channels, filters = groups * -(-channels // groups), groups * -(-filters // groups)
+    kernel, strides, padding, dilation, image, output = [], [], [], [], [], []
+    for _ in range(2):
+        taps, dilated = draw(st.sampled_from([1, 1, 2, 3, 5])), draw(st.sampled_from([1, 1, 2]))
+        span = dilated * (taps - 1) + 1
+        before, after = draw(st.integers(0, span - 1)), draw(st.integers(0, span - 1))
+        extent = draw(st.integers(max(1, span - before - after), 13))
+        step = draw(st.sampled_from([1, 1, 2, 4]))
+        kernel.append(taps)
+        strides.append(step)
+        padding.append((before, after))
+        dilation.append(dilated)
+        image.append(extent)
+        output.append((extent + before + after - span) // step + 1)
+    margins = [padding[0][0], padding[1][0], padding[0][1], padding[1][1]]
+    epilogue = draw(
+        st.sampled_from(
+            [
+                "",
+                f" + add(1x{filters}x1x1:const) + relu()",
+                f" + add({_times(batch, filters, *output)})",
+            ]
+        )
     )
-    last = done.stdout.strip().rpartition("\n")[2]
-    assert (done.returncode, last) == (0, "done"), f"{last}\n{done.stderr}"
+    return (
+        f"conv2d({_times(batch, channels, *image)}, "
+        f"{_times(filters, channels // groups, *kernel)}, strides=[{_listed(strides)}], "
+        f"padding=[{_listed(margins)}], dilation=[{_listed(dilation)}], groups={groups}){epilogue}"
+    )
+
+
+def _listed(numbers: list[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+@st.composite
+def poolings(draw: st.DrawFn) -> str:
+    shape = _times(draw(st.integers(1, 3)), draw(_COUNTS), draw(_EXTENTS), draw(_EXTENTS))
+    kind = draw(st.sampled_from(["max_pool2d", "avg_pool2d", "global_avg_pool2d"]))
+    if kind.startswith("global"):
+        return f"{kind}({shape})"
+    height, width = map(int, shape.split("x")[2:])
+    window = draw(st.integers(1, min(height, width, 3)))
+    padding = draw(st.integers(0, window - 1))
+    strides = draw(st.integers(1, 4))
+    return f"{kind}({shape}, pool_size={window}, strides={strides}, padding={padding})"
+
+
+@st.composite
+def others(draw: st.DrawFn) -> str:
+    """Dense layers, products, softmax, chains, and what moves data."""
+    a, b, c = draw(_COUNTS), draw(_COUNTS), draw(_COUNTS)
+    height, width = draw(_EXTENTS), draw(_EXTENTS)
+    image = _times(draw(st.integers(1, 3)), a, height, width)
+    blocks = [f"NCHW{n}c" for n in (8, 16) if a % n == 0]
+    layouts = draw(st.permutations(["NCHW", "NHWC", *blocks]))
+    return draw(
+        st.sampled_from(
+            [
+                f"dense({a}x{b}, {c}x{b})",
+                f"dense({a}x{b}, {c}x{b}) + add(1x{c}:const) + relu()",
+                f"matmul(2x{a}x{b}, 2x{b}x{c})",
+                f"softmax({a}x{b}x{c}, axis={draw(st.integers(-3, 2))})",
+                f"add({image}, 1x{a}x1x1) + relu()",
+                f"sigmoid({image})",
+                f"layout_transform({image}, src={layouts[0]}, dst={layouts[1]})",
+                f"concat({a}x{b}, {c}x{b}, axis=0)",
+                f"transpose({a}x{b}x{c}, axes=[2,0,1])",
+            ]
+        )
+    )
+
+
+def _properties(tasks: st.SearchStrategy[str], examples: int) -> object:
+    """The property over so many tasks, the same ones in every run."""
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.sampled_from(_ISAS), st.integers(0, 99), tasks)
+    def check(guarded: Guarded, isa: str, seed: int, text: str) -> None:
+        guarded.check(isa, seed, 1, text)
+
+    return check
+
+
+test_convolutions_of_odd_shapes = _properties(convolutions(), 25)
+test_poolings_of_odd_shapes = _properties(poolings(), 8)
+test_other_operators_of_odd_shapes = _properties(others(), 16)
+test_many_convolutions_of_odd_shapes = pytest.mark.full(_properties(convolutions(), 250))
+test_many_poolings_of_odd_shapes = pytest.mark.full(_properties(poolings(), 80))
+test_many_other_operators_of_odd_shapes = pytest.mark.full(_properties(others(), 160))

@@ -15,7 +15,7 @@ import pytest
 
 from tilewright_x86 import jit
 from tilewright_x86.isa import ISAS
-from tilewright_x86.parallel import ensure_pool
+from tilewright_x86.parallel import hold_pool
 
 _CALLER = """
 declare void @tw_parallel_for(ptr, ptr, i64, i64)
@@ -67,7 +67,7 @@ exit:
 @pytest.fixture(scope="module")
 def fork() -> Callable[[np.ndarray, int, int, int, int], None]:
     """fork(counts, extent, threads, times, nested): parallel loops that count the visits of each index."""
-    ensure_pool()
+    hold_pool(threading.current_thread())  # which outlives the tests
     code = jit.Loaded([jit.compile_object(_CALLER, ISAS[-1])], ISAS[-1])
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 4)(code.address("fork"))
 
@@ -128,26 +128,124 @@ def test_the_caller_keeps_its_affinity(fork: Callable) -> None:
     assert os.sched_getaffinity(0) == before
 
 
-def test_a_forked_child_and_the_end_of_the_process_are_clean() -> None:
-    script = """
-import os, numpy as np
+_SUM = """
+import os, threading
+from pathlib import Path
+import numpy as np
 from tilewright.target import Target
 from tilewright_x86.backend import X86Backend
 from tilewright_x86.peak import _sum
-program = _sum(4, 1024)
-backend = X86Backend()
-kernel = backend.load(backend.build(program, Target("x86", {"threads": "2"})), backend.probe()[0])
-kernel.bind([np.ones(b.shape, np.float32) for b in (*program.inputs, *program.outputs)], {})
-kernel.launch()
+def a_kernel():
+    program, backend = _sum(4, 1024), X86Backend()
+    artifact = backend.build(program, Target("x86", {"threads": "2"}))
+    kernel = backend.load(artifact, backend.probe()[0])
+    kernel.bind([np.ones(b.shape, np.float32) for b in (*program.inputs, *program.outputs)], {})
+    return kernel
+def check(kernel):
+    kernel.write(1, np.zeros((4, 16, 16), np.float32))
+    kernel.launch()
+    assert kernel.read(1).sum() == 4 * 1024, kernel.read(1).sum()
+def threads():
+    return len(list(Path("/proc/self/task").iterdir()))
+"""
+
+
+def run(script: str) -> str:
+    """What a process of its own prints after `_SUM`."""
+    done = subprocess.run(
+        [sys.executable, "-c", _SUM + script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a pool of one has no workers")
+def test_no_worker_is_left_without_a_kernel() -> None:
+    script = """
+before = threads()
+first, second = a_kernel(), a_kernel()
+check(first)
+assert threads() == before + 1
+first.close()
+check(second)
+assert threads() == before + 1
+del second
+assert threads() == before, "the last one collected"
+third = a_kernel()
+check(third)
+assert threads() == before + 1
+third.close()
+assert threads() == before, "the last one closed"
+print("ended")
+"""
+    assert run(script) == "ended"
+
+
+def test_a_process_ends_while_kernels_are_alive() -> None:
+    assert run("kernel = a_kernel(); check(kernel); print('ended')") == "ended"
+
+
+def test_parent_and_forked_child_both_go_on() -> None:
+    script = """
+kernel = a_kernel()
+check(kernel)
 child = os.fork()
-kernel.write(1, np.zeros(program.outputs[0].shape, np.float32))
-kernel.launch()
-assert kernel.read(1).sum() == 4 * 1024, kernel.read(1).sum()
+for _ in range(100):
+    check(kernel)
+kernel.close()
 if child:
     assert os.waitpid(child, 0)[1] == 0
     print("both")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, "both"), done.stderr
+    assert run(script) == "both"
+
+
+def test_a_process_may_fork_while_another_thread_computes() -> None:
+    script = """
+kernel, other, stopping = a_kernel(), a_kernel(), threading.Event()
+def computing():
+    while not stopping.is_set():
+        check(other)
+thread = threading.Thread(target=computing)
+thread.start()
+for _ in range(20):
+    child = os.fork()
+    if not child:
+        check(kernel)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+stopping.set()
+thread.join()
+check(other)
+print("forked")
+"""
+    assert run(script) == "forked"
+
+
+def test_threads_of_the_host_compute_open_and_close_at_once() -> None:
+    script = """
+before = threads()
+kept, failed = a_kernel(), []
+def worker():
+    try:
+        for _ in range(20):
+            kernel = a_kernel()
+            for _ in range(20):
+                check(kernel)
+            kernel.close()
+    except BaseException as error:
+        failed.append(error)
+hosts = [threading.Thread(target=worker) for _ in range(3)]
+for host in hosts: host.start()
+for _ in range(1000): check(kept)
+for host in hosts: host.join()
+assert not failed, failed
+kept.close()
+assert threads() == before
+print("all")
+"""
+    assert run(script) == "all"

@@ -68,15 +68,11 @@ class X86Backend:
             )
         return load_kernel(artifact)
 
-    def measure_peak(
-        self,
-        device: Device,
-        threads: int,
-    ) -> tuple[float, float]:
-        """(float32 operations a second, bytes read a second from main memory) at a thread count."""
+    def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
+        """(float32 operations a second, bytes read a second from main memory) of the target."""
         from tilewright_x86.peak import measure_bandwidth, measure_flops
 
-        return measure_flops(threads), measure_bandwidth(threads)
+        return measure_flops(target), measure_bandwidth(target)
 
 
 def make_backend(options: Any, host: Any) -> X86Backend:

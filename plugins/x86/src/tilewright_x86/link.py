@@ -46,17 +46,11 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
         for kernel, program in zip(kernels, programs, strict=True)
     ]
     objects.append(jit.compile_object(main, isa))
-    inputs = [b for b in network.buffers if b.kind == "input"]
-    outputs = [b for b in network.buffers if b.kind == "output"]
     return artifact_of(
         target,
         objects,
         symbol="network",
-        operands=[
-            *((b.shape, b.dtype) for b in inputs),
-            ((network.constant_bytes,), "uint8"),
-            *((b.shape, b.dtype) for b in outputs),
-        ],
+        operands=network.operands,
         workspace_bytes=arena_bytes + max((k.workspace_bytes for k in kernels), default=0),
     )
 
@@ -67,33 +61,22 @@ def _main_function(
     calls: Sequence[int],
     arena_bytes: int,
 ) -> str:
-    inputs = [b for b in network.buffers if b.kind == "input"]
-    outputs = [b for b in network.buffers if b.kind == "output"]
-    slots = {b.name: slot for slot, b in enumerate(inputs)}
-    slots |= {b.name: len(inputs) + 1 + slot for slot, b in enumerate(outputs)}
-    count = len(inputs) + 1 + len(outputs) + 1
+    count = len(network.operands) + 1  # the last is the memory that holds the arena
     widest = max((len(call.operands) for call in network.calls), default=0) + 1
     lines = [f"  %call = alloca [{widest} x ptr], align 64"]
     for slot in range(count):
         lines.append(f"  %at{slot} = getelementptr ptr, ptr %operands, i64 {slot}")
         lines.append(f"  %operand{slot} = load ptr, ptr %at{slot}, align 8")
-    constants, memory = f"%operand{len(inputs)}", f"%operand{count - 1}"
     buffers = {b.name: b for b in network.buffers}
-    pointers = {name: f"%operand{slot}" for name, slot in slots.items()}
-
-    def pointer(buffer: NetworkBuffer) -> str:
-        known = pointers.get(buffer.name)
-        if known is None:
-            base = constants if buffer.kind == "constant" else memory
-            known = pointers[buffer.name] = f"%buffer{len(pointers)}"
-            lines.append(f"  {known} = getelementptr i8, ptr {base}, i64 {buffer.offset}")
-        return known
-
-    lines.append(f"  %workspace = getelementptr i8, ptr {memory}, i64 {arena_bytes}")
+    pointers: dict[str, str] = {}
+    for number, (name, (slot, offset)) in enumerate(network.places.items()):
+        pointers[name] = f"%buffer{number}"
+        lines.append(f"  %buffer{number} = getelementptr i8, ptr %operand{slot}, i64 {offset}")
+    lines.append(f"  %workspace = getelementptr i8, ptr %operand{count - 1}, i64 {arena_bytes}")
     lines += [f"  %slot{slot} = getelementptr ptr, ptr %call, i64 {slot}" for slot in range(widest)]
     for number, call in zip(calls, network.calls, strict=True):
         _check_call(call.node, call.program, [buffers[name] for name in call.operands])
-        arguments = [pointer(buffers[name]) for name in call.operands]
+        arguments = [pointers[name] for name in call.operands]
         for slot, argument in enumerate((*arguments, "%workspace")):
             lines.append(f"  store ptr {argument}, ptr %slot{slot}")
         lines.append(f"  call void @kernel{number}(ptr %call)")

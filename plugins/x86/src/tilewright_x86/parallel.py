@@ -15,9 +15,9 @@ cover [0, extent) once.
   the waker's CPU, which costs half a millisecond. The caller is not pinned: threads made later
   would inherit its mask. Where the system has moved the caller to a worker's CPU, that worker is
   pinned to the one that became free.
-* Workers start when they are first needed and block all signals. Nested calls, and calls while
-  another thread of the process is in a parallel loop, run serially. After fork the child starts
-  workers of its own; a fork in the middle of a parallel loop is not supported.
+* Workers start when they are first needed and block all signals. They end with the last kernel that
+  holds the pool, and with the interpreter. Nested calls, and calls while another thread of the
+  process is in a parallel loop, run serially. After fork the child starts workers of its own.
 """
 
 from __future__ import annotations
@@ -25,13 +25,39 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import threading
+import weakref
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 
+_lock = threading.RLock()  # a holder may be collected while another takes hold
+_holds: set[object] = set()
+
+
+def hold_pool(holder: object) -> Callable[[], object]:
+    """Make `tw_parallel_for` known to code that is loaded from now on; gives what ends the hold.
+
+    It ends with the holder too. No worker is left when the last hold has ended.
+    """
+    stop, hold = _stop(), object()
+    with _lock:
+        _holds.add(hold)
+    released = weakref.finalize(holder, _release, hold, stop)
+    released.atexit = False
+    return released
+
+
+def _release(hold: object, stop: Callable[[], None]) -> None:
+    with _lock:
+        _holds.discard(hold)
+        if not _holds:
+            stop()
+
 
 @cache
-def ensure_pool() -> None:
-    """Make `tw_parallel_for` known to code that is loaded from now on."""
+def _stop() -> Callable[[], None]:
+    """Loads the pool; gives what ends its workers, until they are needed again."""
     from tilewright_x86 import jit
     from tilewright_x86.isa import ISAS
 
@@ -45,11 +71,15 @@ def ensure_pool() -> None:
     stop = ctypes.CFUNCTYPE(None)(code.address("tw_stop"))
     reset = ctypes.CFUNCTYPE(None)(code.address("tw_reset"))
     jit.add_symbol("tw_parallel_for", code.address("tw_parallel_for"))
-    atexit.register(
-        stop
-    )  # before the interpreter frees the code that workers stand in; keeps `code` alive
-    os.register_at_fork(after_in_child=reset)
+    atexit.register(stop)  # before the interpreter frees the code that workers stand in
+
+    def forked() -> None:
+        reset()
+        _lock.release()
+
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=forked)
     _KEPT.append(code)
+    return stop
 
 
 _KEPT: list[object] = []  # code of the pool lives as long as the process

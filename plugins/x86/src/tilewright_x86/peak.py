@@ -16,40 +16,58 @@ from tilewright_tensor.expr import Const, Load, Op
 from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
 from tilewright_x86.backend import X86Backend
 from tilewright_x86.cpu import cache_bytes
-from tilewright_x86.isa import available
-from tilewright_x86.kernel import load_kernel
+from tilewright_x86.isa import isa_of
+from tilewright_x86.kernel import X86Kernel, load_kernel
 
 _ROUNDS = 20_000
 
 
-def measure_flops(threads: int) -> float:
-    """Float32 operations a second, a multiply-add counting two.
+def measure_flops(target: Target) -> float:
+    """Float32 operations a second of the target's ISA and threads, a multiply-add counting two.
 
     Best of several samples, about 50 ms.
     """
-    isa = available()[0]
-    chains, lanes = 24 if isa.vector_bits == 512 else 12, isa.lanes(4)
-    program = _multiply_adds(threads, chains, lanes)
-    kernel = load_kernel(X86Backend().build(program, Target("x86", {"threads": str(threads)})))
-    kernel.bind([np.ones(b.shape, np.float32) for b in (*program.inputs, *program.outputs)], {})
-    kernel.time(3)
-    seconds = min(kernel.time(2) for _ in range(30)) / 2
-    kernel.close()
-    return 2.0 * threads * _ROUNDS * chains * lanes / seconds
+    peak = PeakKernel(target)
+    best = max(peak.flops() for _ in range(30))
+    peak.kernel.close()
+    return best
 
 
-def measure_bandwidth(threads: int) -> float:
+class PeakKernel:
+    """The kernel of `measure_flops`, to be timed in turns with others."""
+
+    kernel: X86Kernel
+
+    def __init__(self, target: Target) -> None:
+        isa = isa_of(target)
+        chains = 24 if isa.vector_bits == 512 else 12
+        program = _multiply_adds(target.threads, chains, isa.lanes(4))
+        self.kernel = _loaded(program, target)
+        self.operations = 2.0 * _ROUNDS * program.outputs[0].size
+        self.kernel.time(3)
+
+    def flops(self) -> float:
+        """Operations a second over a millisecond or two."""
+        return 2 * self.operations / self.kernel.time(2)
+
+
+def measure_bandwidth(target: Target) -> float:
     """Bytes a second read from memory four times the last-level cache, 64 to 256 MiB."""
     caches = cache_bytes()
     wanted = 4 * caches.get("l3_bytes", caches.get("l2_bytes", 16 << 20))
     elements = min(max(wanted, 64 << 20), 256 << 20) // 4
     pieces = 64
-    program = _sum(pieces, elements // pieces)
-    kernel = load_kernel(X86Backend().build(program, Target("x86", {"threads": str(threads)})))
-    kernel.bind([np.ones(b.shape, np.float32) for b in (*program.inputs, *program.outputs)], {})
+    kernel = _loaded(_sum(pieces, elements // pieces), target)
     seconds = min(kernel.time(1) for _ in range(5))
     kernel.close()
     return 4.0 * elements / seconds
+
+
+def _loaded(program: LoopProgram, target: Target) -> X86Kernel:
+    """The kernel on ones."""
+    kernel = load_kernel(X86Backend().build(program, target))
+    kernel.bind([np.ones(b.shape, np.float32) for b in (*program.inputs, *program.outputs)], {})
+    return kernel
 
 
 def _multiply_adds(threads: int, chains: int, lanes: int) -> LoopProgram:

@@ -9,6 +9,7 @@ to fit the register file.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from tilewright.config import ConfigEntity
@@ -16,16 +17,19 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_x86.skipped_terms import skipping_zero_terms
+from tilewright_x86.strategies.flat_images import flattened, is_pointwise, unflattened
+from tilewright_x86.strategies.next_reads import fetching_next_filters, fetching_next_pixels
 from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_registers
 from tilewright_x86.strategies.tensor_schedule import (
     blocked,
     channel_blocks,
     epilogue_layouts,
     lanes,
-    padded,
     registers,
     vector_counts,
 )
@@ -34,6 +38,8 @@ _CHAINS = 8
 """Sums a core works on at once: two multiply-adds a cycle, each of which takes four cycles."""
 _ROWS, _VECTORS = 4, 6
 """Most rows and vectors of filters of a register tile."""
+_LONG_ROW = 96
+"""Pixels in a row that is worth no lengthening."""
 _NARROW = 8
 """With fewer input channels than this the image stays in plain NCHW."""
 
@@ -57,9 +63,9 @@ class Conv2dDirect(TensorSchedule):
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Blocks of the layouts, the register tile, the order of the loops around it."""
         filters, channels, taps = _group(task)
-        _, _, height, width = self.operators.output(task.workload).shape
+        height, width = self._image(task)
         knobs = Knobs(self.name)
-        knobs.define_knob("block_ic", _input_blocks(channels, lanes(task)))
+        block_ic = knobs.define_knob("block_ic", _input_blocks(channels, lanes(task)))
         knobs.define_knob("block_oc", channel_blocks(filters, lanes(task)))
         vectors = knobs.define_knob("vectors", vector_counts(filters, lanes(task), _VECTORS))
         widths = [(-1, columns) for columns in _columns(width, registers(task))]
@@ -70,21 +76,28 @@ class Conv2dDirect(TensorSchedule):
         tile_oh = knobs.define_split(
             "tile_oh", height, num_outputs=2, policy="candidate", candidate=heights
         )
-        knobs.define_knob("outer", ["filters", "rows"])
+        outer = knobs.define_knob("outer", ["filters", "rows"])
         unroll_kw = knobs.define_knob("unroll_kw", [False, True] if taps > 1 else [False])
         unroll_ic = knobs.define_knob("unroll_ic", [1, 2, 4])
-        knobs.define_knob("prefetch_bytes", [0, 4096, 8192])
+        pixels_too = ["pixels"] if is_pointwise(task.workload) else []
+        prefetch = knobs.define_knob("prefetch", ["none", "filters", *pixels_too])
+        # with rows outermost it is not all tiles of the image that share filters
+        knobs.constrain((prefetch == "filters") <= (outer == "filters"))
+        if pixels_too:
+            knobs.constrain((prefetch == "pixels") <= (block_ic > unroll_ic))
+            knobs.constrain((prefetch == "pixels") <= (tile_oh[-1] == 1))
         pixels = tile_ow[-1] * tile_oh[-1]
         # taps side by side share their pixels, which LLVM then keeps in registers: spills otherwise
         shared = unroll_kw * unroll_ic * pixels
         knobs.constrain(pixels * vectors + vectors + 1 + shared <= registers(task) - 1)
-        knobs.constrain(pixels * vectors >= min(_CHAINS, max(map(prod, self._tiles(task)))))
+        most = max(map(prod, self._tiles(task)))
+        knobs.constrain(pixels * vectors >= max(min(_CHAINS, most), most // 2))
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
         """The tile with most sums, of one row and two vectors of filters: best on most layers."""
         filters, channels, _ = _group(task)
-        _, _, height, width = self.operators.output(task.workload).shape
+        height, width = self._image(task)
         rows, columns, vectors = max(
             self._tiles(task), key=lambda tile: (prod(tile), tile[2] == 2, -tile[0], tile)
         )
@@ -99,7 +112,7 @@ class Conv2dDirect(TensorSchedule):
                 "outer": "filters",
                 "unroll_kw": False,
                 "unroll_ic": 1,
-                "prefetch_bytes": 0,
+                "prefetch": "filters",
             },
         )
 
@@ -113,10 +126,24 @@ class Conv2dDirect(TensorSchedule):
             (blocked(config["block_ic"]), filters, *epilogue), (output,), constants(task)
         )
 
+    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
+        """As everywhere, and what the margin of the image would add is neither read nor added."""
+        folded = _folded(task)
+        program = skipping_zero_terms(super().lower(folded, config))
+        rows, columns = config["tile_oh"][-1], config["tile_ow"][-1]
+        if config["prefetch"] == "filters":
+            program = fetching_next_filters(program, rows, columns)
+        elif config["prefetch"] == "pixels":
+            program = fetching_next_pixels(program, columns)
+        if folded is task:
+            return program
+        height, width = task.workload.inputs[0].shape[2:]
+        return unflattened(program, self.layouts(task, config), height, width)
+
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """The register tile, and the sum over blocks of channels and taps around it."""
-        s, total, final = accumulate_in_registers(schedule, "conv2d")
-        s = padded(s, config["block_ic"])
+        s = schedule.inline("pad") if "pad" in schedule.stages else schedule
+        s, total, final = accumulate_in_registers(s, "conv2d")
         tile = RegisterTile(
             config["tile_oh"][-1],
             config["tile_ow"][-1],
@@ -129,21 +156,22 @@ class Conv2dDirect(TensorSchedule):
         s = s.split(total, f"{ic}.1", [config["unroll_ic"]])
         block, step, unrolled = f"{ic}.0", f"{ic}.1.0", f"{ic}.1.1"
         taps = [step, kw] if config["unroll_kw"] else [kw, step]
-        s = tile.accumulated(
+        return tile.accumulated(
             s,
             total,
             [block, kh, *taps, unrolled],
             [unrolled, kw] if config["unroll_kw"] else [unrolled],
         )
-        if config["prefetch_bytes"]:
-            for line in range(tile.vectors):
-                s = s.prefetch(total, unrolled, "weight", config["prefetch_bytes"] + 64 * line)
-        return s
+
+    def _image(self, task: Task) -> tuple[int, int]:
+        """Rows and columns of the output that are cut into tiles."""
+        _, _, height, width = self.operators.output(_folded(task).workload).shape
+        return height, width
 
     def _tiles(self, task: Task) -> list[tuple[int, int, int]]:
         """(rows, columns, vectors) of the register tiles that fit the registers."""
         filters, _, _ = _group(task)
-        _, _, height, width = self.operators.output(task.workload).shape
+        height, width = self._image(task)
         return [
             (rows, columns, vectors)
             for rows in _heights(height)
@@ -159,16 +187,30 @@ def _group(task: Task) -> tuple[int, int, int]:
     return filters // task.workload.attributes["groups"], channels, taps
 
 
+def _folded(task: Task) -> Task:
+    """The task with several rows as one where neighbours do not matter, else itself.
+
+    A longer row has fewer tiles that are narrower than the others.
+    """
+    workload = task.workload
+    if not is_pointwise(workload):
+        return task
+    height, width = workload.inputs[0].shape[2:]
+    together = [n for n in range(1, height + 1) if height % n == 0 and n * width >= _LONG_ROW]
+    flat = flattened(workload, height, width, height // min(together, default=height))
+    return task if flat is None else replace(task, workload=flat)
+
+
 def _columns(width: int, register_count: int) -> list[int]:
     """Widths of register tiles: divisors, and near-equal cuts where no divisor is good.
 
-    Good is what fills the registers at least by half together with two vectors of filters. A last
+    Good is what fills three quarters of the registers together with two vectors of filters. A last
     tile that is narrower is peeled.
     """
     most = register_count - 4
     divisors = [n for n in range(1, min(width, most) + 1) if width % n == 0]
-    fits = (most - 1) // 2
-    if width <= fits or any(fits <= 2 * n <= 2 * fits for n in divisors):
+    fits = most // 2
+    if width <= fits or any(3 * fits <= 4 * n <= 4 * fits for n in divisors):
         return divisors
     cuts = {-(-width // count) for count in range(1, width)}
     return sorted({*divisors, *(n for n in cuts if fits <= 2 * n and n <= most)})

@@ -18,7 +18,7 @@ from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
-from tilewright_x86.strategies.flat_images import flattened, unflattened
+from tilewright_x86.strategies.flat_images import flattened, is_pointwise, unflattened
 from tilewright_x86.strategies.register_tile import accumulate_in_registers
 from tilewright_x86.strategies.tensor_schedule import lanes, registers
 
@@ -37,13 +37,10 @@ class Conv2dPixels(TensorSchedule):
         """float32, constant filters of one tap, every pixel, and a number of them no block fits."""
         workload = task.workload
         data, weight, *_ = workload.inputs
-        attributes = workload.attributes
         return (
             is_float32(task)
             and weight.role == "constant"
-            and weight.shape[2:] == (1, 1)
-            and set(attributes["strides"]) == {1}
-            and set(attributes["padding"]) == {0}
+            and is_pointwise(workload)
             and _filters(task) % lanes(task) != 0
             and flattened(workload, *data.shape[2:]) is not None
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 
 from tilewright.layouts import Layouts
 from tilewright.workload import TensorSpec, Workload
@@ -23,13 +24,23 @@ from tilewright_tensor.loop_ir import (
 )
 
 
-def flattened(workload: Workload, height: int, width: int) -> Workload | None:
-    """The workload on [N, C, 1, H * W]; None where an operand has but one of the two axes."""
+def is_pointwise(workload: Workload) -> bool:
+    """Whether a convolution has one tap and computes every pixel from that pixel alone."""
+    attributes = workload.attributes
+    return (
+        workload.inputs[1].shape[2:] == (1, 1)
+        and set(attributes["strides"]) == {1}
+        and set(attributes["padding"]) == {0}
+    )
+
+
+def flattened(workload: Workload, height: int, width: int, rows: int = 1) -> Workload | None:
+    """The workload on [N, C, rows, H * W / rows]; None where an operand has but one of the axes."""
     inputs = []
     for spec in workload.inputs:
         *outer, h, w = spec.shape
         if (h, w) == (height, width):
-            inputs.append(TensorSpec((*outer, 1, h * w), spec.dtype, spec.role))
+            inputs.append(TensorSpec((*outer, rows, h * w // rows), spec.dtype, spec.role))
         elif (h, w) == (1, 1):
             inputs.append(spec)
         else:
@@ -44,10 +55,11 @@ def unflattened(program: LoopProgram, layouts: Layouts, height: int, width: int)
     """
     texts = (*layouts.inputs, *layouts.outputs)
     places: dict[Buffer, tuple[Buffer, int]] = {}
+    # an operand that is the same for all pixels stays as it is
     for buffer, text in zip((*program.inputs, *program.outputs), texts, strict=True):
         row = row_dim(Layout.parse(text))
         shape = list(buffer.shape)
-        if row is not None and shape[row : row + 2] == [1, height * width]:
+        if row is not None and prod(shape[row : row + 2]) == height * width:
             shape[row : row + 2] = height, width
             places[buffer] = Buffer(buffer.name, tuple(shape), buffer.dtype), row
     return LoopProgram(
@@ -100,6 +112,6 @@ class _Unflattened:
         if buffer not in self._places:
             return buffer, indices
         whole, row = self._places[buffer]
-        pixel = indices[row + 1]
+        pixel = indices[row] * buffer.shape[row + 1] + indices[row + 1]
         split = floor_div(pixel, self._width), mod(pixel, self._width)
         return whole, (*indices[:row], *split, *indices[row + 2 :])

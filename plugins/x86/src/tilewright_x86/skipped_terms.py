@@ -1,0 +1,110 @@
+"""Sums that leave out the terms which padding makes zero.
+
+A padded image that is inlined into a convolution reads `select(inside, data[...], 0)`. A term with
+such a factor adds nothing outside: the condition becomes a guard around the addition, and is
+tested where its variables are known, not in every loop further in. Neither is a padded copy of the
+image written and read, nor are the terms of its margin computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright_tensor.affine import Var
+from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value
+from tilewright_tensor.facts import Condition
+from tilewright_tensor.loop_ir import (
+    Block,
+    Guard,
+    Loop,
+    LoopProgram,
+    Prefetch,
+    Statement,
+    Store,
+    block,
+    changed_inside,
+)
+
+
+def skipping_zero_terms(program: LoopProgram) -> LoopProgram:
+    """The program with sums guarded; as in TVM, 0 times an infinity or NaN counts as 0."""
+    return replace(program, body=_skipping(program.body))
+
+
+def _skipping(statement: Statement) -> Statement:
+    if isinstance(statement, Store):
+        return _guarded_store(statement)
+    if isinstance(statement, Block):
+        return _in_front([_skipping(one) for one in statement.statements])
+    if isinstance(statement, Loop):
+        return _around(statement, _skipping(statement.body))
+    return changed_inside(statement, _skipping)
+
+
+def _guarded_store(store: Store) -> Statement:
+    """`if condition: sum += x * y` of `sum += select(condition, x, 0) * y`."""
+    value = store.value
+    same = Load(store.buffer, store.indices)
+    if not (isinstance(value, Op) and value.name == "add" and value.args[0] == same):
+        return store
+    found = _conditional(value.args[1])
+    if found is None:
+        return store
+    conditions, term = found
+    return Guard(tuple(conditions), replace(store, value=replace(value, args=(same, term))))
+
+
+def _conditional(term: Value) -> tuple[list[Condition], Value] | None:
+    """(conditions, term where they hold) of a term that is zero elsewhere."""
+    if not isinstance(term, Op):
+        return None
+    if term.name == "select" and term.args[2] == Const(0.0, term.dtype):
+        conditions = _conditions(term.args[0])
+        return None if conditions is None else (conditions, term.args[1])
+    if term.name == "mul":
+        for place, factor in enumerate(term.args):
+            if found := _conditional(factor):
+                factors = [*term.args]
+                factors[place] = found[1]
+                return found[0], replace(term, args=tuple(factors))
+    return None
+
+
+def _conditions(value: Value) -> list[Condition] | None:
+    """A conjunction of comparisons of indexes; None for anything else."""
+    if not isinstance(value, Op):
+        return None
+    if value.name == "and":
+        sides = [_conditions(arg) for arg in value.args]
+        return None if None in sides else [one for side in sides for one in side or ()]
+    left, right = (arg.value if isinstance(arg, IndexValue) else None for arg in value.args)
+    if left is None or right is None or value.name not in ("lt", "ge"):
+        return None
+    return [(left - right, 0) if value.name == "lt" else (right - left, 1)]
+
+
+def _around(loop: Loop, body: Statement) -> Statement:
+    """The loop, inside of the conditions of its body that are the same in every iteration."""
+    if not isinstance(body, Guard):
+        return replace(loop, body=body)
+    outer, inner = _parted(body.conditions, loop.var)
+    inside = Guard(inner, body.body) if inner else body.body
+    whole = replace(loop, body=inside)
+    return Guard(outer, whole) if outer else whole
+
+
+def _parted(
+    conditions: tuple[Condition, ...], var: Var
+) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
+    outer = tuple(c for c in conditions if var not in c[0].variables())
+    return outer, tuple(c for c in conditions if c not in outer)
+
+
+def _in_front(statements: list[Statement]) -> Statement:
+    """A block; its one guarded statement guards the prefetches beside it too."""
+    guards = [one for one in statements if isinstance(one, Guard)]
+    others = [one for one in statements if not isinstance(one, Guard)]
+    if len(guards) != 1 or not all(isinstance(one, Prefetch) for one in others):
+        return block(statements)
+    (guard,) = guards
+    return Guard(guard.conditions, block([*others, guard.body]))

@@ -1,0 +1,146 @@
+"""Operations and casts of every dtype, what they do with NaN and below zero: x86 code agrees with the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilewright_tensor.affine import Affine, Var, index
+from tilewright_tensor.expr import Const, Load, Op, Value, dtype_of
+from tilewright_tensor.loop_ir import (
+    Buffer,
+    Loop,
+    LoopProgram,
+    Statement,
+    Store,
+)
+from tilewright_x86.emit import emit
+from tilewright_x86.isa import ISAS
+
+
+def i(name: str) -> Affine:
+    return index(Var(name))
+
+
+def loop(name: str, extent: int, body: Statement, kind: Any = "serial") -> Loop:
+    return Loop(Var(name), extent, kind, body)
+
+
+def op(name: str, *args: Value, dtype: str = "") -> Op:
+    return Op(name, args, dtype or dtype_of(args[-1]))
+
+
+def at(buffer: Buffer, *indices: Any) -> Load:
+    return Load(buffer, tuple(index(n) for n in indices))
+
+
+def put(buffer: Buffer, indices: tuple[Any, ...], value: Value) -> Store:
+    return Store(buffer, tuple(index(n) for n in indices), value)
+
+
+def elementwise(
+    name: str, dtype: str, count: int, *, kind: str = "vectorized", result: str = ""
+) -> LoopProgram:
+    a, b, y = (
+        Buffer("a", (count,), dtype),
+        Buffer("b", (count,), dtype),
+        Buffer("y", (count,), result or dtype),
+    )
+    value = Op(name, (at(a, i("k")), at(b, i("k"))), result or dtype)
+    return LoopProgram("binary", (a, b), (y,), loop("k", count, put(y, (i("k"),), value), kind))
+
+
+def casts(source: str, result: str, kind: str) -> LoopProgram:
+    x, y = Buffer("x", (21,), source), Buffer("y", (21,), result)
+    body = put(y, (i("k"),), Op("cast", (at(x, i("k")),), result))
+    return LoopProgram("cast", (x,), (y,), loop("k", 21, body, kind))
+
+
+def guarded_division() -> LoopProgram:
+    """An integer division that would trap on the side not taken."""
+    a, b, y = (Buffer(name, (23,), "int32") for name in "aby")
+    safe = op("ne", at(b, i("k")), Const(0, "int32"), dtype="bool")
+    value = op("select", safe, op("div", at(a, i("k")), at(b, i("k"))), Const(-1, "int32"))
+    return LoopProgram(
+        "guarded_division", (a, b), (y,), loop("k", 23, put(y, (i("k"),), value), "vectorized")
+    )
+
+
+PROGRAMS = {
+    "guarded division": guarded_division(),
+    **{
+        f"{name} {dtype} {kind}": elementwise(name, dtype, 35, kind=kind)
+        for kind in ("vectorized", "serial")
+        for dtype in ("float32", "float64", "int32", "int64", "uint8")
+        for name in ("add", "sub", "mul", "max", "min")
+    },
+    **{
+        f"{name} {dtype} {kind}": elementwise(name, dtype, 35, kind=kind)
+        for kind in ("vectorized", "serial")
+        for dtype in ("float32", "float64")
+        for name in ("div", "mod")
+    },
+    **{
+        f"{name} {dtype} to bool": elementwise(name, dtype, 35, result="bool")
+        for dtype in ("float32", "int32", "uint8")
+        for name in ("lt", "le", "gt", "ge", "eq", "ne")
+    },
+    **{f"{name} bool": elementwise(name, "bool", 35) for name in ("and", "or")},
+    **{
+        f"cast {source} to {result} {kind}": casts(source, result, kind)
+        for kind in ("vectorized", "serial")
+        for source, result in (
+            ("float32", "int32"), ("int32", "float32"), ("float32", "float64"), ("float64", "float32"),
+            ("bool", "float32"), ("float32", "bool"), ("int8", "int32"), ("int64", "int8"),
+            ("uint8", "int32"), ("uint8", "float32"), ("float32", "float16"), ("float16", "float32"),
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_code_agrees_with_the_interpreter(name: str, isa: str, agree: Callable[..., None]) -> None:
+    if isa == "sse4" and "float16" in name:
+        pytest.skip("no conversion of float16 on this ISA; refused, see below")
+    agree(PROGRAMS[name], isa)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "int8"])
+@pytest.mark.parametrize("name", ["div", "mod"])
+@pytest.mark.parametrize("kind", ["vectorized", "serial"])
+def test_integer_division_floors(
+    name: str, dtype: str, kind: str, run_x86: Callable[..., Any]
+) -> None:
+    a = np.arange(-17, 18).astype(dtype)
+    for divisor in (-5, 3):
+        b = np.full(35, divisor, dtype)
+        (got,) = run_x86(elementwise(name, dtype, 35, kind=kind), [a, b])
+        assert got.tolist() == (a // b if name == "div" else a % b).tolist()
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("kind", ["vectorized", "serial"])
+def test_extrema_return_nan_if_either_side_is_nan(
+    name: str, kind: str, isa: str, run_x86: Callable[..., Any]
+) -> None:
+    a = np.array([np.nan, 1, np.nan, 2, -np.inf] * 7, np.float32)
+    b = np.array([1, np.nan, np.nan, 3, np.inf] * 7, np.float32)
+    (got,) = run_x86(elementwise(name, "float32", 35, kind=kind), [a, b], isa)
+    expected = np.maximum(a, b) if name == "max" else np.minimum(a, b)
+    assert np.array_equal(got, expected, equal_nan=True)
+
+
+def test_relu_keeps_nan(run_x86: Callable[..., Any]) -> None:
+    x, y = Buffer("x", (17,)), Buffer("y", (17,))
+    value = op("max", at(x, i("k")), Const(0.0))
+    program = LoopProgram("relu", (x,), (y,), loop("k", 17, put(y, (i("k"),), value), "vectorized"))
+    (got,) = run_x86(program, [np.array([np.nan, -1.0, 2.0, -np.inf] * 4 + [np.nan], np.float32)])
+    assert np.array_equal(got[:4], [np.nan, 0, 2, 0], equal_nan=True)
+
+
+def test_float16_is_refused_where_the_isa_cannot_convert_it() -> None:
+    with pytest.raises(ValueError, match="avx2"):
+        emit(PROGRAMS["cast float16 to float32 serial"], ISAS[2], 1)

@@ -1,0 +1,120 @@
+"""Convolutions leave out what padding would add."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilewright.config import ConfigEntity
+from tilewright.host import PluginHost
+from tilewright.target import Target
+from tilewright.task import Task
+from tilewright_tensor.affine import Affine, Var, index
+from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, lt, select
+from tilewright_tensor.interpret import interpret
+from tilewright_tensor.loop_ir import (
+    Block,
+    Buffer,
+    Guard,
+    Loop,
+    LoopProgram,
+    Statement,
+    Store,
+    inside,
+)
+from tilewright_x86.skipped_terms import skipping_zero_terms
+
+
+@pytest.fixture(scope="module")
+def convolution() -> LoopProgram:
+    """Three taps in each direction over an image of 5x7, one row and all columns in a tile."""
+    host = PluginHost.load()
+    workload = host.reference("conv2d").parse("(1x16x5x7, 32x16x3x3, padding=1)", "")
+    task = Task(workload, Target.parse("x86:isa=avx512,threads=1"))
+    values = host.schedule("conv2d_direct").fallback(task).values
+    tile = {"tile_oh": (5, 1), "tile_ow": (1, 7)}
+    return host.lower(task, ConfigEntity("conv2d_direct", {**values, **tile}))
+
+
+def guards(statement: Statement, around: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
+    """(innermost loop around it, variables it tests) of every guard."""
+    if isinstance(statement, Guard):
+        variables = (index.variables() for index, _ in statement.conditions)
+        yield around[-1], {var.name for found in variables for var in found}
+    if isinstance(statement, Loop):
+        around = (*around, statement.var.name)
+    for one in inside(statement):
+        yield from guards(one, around)
+
+
+def test_no_padded_copy_of_the_image_is_made(convolution: LoopProgram) -> None:
+    assert convolution.workspace == ()
+    assert "select" not in str(convolution)
+
+
+def test_rows_are_tested_outside_of_the_loops_over_columns_and_channels(
+    convolution: LoopProgram,
+) -> None:
+    rows = [
+        loop for loop, tested in guards(convolution.body) if any(v.endswith("kh") for v in tested)
+    ]
+    assert rows
+    assert all(loop.endswith("kh") for loop in rows)
+
+
+X, W = Buffer("x", (8,)), Buffer("w", (8,))
+INPUTS = [np.arange(1, 9, dtype=np.float32), np.arange(2, 10, dtype=np.float32)]
+
+
+def sums(value: Callable[[Affine], Value], combined: str = "add") -> LoopProgram:
+    """y[i] = the sum (or another combination) over k of a value of i + k."""
+    y, i, k = Buffer("y", (6,)), Var("i"), Var("k")
+    place = (index(i),)
+    added = Store(y, place, Op(combined, (Load(y, place), value(index(i) + k)), "float32"))
+    body = Loop(k, 3, "serial", added)
+    first = Store(y, place, Const(0.5))
+    return LoopProgram("sums", (X, W), (y,), Loop(i, 6, "serial", Block((first, body))))
+
+
+def inside_four(at: Affine, otherwise: float = 0.0) -> Value:
+    return select(lt(IndexValue(at), 4), Load(X, (at,)), otherwise)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        inside_four,
+        lambda at: inside_four(at) * Load(W, (at,)),
+        lambda at: Load(W, (at,)) * inside_four(at),
+    ],
+)
+def test_sums_are_guarded_and_stay_what_they_were(value: Callable[[Affine], Value]) -> None:
+    program = sums(value)
+    skipped = skipping_zero_terms(program)
+    assert list(guards(skipped.body))
+    assert np.array_equal(interpret(skipped, INPUTS)[0], interpret(program, INPUTS)[0])
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        sums(lambda at: inside_four(at, 1.0)),
+        sums(lambda at: inside_four(at) + Load(W, (at,))),
+        sums(inside_four, "max"),
+        sums(lambda at: select(lt(Load(W, (at,)), 4.0), Load(X, (at,)), 0.0)),
+    ],
+)
+def test_what_is_not_zero_outside_is_left_alone(program: LoopProgram) -> None:
+    assert skipping_zero_terms(program) == program
+
+
+def test_guarded_code_agrees_with_the_interpreter(
+    convolution: LoopProgram, isa: str, run_x86: Callable[..., Any]
+) -> None:
+    random = np.random.default_rng(0)
+    inputs = [random.uniform(-1, 1, b.shape).astype(np.float32) for b in convolution.inputs]
+    (got,), (expected,) = run_x86(convolution, inputs, isa), interpret(convolution, inputs)
+    np.testing.assert_allclose(got, expected, rtol=2e-6, atol=2e-5)
