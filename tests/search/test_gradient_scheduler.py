@@ -72,6 +72,15 @@ def test_below_the_latency_target_nothing_is_worth_a_batch(host):
     assert scheduler.next_task([_state(weight=2), _state(24, best=2.1e-3)]) is not None
 
 
+def test_a_dead_task_does_not_keep_its_network_above_the_target(host):
+    dead = replace(_state(), best_seconds=None, curve=(None,) * 160, exhausted=True)
+    states = [dead, _state(24, weight=2)]
+    assert host.make("scheduler", "gradient", {}, host).next_task(states) == 1
+    met = host.make("scheduler", "gradient", {"latency_target_ms": 2.1}, host)
+    assert met.next_task(states) is None
+    assert met.next_task([replace(dead, exhausted=False), states[1]]) is not None
+
+
 def test_a_task_much_slower_than_those_alike_promises_more():
     reference = SimpleNamespace(operations=lambda workload: workload.inputs[0].shape[0] ** 2)
     host = SimpleNamespace(reference=lambda operator: reference)

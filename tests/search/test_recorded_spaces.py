@@ -57,7 +57,7 @@ def test_a_model_comes_near_the_optimum_in_half_of_the_trials_of_chance(host, re
     results = [trial.result.seconds for trial in recording.measure_all(recording.space.points())]
     near = sum(s is not None and s <= 1.02 * recording.best_seconds for s in results)
     chance = len(results) * (1 - 0.5 ** (1 / near))  # the median of drawing without replacement
-    assert median(_needed(host, recording, name, seed) for seed in range(7)) <= chance / 2
+    assert median(_needed(host, recording, name, seed) for seed in range(15)) <= chance / 2
 
 
 def _needed(host, recording, name, seed, limit=480):

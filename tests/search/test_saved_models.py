@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
@@ -13,8 +12,6 @@ from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for
 from tilewright_search.cost_model.signature import Signature
 from tilewright_search.held_out import Rows, TaskTrials
-
-FILES = [("xgboost", "model.json"), ("xgboost", "model.ubj"), ("ridge", "model.json")]
 
 
 @pytest.fixture(scope="module")
@@ -33,33 +30,6 @@ def _trained(host, path, name="xgboost"):
         other = Landscape(size)
         trials += other.measure_all(other.space.sample(random.Random(size), 200))
     Rows(host, "knobs", TaskTrials.group(trials, 256)).save(_made(host, name), path)
-
-
-@pytest.mark.parametrize(("name", "file"), FILES)
-def test_a_saved_model_predicts_as_before(host, tmp_path, name, file):
-    rows = np.random.default_rng(0).random((120, 5)).astype(np.float32)
-    model = _made(host, name)
-    model.fit(rows, rows[:, 2], np.zeros(120, np.int64))
-    signature = Signature("knobs", tuple("abcde"))
-    model.save(tmp_path / file, signature)
-    again = _made(host, name)
-    assert again.load(tmp_path / file) == signature
-    assert np.allclose(again.predict(rows), model.predict(rows))
-
-
-@pytest.mark.parametrize(("name", "file"), FILES)
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1, 2]", b"\x00\xff" * 40])
-def test_what_is_no_model_is_refused_with_the_file_named(host, tmp_path, name, file, content):
-    path = tmp_path / file
-    path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"model\."):
-        _made(host, name).load(path)
-
-
-def test_a_missing_file_is_refused(host, tmp_path):
-    for name in ("xgboost", "ridge"):
-        with pytest.raises(UsageError):
-            _made(host, name).load(tmp_path / "none.json")
 
 
 @pytest.mark.parametrize("tuner", ["xgb", "evolutionary"])

@@ -105,12 +105,12 @@ def _maker(host: PluginHost, choice: Choice, task: Task, seed: int) -> Callable[
 
 
 def _print(found: Sequence[tuple[str, str, Quality | None]]) -> None:
-    click.echo("model     features  recall@16  pairwise  tasks  row ms   fit ms")
+    shared.say("model     features  recall@16  pairwise  tasks  row ms   fit ms")
     for name, kind, quality in found:
         if quality is None:
-            click.echo(f"{name:9} {kind:9} no task has another one of its operator")
+            shared.say(f"{name:9} {kind:9} no task has another one of its operator")
             continue
-        click.echo(
+        shared.say(
             f"{name:9} {kind:9} {quality.recall:9.3f} {quality.pairwise:9.3f} {quality.tasks:6}"
             f" {quality.row_seconds * 1e3:7.3f} {quality.fit_seconds * 1e3:8.1f}"
         )

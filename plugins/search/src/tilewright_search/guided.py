@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # The diverse pick looks at so many times the batch; what the model ranks lower is not worth a
 # measurement. A row of loop features costs a lowering, so there are fewer of them.
 _SHORTLIST = 8
-_LOOP_SHORTLIST = 3
+_LOOP_SHORTLIST = 2
 
 Score = Callable[[Sequence["ConfigEntity"]], Floats]
 
@@ -49,7 +49,7 @@ class GuidedOptions(Options):
     )
     epsilon: float = Field(0.05, ge=0, le=1, description="chance of a config to be random")
     diversity: float = Field(0.2, ge=0, description="score given up for a config far from others")
-    sample: int = Field(384, ge=16, description="random configs that a batch starts from")
+    sample: int = Field(256, ge=16, description="random configs that a batch starts from")
 
 
 class GuidedTuner(ABC):

@@ -34,13 +34,15 @@ class Objective:
     def slopes(self, states: Sequence[TaskState]) -> list[float]:
         """The derivative of the objective by the time of each task.
 
-        0 for a task whose networks all meet their targets. Raises UsageError where options name a
-        network that there is not.
+        0 for a task whose networks all meet their targets. A task that ended without a time is left
+        out: no batch of others makes up for it. Raises UsageError where options name a network that
+        there is not.
         """
         occurrences = [state.networks or {"": state.weight} for state in states]
         latencies: dict[str, float] = defaultdict(float)
         for state, networks in zip(states, occurrences, strict=True):
-            seconds = float("inf") if state.best_seconds is None else state.best_seconds
+            unknown = 0.0 if state.exhausted else float("inf")
+            seconds = unknown if state.best_seconds is None else state.best_seconds
             for name, count in networks.items():
                 latencies[name] += count * seconds
         self._check_names(latencies)
