@@ -78,7 +78,6 @@ def compiled(point: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     from tilewright_cuda.emit import emit_kernels
     from tilewright_cuda.generate import generate
     from tilewright_cuda.limits import expected_registers
-    from tilewright_cuda.loops import as_cuda_loops
 
     text, config = point
     task, arch = task_of(text), arch_of(TARGET)
@@ -96,7 +95,7 @@ def compiled(point: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     seconds = time.perf_counter() - emitted
     busy = processor_seconds() - busy
     resources = resources_of(cubin)
-    shapes = {kernel.name: kernel.shape for kernel in emit_kernels(as_cuda_loops(program))}
+    shapes = {kernel.name: kernel.shape for kernel in emit_kernels(program)}
     spills = {name: one.spills(made.local_bytes.get(name, 0)) for name, one in resources.items()}
     return {
         "emission": emitted - begin,

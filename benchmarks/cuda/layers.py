@@ -15,8 +15,6 @@ from workloads import CONVOLUTIONS, parsed, smaller
 import tilewright
 from tilewright.api import TuneResult
 from tilewright.measure import Conditions
-from tilewright_cuda.driver_errors import DriverError
-from tilewright_cuda.kernel import CudaKernel
 
 _ROUNDS = 9
 _CHAIN = 20
@@ -90,7 +88,7 @@ def one_task(
 
 
 def _chain(session: Session, found: TuneResult) -> Callable[[], float]:
-    """Seconds a launch of the best config, many in one CUDA graph where there are graphs."""
+    """Seconds a launch of the best config, many in one CUDA graph."""
     host, task, config = session.host, found.task, found.config
     backend, reference = host.backend("cuda"), host.reference(task.workload.operator)
     layouts = host.layouts(task, config)
@@ -100,20 +98,6 @@ def _chain(session: Session, found: TuneResult) -> Callable[[], float]:
     arrays.append(reference.pack(np.zeros(shape, dtype), layouts.outputs[0]))
     artifact = backend.build(host.lower(task, config), task.target)
     device = session.context(session.part).device
-    kernel: CudaKernel = backend.load(artifact, device)
+    kernel = backend.load(artifact, device)
     kernel.bind(arrays, {})
-    run = kernel.next_run()
-    try:
-        replay = kernel.runtime.capture(lambda: [run() for _ in range(_CHAIN)])
-    except DriverError:  # a kernel of many launches is a graph already, and no part of another
-        replay = None
-    if replay is None:
-        return lambda: kernel.time(_CHAIN) / _CHAIN
-
-    def once() -> float:
-        replay()
-        start = kernel.runtime.record()
-        replay()
-        return kernel.runtime.seconds(start, kernel.runtime.record()) / _CHAIN
-
-    return once
+    return lambda: kernel.time(_CHAIN) / _CHAIN

@@ -19,6 +19,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$root/benchmarks/cuda python=${PYTHON:-python3} wheels=$root/dist/cuda-wheels out=$root/runs/cuda pycuda= options=()
+limit=480
 part=${1:?a part: correctness, resnet18, layers, batches or all}
 shift
 while (($#)); do
@@ -26,7 +27,8 @@ while (($#)); do
     --wheels) wheels=$(realpath "$2"); shift 2 ;;
     --out) out=$(realpath -m "$2"); shift 2 ;;
     --pycuda) pycuda=1; shift ;;
-    --device | --seconds) options+=("$1" "$2"); shift 2 ;;
+    --device) options+=("$1" "$2"); shift 2 ;;
+    --seconds) options+=("$1" "$2") limit=$((${2%.*} + 180)); shift 2 ;;
     *) echo "run_all.sh: unknown option $1" >&2; exit 2 ;;
   esac
 done
@@ -34,15 +36,19 @@ parts=("$part")
 [[ $part == all ]] && parts=(correctness resnet18 layers batches)
 mkdir -p "$out"
 if [[ -d $wheels ]]; then
-  [[ -d $out/site ]] || "$python" "$here/install.py" "$wheels" "$out/site"
+  [[ -d $out/site ]] || "$python" "$here/install.py" "$wheels" "$out/site" || { rm -rf "$out/site"; exit 1; }
   export PYTHONPATH=$out/site${PYTHONPATH:+:$PYTHONPATH}
 fi
-[[ $pycuda ]] && "$python" -m tilewright_cuda.install_pycuda --wheels "$wheels" --keep "$wheels"
+if [[ $pycuda ]]; then
+  "$python" -m tilewright_cuda.install_pycuda --wheels "$wheels" --keep "$wheels" ||
+    echo "run_all.sh: PyCUDA could not be built, ctypes takes its place" >&2
+fi
 # Times are the device's own: the processor is free to compute the expected answers with all it has.
 export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-$(nproc)}
 code=0
 for part in "${parts[@]}"; do
-  "$python" "$here/part.py" "$part" --out "$out" "${options[@]}" || code=$?
+  # A part that hangs is ended: its report holds what it had found, and the next part begins.
+  timeout --kill-after=10 "$limit" "$python" "$here/part.py" "$part" --out "$out" "${options[@]}" || code=$?
 done
-"$python" "$here/summary.py" "$out" > "$out/summary.md"
+"$python" "$here/summary.py" "$out" > "$out/summary.md" || code=$?
 exit $code

@@ -32,14 +32,25 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
             yield from _tasks([value])
         elif isinstance(value, dict) and "milliseconds" in value:
             yield from _network(name, value)
+        elif isinstance(value, dict) and value.get("verify"):
+            yield f"{name} untuned: {value['verify']}\n"
+        elif isinstance(value, dict) and "error" in value:
+            yield _error(name, value)
         elif name in ("drivers", "at_least_cudnn", "left_out", "error"):
             yield f"{name}: {value}\n"
 
 
 def _candidates(found: dict[str, Any]) -> Iterator[str]:
+    if "error" in found:
+        yield _error("candidates", found)
+        return
     yield f"{found['measured']} of {found['asked']} candidates measured: {found['outcomes']}\n"
     for one in found["failed"]:
         yield f"* {one['kind']}: `{one['task']}` {one['config']}: {one['text'][-120:]!r}"
+
+
+def _error(name: str, found: dict[str, Any]) -> str:
+    return f"{name}: {found['error'].strip().splitlines()[-1]}\n"
 
 
 def _tasks(rows: list[dict[str, Any]]) -> Iterator[str]:

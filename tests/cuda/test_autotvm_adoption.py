@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import tilewright
 from tilewright.cli.group import run
 from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
@@ -16,6 +17,7 @@ from tilewright.records import BadLineError, JsonlRecordStore, Record, find_read
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.tuning.history import translated
+from tilewright_cuda.emulation.compile import compiler_version
 
 DATA = Path(__file__).with_name("data")
 TOPHUB = DATA / "tophub-cuda-sample.log"
@@ -99,6 +101,27 @@ def test_merged_records_are_found_for_tasks_with_an_epilogue(
     task = Task(host.reference("conv2d").parse(text, ""), SM_90)
     ((_, config),) = translated(task, JsonlRecordStore(store.path).records(), host)
     assert config.strategy == "conv2d_winograd.cuda/F4-NCHW"
+
+
+@pytest.mark.skipif(compiler_version() is None, reason="emulation needs g++")
+@pytest.mark.needs("measure", "search")
+def test_what_is_adopted_is_measured_first_behind_the_fallback(
+    host: PluginHost, tmp_path: Path
+) -> None:
+    store = JsonlRecordStore(tmp_path / "records.jsonl")
+    merge_logs([THREAD], store, host)
+    found = tilewright.tune(
+        "conv2d(1x256x14x14, 512x256x1x1, strides=2) + relu()",
+        target=str(SM_90), device="emulated", records=store.path, budget="2", tuner="random",
+        host=host,
+    )  # fmt: skip
+    mine = [one for one in JsonlRecordStore(store.path).records() if one.device == "emulated"]
+    ((_, adopted),) = translated(found.task, JsonlRecordStore(store.path).records(), host)
+    assert [one.config for one in mine] == [
+        host.schedule("conv2d_igemm.cuda").fallback(found.task),
+        adopted,
+    ]
+    assert all(one.seconds for one in mine)
 
 
 def test_the_command_line_counts_what_is_adopted(capsys: Any) -> None:

@@ -10,7 +10,6 @@ from tilewright_cuda.arch import ARCHS, arch_named, resolve_target, runs_on
 from tilewright_cuda.generate import generate
 from tilewright_cuda.launch_shape import LaunchShape
 from tilewright_cuda.limits import check_launch, expected_registers, registers_available
-from tilewright_cuda.loops import CudaLoops
 from tilewright_tensor.affine import Var, index
 from tilewright_tensor.expr import Load
 from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
@@ -58,20 +57,11 @@ def test_limits_are_the_architecture_s():
         check_launch("kernel", shape(32, shared=200 << 10), SM_86)
 
 
-def test_blocks_wanted_at_once_share_what_a_multiprocessor_has():
-    check_launch("kernel", shape(256, shared=100 << 10), SM_90, min_blocks=2)
-    with pytest.raises(ValueError, match="shared memory for 2 blocks"):
-        check_launch("kernel", shape(256, shared=120 << 10), SM_90, min_blocks=2)
-    with pytest.raises(ValueError, match="2176 threads for 17 blocks, at most 2048"):
-        check_launch("kernel", shape(128), SM_90, min_blocks=17)
-
-
 @pytest.mark.parametrize(
-    ("threads", "blocks", "registers"),
-    [(32, 1, 255), (256, 1, 255), (256, 2, 128), (512, 1, 128), (1024, 1, 64), (33, 16, 64)],
+    ("threads", "registers"), [(32, 255), (256, 255), (257, 224), (512, 128), (1024, 64)]
 )
-def test_registers_are_given_out_by_warps(threads, blocks, registers):
-    assert registers_available(shape(threads), SM_90, blocks) == registers
+def test_registers_are_given_out_by_warps(threads, registers):
+    assert registers_available(shape(threads), SM_90) == registers
 
 
 def test_the_model_of_registers_counts_what_is_alive_at_once():
@@ -99,7 +89,7 @@ def test_a_program_that_no_block_can_hold_is_refused_before_compiling():
     a = Buffer("a", (2048,))
     body = Loop(Var("t"), 2048, "threadIdx.x", Store(a, (index(Var("t")),), Load(a, (index(0),))))
     with pytest.raises(ValueError, match="kernel wide: 2048 threads"):
-        generate(CudaLoops(LoopProgram("wide", (), (a,), body)), SM_90)
+        generate(LoopProgram("wide", (), (a,), body), SM_90)
 
 
 @pytest.mark.parametrize(

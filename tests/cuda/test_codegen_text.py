@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tilewright_cuda.emit import emit_kernels
-from tilewright_cuda.loops import CudaLoops
 from tilewright_tensor.affine import Affine, Var, floor_div, index, mod
 from tilewright_tensor.expr import (
     Const,
@@ -38,8 +37,8 @@ X, Y = Buffer("x", (8, 64)), Buffer("y", (8, 64))
 block_x, thread, i, v = (Var(name) for name in ("block", "thread", "i", "v"))
 
 
-def kernel(body, inputs=(A,), outputs=(B,), name="kernel", **wishes):
-    (found,) = emit_kernels(CudaLoops(LoopProgram(name, inputs, outputs, body), **wishes))
+def kernel(body, inputs=(A,), outputs=(B,), name="kernel"):
+    (found,) = emit_kernels(LoopProgram(name, inputs, outputs, body))
     return found
 
 
@@ -232,14 +231,9 @@ def test_several_nests_become_several_kernels_that_take_what_they_touch():
         )),
         (scratch,),
     )  # fmt: skip
-    first, second = emit_kernels(CudaLoops(program))
+    first, second = emit_kernels(program)
     assert (first.name, first.operands) == ("two_steps_0", (0, 2))
     assert (second.name, second.operands) == ("two_steps_1", (1, 2))
-
-
-def test_blocks_wanted_at_once_bound_the_registers():
-    body = Loop(thread, 64, "threadIdx.x", put(B, thread, of(A, thread)))
-    assert "__launch_bounds__(64, 4)" in kernel(body, min_blocks=4).text
 
 
 def test_names_stay_apart_and_keep_off_those_of_c():
@@ -274,7 +268,7 @@ def test_names_stay_apart_and_keep_off_those_of_c():
     ],
 )  # fmt: skip
 def test_what_no_kernel_can_be_says_why(body, message):
-    program = CudaLoops(LoopProgram("kernel", (A,), (B,), body))
+    program = LoopProgram("kernel", (A,), (B,), body)
     with pytest.raises(ValueError, match=message):
         emit_kernels(program)
 

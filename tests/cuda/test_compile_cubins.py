@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
@@ -14,7 +13,7 @@ from tilewright_cuda.arch import arch_named
 from tilewright_cuda.artifact import contents_of
 from tilewright_cuda.backend import CudaBackend
 from tilewright_cuda.compile_error import CompileError
-from tilewright_cuda.compiler import cache_folder, compiled, find_compiler
+from tilewright_cuda.compiler import CUBINS, compiled, find_compiler
 from tilewright_cuda.cubin import resources_of
 from tilewright_cuda.nvcc import find_nvcc
 from tilewright_cuda.nvrtc import find_nvrtc
@@ -111,27 +110,16 @@ def test_a_text_is_compiled_once(monkeypatch):
     first = compiled(text(8), SM_90)
     monkeypatch.setattr(type(find_compiler()), "compile", None)
     assert compiled(text(8), SM_90) == first
-    assert len(list(cache_folder().rglob("*.cubin"))) == 1
-    assert not [path for path in cache_folder().rglob("*") if path.suffix not in ("", ".cubin")]
+    assert [path.suffix for path in CUBINS.folder.rglob("*") if path.is_file()] == [".cubin"]
 
 
 @needs_compiler
-def test_a_cache_that_cannot_be_written_costs_only_speed(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+def test_a_full_disk_costs_only_speed(monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(CUBINS), "keep", full)
     assert compiled(text(8), SM_90)
-
-
-@needs_compiler
-def test_the_cache_drops_its_oldest(monkeypatch):
-    monkeypatch.setattr(compiler, "_KEPT", 2)
-    (folder := cache_folder()).mkdir(parents=True)
-    for age in range(4):
-        path = folder / f"{age}.cubin"
-        compiler._keep(path, b"code")
-        os.utime(path, (age, age))
-    compiler._keep(folder / "new.cubin", b"code")
-    assert {path.name for path in folder.iterdir()} == {"3.cubin", "new.cubin"}
 
 
 @needs_compiler

@@ -8,7 +8,8 @@ import pytest
 
 from tilewright.cli.group import run
 from tilewright.device import Device
-from tilewright_cuda import devices, nvcc, nvrtc
+from tilewright_cuda import devices, libcuda, nvcc, nvrtc
+from tilewright_cuda.compiler import find_compiler
 from tilewright_cuda.emulation import compile as emulation_compile
 
 
@@ -45,6 +46,21 @@ def test_doctor_says_how_to_get_what_is_not_there_and_that_the_rest_works(capsys
     assert "compiler is not there: no machine code can be made: pip install" in told
 
 
+@pytest.mark.parametrize(
+    ("driver", "chosen"),
+    [(None, "nvrtc 13.5"), ((13, 0), "nvrtc 13.5"), ((12, 4), "nvcc 12.8.1"), ((11, 8), None)],
+)
+def test_no_compiler_is_taken_whose_code_the_driver_would_not_load(monkeypatch, driver, chosen):
+    monkeypatch.setattr(libcuda, "driver_version", lambda: driver)
+    monkeypatch.setattr(nvrtc, "find_nvrtc", lambda: _Found("nvrtc 13.5", ""))
+    monkeypatch.setattr(nvcc, "find_nvcc", lambda: _Found("nvcc 12.8.1", ""))
+    _forget_compiler()
+    try:
+        assert getattr(find_compiler(), "version", None) == chosen
+    finally:
+        _forget_compiler()
+
+
 @pytest.mark.parametrize(("installed", "side"), [(object(), "pycuda"), (None, "ctypes")])
 def test_a_driver_is_told_with_what_calls_it(monkeypatch, installed, side):
     monkeypatch.setattr(devices, "gpus", lambda: (Device("gpu0", {"cuda_driver": "13.0"}),))
@@ -65,6 +81,7 @@ def test_targets_lists_the_emulated_device_where_it_can_be_had(capsys):
 class _Found:
     def __init__(self, version: str, path: str) -> None:
         self.version, self.path = version, path
+        self.major = int(version.split()[1].partition(".")[0])
 
 
 def _no_driver() -> int:

@@ -69,6 +69,46 @@ def right_answers(runtime: DeviceRuntime, example: Any) -> Any:
     return {"errors": errors, "seconds": seconds, "read": read}
 
 
+def conditions(runtime: DeviceRuntime, example: Any) -> Any:
+    """What the device is asked for in a sample of two launches, and of six: warm, then cold."""
+    asked: list[str] = []
+
+    class Noted:
+        """The runtime, with a note of what takes time on the device."""
+
+        def __getattr__(self, name: str) -> Any:
+            found = getattr(runtime, name)
+            if name not in ("launcher", "fill", "record"):
+                return found
+
+            def noted(*arguments: Any) -> Any:
+                if name == "launcher":
+                    run = found(*arguments)
+                    return lambda: (asked.append(f"launch {arguments[2][0]}"), run())[1]
+                asked.append(f"fill {4 * arguments[2]}" if name == "fill" else name)
+                return found(*arguments)
+
+            return noted
+
+    program = CudaProgram.from_json(tuple(example["texts"]), example["program"])
+    kernel = kernel_of(Noted(), program)
+    inputs = [np.asarray(values, np.float32) for values in example["inputs"]]
+    told: dict[str, Any] = {"cache_bytes": l2_bytes(gpus()[0])}
+    for name, copies in (("warm", {}), ("cold", {0: 3})):
+        kernel.bind([*inputs, np.zeros_like(np.asarray(example["expected"], np.float32))], copies)
+        first = kernel.places[0]
+        places = {f"launch {first.at(n)}": f"launch {n}" for n in range(first.copies)}
+        asked.clear()
+        kernel.time(2)
+        told[name] = [places.get(one, one) for one in asked]
+        kernel.time(6)
+        asked.clear()
+        kernel.time(6)
+        told[f"{name} replayed"] = [places.get(one, one) for one in asked]
+    kernel.close()
+    return told
+
+
 def graph(runtime: DeviceRuntime, _: Any) -> Any:
     """Many launches become one graph that is replayed; each adds one to what is there."""
     text = (
@@ -142,6 +182,9 @@ def outcome(act: Any) -> list[str]:
 
 
 if __name__ == "__main__":
-    cases = {"answers": right_answers, "graph": graph, "faults": faults, "refusals": refusals}
+    cases = {
+        "answers": right_answers, "conditions": conditions, "graph": graph, "faults": faults,
+        "refusals": refusals,
+    }  # fmt: skip
     answer = cases[sys.argv[2]](runtime_named(sys.argv[1]), json.loads(sys.stdin.read()))
     sys.stdout.write(json.dumps(answer))

@@ -2,7 +2,8 @@
  *
  * Its machine code is an x86 shared object, as the emulation compiles from CUDA C; FIBRES names the
  * library that runs those. One device with 1 GiB. As with a real one, a kernel that faults is told
- * of by a later call, and from then on every call fails. */
+ * of by a later call, and from then on every call fails. Where EMULATED_GPU_LOST names a file, each
+ * launch adds a byte to it, and with LAST of them the device is gone for every process. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -16,10 +17,10 @@
 
 enum {
   OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_IMAGE = 200,
-  INVALID_CONTEXT = 201, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701,
+  DEVICE_UNAVAILABLE = 46, INVALID_CONTEXT = 201, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701,
   MISALIGNED_ADDRESS = 716, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801
 };
-enum { MEMORY = 1 << 30, MOST = 4096, MOST_PARAMETERS = 64 };
+enum { MEMORY = 1 << 30, MOST = 4096, MOST_PARAMETERS = 64, LAST = 20 };
 
 typedef struct {
   void *enter, *shared_begin, *shared_end;
@@ -58,8 +59,18 @@ __attribute__((constructor)) static void start(void) {
   *(void **)&give = dlsym(fibres, "tw_free");
 }
 
-#define NEEDS_CONTEXT                     \
+static int is_lost(int launches) {
+  const char *path = getenv("EMULATED_GPU_LOST");
+  if (!path) return 0;
+  FILE *file = fopen(path, "a");
+  for (; launches; --launches) fputc('.', file);
+  long so_far = (fseek(file, 0, SEEK_END), ftell(file));
+  return fclose(file), so_far >= LAST;
+}
+
+#define NEEDS_CONTEXT                       \
   if (!has_context) return INVALID_CONTEXT; \
+  if (is_lost(0)) return DEVICE_UNAVAILABLE; \
   if (sticky) return sticky;
 
 int cuGetErrorString(int code, const char **text) {
@@ -98,7 +109,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   return OK;
 }
 
-int cuDevicePrimaryCtxRetain(void **made, int device) { return *made = &context, OK; }
+int cuDevicePrimaryCtxRetain(void **made, int device) {
+  return *made = &context, is_lost(0) ? DEVICE_UNAVAILABLE : OK;
+}
 int cuDevicePrimaryCtxRelease_v2(int device) { return OK; }
 int cuCtxSetCurrent(void *given) { return has_context = given != NULL, OK; }
 int cuCtxPushCurrent_v2(void *given) { return has_context = 1, OK; }
@@ -174,6 +187,9 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
   NEEDS_CONTEXT return memcpy(to, (void *)from, size), OK;
 }
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *on) {
+  NEEDS_CONTEXT return memmove((void *)to, (void *)from, size), OK;
+}
 int cuMemsetD32Async(uint64_t address, unsigned word, size_t count, void *on) {
   NEEDS_CONTEXT for (size_t i = 0; i < count; ++i) memcpy((char *)address + 4 * i, &word, 4);
   return OK;
@@ -187,6 +203,7 @@ int cuStreamSynchronize(void *given) { return cuCtxSynchronize(); }
 
 static int launch(const Launch *asked) {
   char text[256];
+  is_lost(1);
   if (asked->shared > asked->function->shared_limit) return LAUNCH_OUT_OF_RESOURCES;
   switch (run(asked->function->entry, asked->arguments, asked->grid, asked->block, asked->shared, 0,
               0, text, sizeof text)) {
@@ -230,6 +247,9 @@ int cuStreamEndCapture(void *on, void **made) {
 int cuGraphInstantiateWithFlags(void **made, Graph *graph, unsigned long long flags) {
   size_t size = sizeof *graph + graph->count * sizeof *capture;
   NEEDS_CONTEXT return *made = memcpy(malloc(size), graph, size), OK;
+}
+int cuGraphUpload(Graph *graph, void *on) {
+  NEEDS_CONTEXT return OK;
 }
 int cuGraphLaunch(Graph *graph, void *on) {
   NEEDS_CONTEXT for (int i = 0; i < graph->count; ++i) {

@@ -56,22 +56,36 @@ def session(request):
     return ask
 
 
+def _given(example):
+    program = example.program()
+    return {
+        "texts": list(program.modules),
+        "program": program.to_json(),
+        "inputs": [array.tolist() for array in example.inputs()],
+        "expected": example.expected().tolist(),
+    }
+
+
 @pytest.mark.parametrize("name", ["gemm", "softmax"])
 def test_launches_in_turn_over_copies_give_right_answers_and_times(session, examples, name):
-    example = examples[name]
-    program = example.program()
-    got = session(
-        "answers",
-        {
-            "texts": list(program.modules),
-            "program": program.to_json(),
-            "inputs": [array.tolist() for array in example.inputs()],
-            "expected": example.expected().tolist(),
-        },
-    )
+    got = session("answers", _given(examples[name]))
     assert max(got["errors"]) < 1e-4
     assert 0 < got["seconds"] < 10
     assert got["read"] == 0
+
+
+def test_cold_is_another_copy_each_launch_behind_a_flush_that_no_event_times(session, examples):
+    got = session("conditions", _given(examples["softmax"]))
+    assert got["warm"] == ["launch 0", "record", "launch 0", "launch 0", "record"]
+    flush = f"fill {2 * got['cache_bytes']}"
+    assert got["cold"] == ["launch 0", flush, "record", "launch 0", "launch 1", "record"]
+
+
+def test_what_takes_less_than_a_call_of_the_host_is_timed_as_one_graph(session, examples):
+    got = session("conditions", _given(examples["softmax"]))
+    assert got["warm replayed"] == ["launch 0", "record", "record"]
+    flush = f"fill {2 * got['cache_bytes']}"
+    assert got["cold replayed"] == ["launch 2", flush, "record", "record"]
 
 
 def test_a_list_of_launches_is_replayed_as_one_graph(session):

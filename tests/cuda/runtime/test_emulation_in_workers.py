@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+import tilewright
+from tilewright import run_setup
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, FailureKind, MeasureInput, MeasureResult, Trial
-from tilewright.records import JsonlRecordStore, Record
+from tilewright.records import JsonlRecordStore, Query, Record
 from tilewright.roles import MeasureContext
 from tilewright.task_text import find_task
 from tilewright_cuda.devices import probe
@@ -105,8 +107,34 @@ def test_times_of_the_emulation_are_no_history_of_a_gpu(host, tmp_path):
     )
     store = JsonlRecordStore(tmp_path / "records.jsonl")
     store.append([Record.of(Trial(asked, MeasureResult((1e-9,))), emulated, 1)])
-    mine = store.best(task, asked.conditions, emulated.fingerprint, {"hand": 1})
-    theirs = store.best(task, asked.conditions, _GPU.fingerprint, {"hand": 1})
+    mine = store.best(Query(task, asked.conditions, emulated.fingerprint, {"hand": 1}))
+    theirs = store.best(Query(task, asked.conditions, _GPU.fingerprint, {"hand": 1}))
     assert mine is not None
     assert theirs is None
     assert emulated.fingerprint != _GPU.fingerprint
+
+
+def test_a_gpu_that_is_lost_midway_leaves_what_was_found(
+    host, emulated_libcuda, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(run_setup, "find_device", lambda *_: _GPU)
+    monkeypatch.setenv("EMULATED_GPU", "1")
+    monkeypatch.setenv("EMULATED_GPU_LOST", str(tmp_path / "launches"))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(emulated_libcuda))
+    found = tilewright.tune(
+        "relu(64x37)",
+        target="cuda:arch=sm_90",
+        strategies="elementwise.cuda",
+        tuner="random",
+        budget="5",
+        conditions=Conditions("warm", repeat=3, min_repeat_ms=0),
+        records=tmp_path / "records.jsonl",
+        host=host,
+    )
+    records = JsonlRecordStore(tmp_path / "records.jsonl").records()
+    kinds = [getattr(record.trial.result.failure, "kind", None) for record in records]
+    assert set(kinds) == {None, FailureKind.DEVICE_LOST}
+    assert kinds[0] is None
+    assert kinds[-3:] == [FailureKind.DEVICE_LOST] * 3
+    assert found.partial
+    assert found.seconds > 0

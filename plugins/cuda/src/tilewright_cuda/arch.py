@@ -15,17 +15,11 @@ class Arch:
 
     name                 what a target says, `cuda:arch=NAME`
     shared_per_block     bytes of shared memory one block may opt in to
-    shared_per_sm        bytes of shared memory of a multiprocessor; each block takes 1024 more
-    threads_per_sm       resident threads of a multiprocessor
-    blocks_per_sm        resident blocks of a multiprocessor
     multiprocessors      of the largest common card, for deciding what fills a GPU
     """
 
     name: str
     shared_per_block: int
-    shared_per_sm: int
-    threads_per_sm: int
-    blocks_per_sm: int
     multiprocessors: int
 
     threads_per_block: int = 1024
@@ -42,14 +36,14 @@ class Arch:
 
 _KIB = 1024
 ARCHS = (
-    Arch("sm_70", 96 * _KIB, 96 * _KIB, 2048, 32, 80),
-    Arch("sm_75", 64 * _KIB, 64 * _KIB, 1024, 16, 72),
-    Arch("sm_80", 163 * _KIB, 164 * _KIB, 2048, 32, 108),
-    Arch("sm_86", 99 * _KIB, 100 * _KIB, 1536, 16, 84),
-    Arch("sm_89", 99 * _KIB, 100 * _KIB, 1536, 24, 128),
-    Arch("sm_90", 227 * _KIB, 228 * _KIB, 2048, 32, 132),
-    Arch("sm_100", 227 * _KIB, 228 * _KIB, 2048, 32, 148),
-    Arch("sm_120", 99 * _KIB, 100 * _KIB, 1536, 24, 170),
+    Arch("sm_70", 96 * _KIB, 80),
+    Arch("sm_75", 64 * _KIB, 72),
+    Arch("sm_80", 163 * _KIB, 108),
+    Arch("sm_86", 99 * _KIB, 84),
+    Arch("sm_89", 99 * _KIB, 128),
+    Arch("sm_90", 227 * _KIB, 132),
+    Arch("sm_100", 227 * _KIB, 148),
+    Arch("sm_120", 99 * _KIB, 170),
 )
 DEFAULT = "sm_90"
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from tilewright.device import Device
     from tilewright.roles import Artifact, Kernel
     from tilewright.target import Target
-    from tilewright_cuda.loops import CudaLoops
     from tilewright_tensor.loop_ir import LoopProgram
     from tilewright_tensor.network_program import NetworkProgram
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 class CudaBackend:
     """Implements `TargetBackend` for NVIDIA GPUs, and for their emulation.
 
-    Programs are `LoopProgram`, `CudaLoops` or, written by hand, `CudaProgram`.
+    Programs are `LoopProgram` or, written by hand, `CudaProgram`.
     """
 
     def probe(self) -> Sequence[Device]:
@@ -46,7 +45,7 @@ class CudaBackend:
 
         devices.check_target(target, device)
 
-    def build(self, program: LoopProgram | CudaLoops | CudaProgram, target: Target) -> Artifact:
+    def build(self, program: LoopProgram | CudaProgram, target: Target) -> Artifact:
         """The text of one candidate and, where a compiler is there, its machine code.
 
         Raises ValueError for a program that the architecture cannot run.
@@ -70,7 +69,7 @@ class CudaBackend:
 
         return load_kernel(artifact, device)
 
-    def measure_peak(self, device: Device, threads: int) -> tuple[float, float]:
+    def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
         """(float32 operations a second, bytes read a second from device memory)."""
         from tilewright_cuda import devices
 

@@ -12,12 +12,11 @@ from tilewright_cuda.artifact import artifact_of
 from tilewright_cuda.compiler import compiled
 from tilewright_cuda.cubin import Resources, resources_of
 from tilewright_cuda.generate import generate
-from tilewright_cuda.loops import CudaLoops
 from tilewright_cuda.program import CudaProgram
 from tilewright_tensor.loop_ir import LoopProgram
 
 
-def build(program: LoopProgram | CudaLoops | CudaProgram, target: Target) -> Artifact:
+def build(program: LoopProgram | CudaProgram, target: Target) -> Artifact:
     """Text and, where there is a compiler, machine code of a candidate.
 
     Raises ValueError for a program that the architecture cannot run, or whose registers spill.

@@ -52,6 +52,9 @@ class CtypesRuntime:
         self.synchronize()
         self._cuda.call("download", array.ctypes.data, address, array.nbytes)
 
+    def copy(self, to: int, address: int, size: int) -> None:
+        self._cuda.call("copy", to, address, size, self._stream)
+
     def fill(self, address: int, word: int, count: int) -> None:
         self._cuda.call("fill", address, word, count, self._stream)
 

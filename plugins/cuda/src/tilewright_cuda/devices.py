@@ -9,7 +9,7 @@ from typing import Any
 
 from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.measure import DeviceFaultError
+from tilewright.measure import DeviceFaultError, FailureKind
 from tilewright.target import Target
 from tilewright_cuda.arch import arch_named, arch_of, runs_on
 from tilewright_cuda.artifact import Contents
@@ -114,17 +114,26 @@ def check_runs(contents: Contents, device: Device) -> None:
 
 
 def measure_peak(device: Device) -> tuple[float, float]:
-    """(float32 operations a second, bytes read a second from device memory)."""
+    """(float32 operations a second, bytes read a second from device memory).
+
+    Raises UsageError where the device does not answer: this is the first that is asked of it.
+    """
     from tilewright_cuda.peak import measure_bandwidth, measure_flops
 
-    return measure_flops(device), measure_bandwidth(device)
+    try:
+        return measure_flops(device), measure_bandwidth(device)
+    except _NO_DRIVER as error:
+        raise UsageError(
+            f"device {device.name!r} does not work: {error}",
+            remedy="nvidia-smi tells its state and who uses it; --device names another",
+        ) from error
 
 
 @cache
 def open_runtime(device: Device) -> DeviceRuntime:
     """The one runtime of this process for a GPU: PyCUDA's, or ctypes' where that is missing.
 
-    Raises UsageError for a name that is no GPU's.
+    Raises UsageError for a name that is no GPU's, DeviceFaultError where it gives no context.
     """
     ordinal = device.name.removeprefix("gpu")
     if not ordinal.isdecimal() or not device.name.startswith("gpu"):
@@ -132,13 +141,19 @@ def open_runtime(device: Device) -> DeviceRuntime:
             f"device {device.name!r}: CUDA code runs on gpu0, gpu1, ... or {EMULATED!r}",
             remedy="`tilewright targets` lists those of this machine",
         )
+    side: type[DeviceRuntime]
     try:
         from tilewright_cuda.pycuda_driver import PycudaRuntime
     except ImportError:  # not installed, or not for this driver
         from tilewright_cuda.ctypes_driver import CtypesRuntime
 
-        return CtypesRuntime(int(ordinal))
-    return PycudaRuntime(int(ordinal))
+        side = CtypesRuntime
+    else:
+        side = PycudaRuntime
+    try:
+        return side(int(ordinal))
+    except (OSError, DriverError, MemoryError) as error:  # no candidate did that
+        raise DeviceFaultError(str(error), FailureKind.DEVICE_LOST) from error
 
 
 def _check_arch(name: str, device: Device, what: str) -> None:
@@ -163,7 +178,7 @@ def _gpu_count() -> int:
 def _gpu(ordinal: int) -> Device:
     import ctypes
 
-    from tilewright_cuda.libcuda import libcuda
+    from tilewright_cuda.libcuda import driver_version, libcuda
     from tilewright_cuda.nvml import facts
 
     cuda = libcuda()
@@ -175,11 +190,10 @@ def _gpu(ordinal: int) -> Device:
     def attribute(number: int) -> int:
         return int(cuda.new(ctypes.c_int, "device_attribute", number, handle))
 
-    version = cuda.new(ctypes.c_int, "driver_version")
     attributes: dict[str, Any] = {
         "model": name.value.decode(errors="replace"),
         "capability": [attribute(_MAJOR), attribute(_MINOR)],
-        "cuda_driver": f"{version // 1000}.{version % 1000 // 10}",
+        "cuda_driver": ".".join(map(str, driver_version() or ())),
         "memory_bytes": cuda.new(ctypes.c_size_t, "device_memory", handle),
         "unified_addressing": bool(attribute(_UNIFIED_ADDRESSING)),
         **{name: attribute(number) for name, number in _ATTRIBUTES.items()},

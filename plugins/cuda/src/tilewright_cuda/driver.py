@@ -33,7 +33,7 @@ class DeviceRuntime(Protocol):
     """One device with one context and one stream; what is launched runs in order.
 
     Modules, functions and events are the implementation's own values, addresses are integers.
-    Launches, fills and records return at once; an error of theirs may be raised by any later call.
+    Launches, copies, fills and records return at once; any later call may raise their errors.
 
     Raises MemoryError where the device has none left, DriverError where it refuses a call, and
     DeviceFaultError where the context is lost: nothing works any more in this process.
@@ -65,6 +65,10 @@ class DeviceRuntime(Protocol):
 
     def download(self, array: NDArray[Any], address: int) -> None:
         """Fill a contiguous array from the device."""
+        ...
+
+    def copy(self, to: int, address: int, size: int) -> None:
+        """Copy bytes within the device."""
         ...
 
     def fill(self, address: int, word: int, count: int) -> None:

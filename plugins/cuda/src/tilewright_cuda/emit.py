@@ -19,7 +19,6 @@ from tilewright_cuda.launch_shape import (
     aligned_bytes,
     launch_shape,
 )
-from tilewright_cuda.loops import CudaLoops
 from tilewright_cuda.value_text import ValueText, c_type
 from tilewright_cuda.vector_text import VectorText
 from tilewright_tensor.affine import Var
@@ -34,6 +33,7 @@ from tilewright_tensor.loop_ir import (
     Guard,
     Loop,
     LoopKind,
+    LoopProgram,
     Prefetch,
     Statement,
     Store,
@@ -57,30 +57,26 @@ class KernelText:
     helpers: frozenset[str]
 
 
-def emit_kernels(program: CudaLoops) -> tuple[KernelText, ...]:
+def emit_kernels(program: LoopProgram) -> tuple[KernelText, ...]:
     """The kernels of a program, in the order in which they run.
 
     Global buffers are numbered inputs first, then outputs, then workspace. Raises ValueError for
     what cannot be expressed.
     """
-    loops = program.loops
-    body = without_virtual_threads(loops.body)
+    body = without_virtual_threads(program.body)
     nests = body.statements if isinstance(body, Block) else (body,)
-    buffers = (*loops.inputs, *loops.outputs, *loops.workspace)
+    buffers = (*program.inputs, *program.outputs, *program.workspace)
     names = CNames()
-    base = names.of(loops.name)
+    base = names.of(program.name)
     titles = [names.of(f"{base}_{n}") if len(nests) > 1 else base for n in range(len(nests))]
     return tuple(
-        _Kernel(title, nest, buffers, program.min_blocks).text()
-        for title, nest in zip(titles, nests, strict=True)
+        _Kernel(title, nest, buffers).text() for title, nest in zip(titles, nests, strict=True)
     )
 
 
 class _Kernel:
-    def __init__(
-        self, name: str, nest: Statement, buffers: Sequence[Buffer], min_blocks: int
-    ) -> None:
-        self.name, self.nest, self.buffers, self.min_blocks = name, nest, buffers, min_blocks
+    def __init__(self, name: str, nest: Statement, buffers: Sequence[Buffer]) -> None:
+        self.name, self.nest, self.buffers = name, nest, buffers
         self.shape = launch_shape(nest)
         self.names = CNames()
         self.names.of(name)
@@ -103,12 +99,8 @@ class _Kernel:
         if self.shape.shared_bytes:
             self._line(f"{self.indexes.helper('TW_DYN_SMEM')}(unsigned char, tw_shared);")
         self._statement(self.nest)
-        bounds = f"{self.shape.threads}"
-        if self.min_blocks:
-            bounds += f", {self.min_blocks}"
-        head = (
-            f'extern "C" __global__ void __launch_bounds__({bounds}) {self.name}({parameters}) {{'
-        )
+        bounds = f"__launch_bounds__({self.shape.threads})"
+        head = f'extern "C" __global__ void {bounds} {self.name}({parameters}) {{'
         text = "\n".join((head, *self.lines, "}", ""))
         return KernelText(self.name, text, self.shape, numbers, frozenset(self.indexes.helpers))
 

@@ -9,7 +9,6 @@ from tilewright_cuda.arch import Arch
 from tilewright_cuda.emit import KernelText, emit_kernels
 from tilewright_cuda.launch_shape import buffer_bytes
 from tilewright_cuda.limits import check_launch
-from tilewright_cuda.loops import CudaLoops, as_cuda_loops
 from tilewright_cuda.prelude import prelude
 from tilewright_cuda.program import CudaProgram, Launch, Pointer
 from tilewright_tensor.loop_ir import LoopProgram
@@ -27,23 +26,21 @@ class Generated:
     local_bytes: Mapping[str, int] = field(default_factory=dict)
 
 
-def generate(program: LoopProgram | CudaLoops | CudaProgram, arch: Arch) -> Generated:
+def generate(program: LoopProgram | CudaProgram, arch: Arch) -> Generated:
     """The texts and launches of a program; one written by hand stays as it is.
 
     Raises ValueError for what the architecture cannot run.
     """
     if isinstance(program, CudaProgram):
         return Generated(program)
-    chosen = as_cuda_loops(program)
-    kernels = emit_kernels(chosen)
+    kernels = emit_kernels(program)
     for kernel in kernels:
-        check_launch(kernel.name, kernel.shape, arch, chosen.min_blocks)
-    loops = chosen.loops
+        check_launch(kernel.name, kernel.shape, arch)
     made = CudaProgram(
         modules=(_module_text(kernels),),
         launches=tuple(_launch(kernel) for kernel in kernels),
-        operands=tuple((b.shape, b.dtype) for b in (*loops.inputs, *loops.outputs)),
-        workspace_bytes=tuple(buffer_bytes(b) for b in loops.workspace),
+        operands=tuple((b.shape, b.dtype) for b in (*program.inputs, *program.outputs)),
+        workspace_bytes=tuple(buffer_bytes(b) for b in program.workspace),
     )
     return Generated(made, {kernel.name: kernel.shape.local_bytes for kernel in kernels})
 

@@ -9,7 +9,7 @@ from typing import Any
 from tilewright_cuda.libcuda import LibCuda
 
 _THREAD_LOCAL = 1  # CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may go on allocating
-_NEEDED = ("begin_capture", "end_capture", "instantiate", "launch_graph")
+_NEEDED = ("begin_capture", "end_capture", "instantiate", "upload_graph", "launch_graph")
 
 
 class _Graph:
@@ -18,6 +18,7 @@ class _Graph:
     def __init__(self, cuda: LibCuda, graph: int, stream: Any) -> None:
         self._cuda, self._stream = cuda, stream
         self._exec = cuda.new(ctypes.c_void_p, "instantiate", graph, 0)
+        cuda.call("upload_graph", self._exec, stream)  # or the first replay would, and take longer
 
     def __call__(self) -> None:
         self._cuda.call("launch_graph", self._exec, self._stream)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from tilewright_cuda.artifact import Contents
 from tilewright_cuda.driver import DeviceRuntime, ModuleImage, Shape
+from tilewright_cuda.driver_errors import DriverError
 from tilewright_cuda.program import Launch
 
 if TYPE_CHECKING:
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from tilewright.roles import Artifact, Kernel
 
 _ALIGNMENT = 256
-_GRAPH_LAUNCHES = 4  # from so many on a graph is replayed: it costs about as much as three launches
+# From so many launches on a graph is replayed: it costs about as much as three. Python launches
+# every few microseconds, and many a kernel takes less.
+_GRAPH_LAUNCHES = 4
+_MOST_LAUNCHES = 1024  # of one graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class CudaKernel:
 
     >>> kernel.bind(arrays, {1: 8})   # operand 1 in eight places, the others in one
     >>> kernel.launch()               # the next place of each operand
-    >>> kernel.time(100)              # 100 launches, going on through the places
+    >>> kernel.time(100)              # 100 launches, through all the places
     >>> kernel.close()                # memory and code are gone
     """
 
@@ -63,11 +68,13 @@ class CudaKernel:
             (module, name): runtime.function(self._modules[module], name, wanted)
             for (module, name), wanted in shared.items()
         }
+        self._loaded = False
         self._scratch_bytes = scratch_bytes
         self._scratch = 0
         self._addresses: list[int] = []
         self.places: list[_Places] = []  # of the operands, then of the workspaces
-        self._rows: dict[int, Callable[[], None]] = {}
+        self._launches: dict[int, list[Callable[[], None]]] = {}
+        self._runs: dict[tuple[int, int], Callable[[], None]] = {}
         self._row_count = 1
         self._next_row = 0
 
@@ -91,9 +98,14 @@ class CudaKernel:
     def write(self, operand: int, array: Any) -> None:
         """Overwrite every copy of an operand. Raises ValueError on another shape or dtype."""
         _check(operand, array, *self._specs[operand])
-        places, contiguous = self.places[operand], np.ascontiguousarray(array)
-        for turn in range(places.copies):
-            self.runtime.upload(places.at(turn), contiguous)
+        places = self.places[operand]
+        self.runtime.upload(places.address, np.ascontiguousarray(array))
+        made = 1
+        while made < places.copies:  # small constants have thousands: each copy doubles them
+            more = min(made, places.copies - made)
+            size = (more - 1) * places.stride + places.size
+            self.runtime.copy(places.at(made), places.address, size)
+            made += more
 
     def read(self, operand: int) -> NDArray[Any]:
         """The first copy's present content."""
@@ -110,13 +122,15 @@ class CudaKernel:
     def time(self, number: int) -> float:
         """Seconds between events before the first and behind the last of `number` launches.
 
-        One more goes before, so that the device is busy while the host makes its first calls.
+        One more goes before, so that the device is busy while the host makes its first calls; where
+        operands rotate, the last-level cache is flushed then.
         """
-        first, *runs = [self.next_run() for _ in range(number + 1)]
+        first, timed = self.next_run(), self.runs(number)
         first()
+        if self._row_count > 1:
+            self.flush()
         start = self.runtime.record()
-        for run in runs:
-            run()
+        timed()
         return self.runtime.seconds(start, self.runtime.record())
 
     def flush(self) -> None:
@@ -137,23 +151,51 @@ class CudaKernel:
         """What enqueues one run, on the next place of each operand."""
         row = self._next_row
         self._next_row = (row + 1) % self._row_count
-        run = self._rows.get(row)
-        if run is None:
-            run = self._rows[row] = self._run(row)
-        return run
+        return self.runs(1, row)
 
-    def _run(self, row: int) -> Callable[[], None]:
-        launches = [self._launcher(launch, row) for launch in self.program.launches]
-        if len(launches) == 1:
-            return launches[0]
+    def runs(self, number: int, row: int = 0) -> Callable[[], None]:
+        """What enqueues so many runs, the first on the places of this row, each on the next ones.
+
+        From a few launches on it is a graph, where the driver has graphs.
+        """
+        asked = number, row % self._row_count
+        if asked not in self._runs:
+            self._runs[asked] = self._made(*asked)
+        return self._runs[asked]
+
+    def _made(self, number: int, row: int) -> Callable[[], None]:
+        most = max(1, _MOST_LAUNCHES // len(self.program.launches))
+        if number > most:
+            parts = [
+                self.runs(min(most, number - done), row + done) for done in range(0, number, most)
+            ]
+
+            def all_parts() -> None:
+                for part in parts:
+                    part()
+
+            return all_parts
+        rows = ((row + n) % self._row_count for n in range(number))
+        launches = [launch for one in rows for launch in self._of_row(one)]
 
         def enqueue() -> None:
             for launch in launches:
                 launch()
 
-        if len(launches) < _GRAPH_LAUNCHES or self._row_count > 1:
-            return enqueue
-        return self.runtime.capture(enqueue) or enqueue
+        if len(launches) >= _GRAPH_LAUNCHES:
+            if not self._loaded:  # the driver may load code at its first launch, but in no capture
+                for launch in self._of_row(row):
+                    launch()
+                self._loaded = True
+            with suppress(DriverError):  # what a driver does not replay, it launches
+                return self.runtime.capture(enqueue) or enqueue
+        return enqueue
+
+    def _of_row(self, row: int) -> list[Callable[[], None]]:
+        if row not in self._launches:
+            found = [self._launcher(launch, row) for launch in self.program.launches]
+            self._launches[row] = found
+        return self._launches[row]
 
     def _launcher(self, launch: Launch, row: int) -> Callable[[], None]:
         function = self._functions[launch.module, launch.kernel]
@@ -171,7 +213,8 @@ class CudaKernel:
         return address
 
     def _give_back(self) -> None:
-        self._rows, self.places, self._next_row, self._scratch = {}, [], 0, 0
+        self._runs, self._launches, self.places = {}, {}, []
+        self._next_row, self._scratch = 0, 0
         for address in self._addresses:
             self.runtime.free(address)
         self._addresses = []

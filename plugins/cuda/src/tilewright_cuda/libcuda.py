@@ -33,6 +33,7 @@ _CALLS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "free": ("cuMemFree_v2", (_ADDRESS,)),
     "upload": ("cuMemcpyHtoD_v2", (_ADDRESS, _P, _Z)),
     "download": ("cuMemcpyDtoH_v2", (_P, _ADDRESS, _Z)),
+    "copy": ("cuMemcpyDtoDAsync_v2", (_ADDRESS, _ADDRESS, _Z, _P)),
     "fill": ("cuMemsetD32Async", (_ADDRESS, _U, _Z, _P)),
     "stream": ("cuStreamCreate", (_P, _U)),
     "launch": ("cuLaunchKernel", (_P, *(7 * (_U,)), _P, _P, _P)),
@@ -44,6 +45,7 @@ _CALLS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "begin_capture": ("cuStreamBeginCapture_v2", (_P, _I)),
     "end_capture": ("cuStreamEndCapture", (_P, _P)),
     "instantiate": ("cuGraphInstantiateWithFlags", (_P, _P, ctypes.c_ulonglong)),
+    "upload_graph": ("cuGraphUpload", (_P, _P)),
     "launch_graph": ("cuGraphLaunch", (_P, _P)),
     "destroy_graph": ("cuGraphDestroy", (_P,)),
     "destroy_graph_exec": ("cuGraphExecDestroy", (_P,)),
@@ -91,6 +93,18 @@ class LibCuda:
         text = ctypes.c_char_p()
         self._library.cuGetErrorString(code, ctypes.byref(text))
         return error_of(code, _CALLS[name][0], (text.value or b"").decode(errors="replace"))
+
+
+def driver_version() -> tuple[int, int] | None:
+    """The version of CUDA that the driver was made for, None where it is not installed.
+
+    Asks nothing of a device, so that processes which only compile may ask.
+    """
+    try:
+        number = LibCuda(ctypes.CDLL(_LIBRARY)).new(_I, "driver_version")
+    except OSError:
+        return None
+    return number // 1000, number % 1000 // 10
 
 
 @cache

@@ -14,11 +14,9 @@ _MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 _MOST_THREADS = (1024, 1024, 64)
 _MODEL_ERROR = 16
 """Registers by which the model may be too high: what it refuses would have spilled."""
-_RESERVED_SHARED = 1024
-"""Bytes of shared memory that the system takes for every block, from sm_80 on."""
 
 
-def check_launch(kernel: str, shape: LaunchShape, arch: Arch, min_blocks: int = 0) -> None:
+def check_launch(kernel: str, shape: LaunchShape, arch: Arch) -> None:
     """Raise ValueError for a launch that the architecture refuses, or that cannot be any good."""
     for axis, extent, most in zip("xyz", shape.grid, _MOST_BLOCKS, strict=True):
         _limit(kernel, f"blocks in {axis}", extent, most)
@@ -26,22 +24,13 @@ def check_launch(kernel: str, shape: LaunchShape, arch: Arch, min_blocks: int = 
         _limit(kernel, f"threads in {axis}", extent, most)
     _limit(kernel, "threads in a block", shape.threads, arch.threads_per_block)
     _limit(kernel, "bytes of shared memory", shape.shared_bytes, arch.shared_per_block)
-    if min_blocks:
-        wanted = min_blocks * (shape.shared_bytes + _RESERVED_SHARED)
-        _limit(
-            kernel, f"bytes of shared memory for {min_blocks} blocks", wanted, arch.shared_per_sm
-        )
-        _limit(
-            kernel, f"threads for {min_blocks} blocks", min_blocks * shape.threads,
-            arch.threads_per_sm,
-        )  # fmt: skip
-    most = registers_available(shape, arch, min_blocks)
+    most = registers_available(shape, arch)
     _limit(kernel, "registers of a thread at least", expected_registers(shape) - _MODEL_ERROR, most)
 
 
-def registers_available(shape: LaunchShape, arch: Arch, min_blocks: int = 0) -> int:
+def registers_available(shape: LaunchShape, arch: Arch) -> int:
     """Registers that a thread can have; they are given out to warps in steps of 8 a thread."""
-    warps = -(-shape.threads // arch.warp) * max(1, min_blocks)
+    warps = -(-shape.threads // arch.warp)
     return min(arch.registers_per_thread, arch.registers_per_block // (warps * arch.warp) // 8 * 8)
 
 

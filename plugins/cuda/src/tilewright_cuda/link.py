@@ -39,18 +39,8 @@ def launch_list(network: NetworkProgram, arch: Arch) -> CudaProgram:
     Operands are the inputs, one of uint8 with all constants, the outputs; behind them come the
     arena and one workspace that all kernels share, for they run one after the other.
     """
-    inputs = [b for b in network.buffers if b.kind == "input"]
-    outputs = [b for b in network.buffers if b.kind == "output"]
-    constants, arena = len(inputs), len(inputs) + 1 + len(outputs)
-    workspace = arena + 1
-    places = {b.name: Pointer(slot) for slot, b in enumerate(inputs)}
-    places |= {b.name: Pointer(constants + 1 + slot) for slot, b in enumerate(outputs)}
-    places |= {
-        b.name: Pointer(constants, b.offset) for b in network.buffers if b.kind == "constant"
-    }
-    places |= {
-        b.name: Pointer(arena, b.offset) for b in network.buffers if b.kind == "intermediate"
-    }
+    workspace = len(network.operands) + 1  # behind the arena
+    places = {name: Pointer(*place) for name, place in network.places.items()}
     buffers = {b.name: b for b in network.buffers}
 
     made: dict[int, CudaProgram] = {}
@@ -73,11 +63,7 @@ def launch_list(network: NetworkProgram, arch: Arch) -> CudaProgram:
     return CudaProgram(
         modules=tuple(modules),
         launches=tuple(launches),
-        operands=(
-            *((b.shape, b.dtype) for b in inputs),
-            ((network.constant_bytes,), "uint8"),
-            *((b.shape, b.dtype) for b in outputs),
-        ),
+        operands=network.operands,
         workspace_bytes=(network.arena_bytes, workspace_bytes),
     )
 

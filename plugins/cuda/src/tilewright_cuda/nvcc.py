@@ -24,7 +24,9 @@ class Nvcc:
             [path, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True
         )
         found = re.search(r"V(\d+\.\d+\.\d+)", asked.stdout)
-        self.version = f"nvcc {found.group(1) if found else 'unknown'}"
+        number = found.group(1) if found else "0"
+        self.major = int(number.partition(".")[0])
+        self.version = f"nvcc {number}"
 
     def compile(self, text: str, arch: str, *, verbose: bool = False) -> tuple[bytes, str]:
         """(cubin, log). Raises CompileError; with `verbose`, the log has what ptxas tells."""

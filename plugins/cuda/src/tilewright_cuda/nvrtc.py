@@ -34,6 +34,7 @@ class Nvrtc:
         self._library = ctypes.CDLL(path)
         major, minor = ctypes.c_int(), ctypes.c_int()
         self._call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
+        self.major = major.value
         self.version = f"nvrtc {major.value}.{minor.value}"
 
     def compile(self, text: str, arch: str, *, verbose: bool = False) -> tuple[bytes, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -27,6 +28,9 @@ class PycudaRuntime:
 
     def __init__(self, ordinal: int) -> None:
         self._cuda = libcuda()
+        # PyCUDA tells no codes, and so not why there is no context
+        device = self._cuda.new(ctypes.c_int, "device", ordinal)
+        self._cuda.new(ctypes.c_void_p, "retain_context", device)
         pycuda.init()
         context = pycuda.Device(ordinal).retain_primary_context()
         context.push()
@@ -68,6 +72,10 @@ class PycudaRuntime:
         with self._told():
             self._stream.synchronize()
             pycuda.memcpy_dtoh(array, address)
+
+    def copy(self, to: int, address: int, size: int) -> None:
+        with self._told():
+            pycuda.memcpy_dtod_async(to, address, size, self._stream)
 
     def fill(self, address: int, word: int, count: int) -> None:
         with self._told():

@@ -148,22 +148,25 @@ class _Chunk:
     def _copy(self, store: Store, once: str) -> bool:
         """Writes asynchronous copies, of 16 bytes or by lane; False where the store is no copy."""
         condition, value = unmasked(store.value)
-        target = Load(store.buffer, store.indices)
-        if (
-            self.width == _COPIED_LANES
-            and isinstance(value, Load)
+        if not (
+            isinstance(value, Load)
             and (store.buffer.scope, value.buffer.scope) == ("shared", "global")
             and (condition is None or self._decided_at_once(condition))
-            and all(is_whole(self.values, one, self.var, self.width) for one in (target, value))
+            and is_whole(self.values, value, self.var, self.width)
         ):
-            name = self.values.index.helper("cp16")
-            valid = f", {self._scalar(condition, 0)} ? 16 : 0" if condition is not None else ""
-            to, source = self._scalar(target, 0), self._scalar(value, 0)
-            self.lines.append(f"{once}{name}(&{to}, &{source}{valid});")
-            return True
-        lanes = [self.values.copy(self._store_at(store, lane)) for lane in range(self.width)]
-        self.lines += [f"{once}{text};" for text in lanes if text]
-        return None not in lanes
+            lanes = [self.values.copy(self._store_at(store, lane)) for lane in range(self.width)]
+            self.lines += [f"{once}{text};" for text in lanes if text]
+            return None not in lanes
+        target = Load(store.buffer, store.indices)
+        whole = self.width == _COPIED_LANES and is_whole(self.values, target, self.var, self.width)
+        size, count = (16, 1) if whole else (4, self.width)
+        name, source = self.values.index.helper(f"cp{size}"), self._scalar(value, 0)
+        valid = f", {self._scalar(condition, 0)} ? {size} : 0" if condition is not None else ""
+        for lane in range(count):
+            step = f" + {lane}" if lane else ""
+            to = self._scalar(target, lane)
+            self.lines.append(f"{once}{name}(&{to}, &{source}{step}{valid});")
+        return True
 
     def _store_at(self, store: Store, lane: int) -> Store:
         target = self._at_lane(Load(store.buffer, store.indices), lane)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import shutil
 import subprocess
 import tempfile
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
 from tilewright.errors import UsageError
+from tilewright_cuda.code_cache import CodeCache
 
 COMPILER = "g++"
 INSTALL = f"install {COMPILER} (package g++ or gcc-c++) and have it in PATH"
 _SECONDS = 120
+_OBJECTS = CodeCache("emulation", "so")
 # -O3 unrolls what it pays to, as the GPU's compiler does by the pragmas that g++ ignores: half the
 # time of -O2 for a kernel, no more for its compilation, where obeying them takes up to 30 s.
 # A large frame must touch the guard page of its fibre's stack, not step over it.
@@ -80,36 +80,19 @@ def _shared_object(
             f"the device 'emulated' compiles kernels with {COMPILER}, which is not installed",
             remedy=INSTALL,
         )
-    key = sha256("\0".join((version, *flags, source)).encode()).hexdigest()
-    path = _cache_folder() / key[:2] / f"{name}-{key}.so"
-    if path.exists():
-        return path
-    descriptor, made = tempfile.mkstemp(dir=_writable(path.parent))
-    os.close(descriptor)
-    command = [COMPILER, *flags, "-x", "c++", "-o", made, "-", *libraries]
-    try:
+    content = "\0".join((name, version, *flags, source))
+    known = _OBJECTS.find(content)
+    if known is not None:
+        return known
+    with tempfile.TemporaryDirectory(prefix="tilewright-emulation-") as folder:
+        made = Path(folder, f"{name}.so")
         done = subprocess.run(
-            command, input=source, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
+            [COMPILER, *flags, "-x", "c++", "-o", str(made), "-", *libraries],
+            input=source, capture_output=True, text=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
         if done.returncode:
             raise RuntimeError(f"{COMPILER} refuses the kernel:\n{done.stderr.strip()[-2000:]}")
-        return Path(made).replace(Path(made).with_name(path.name))
-    finally:
-        Path(made).unlink(missing_ok=True)
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base, "tilewright", "emulation")
-
-
-def _writable(folder: Path) -> Path:
-    """The folder where it can be made and written to, else one for temporary files."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return Path(tempfile.gettempdir())
-    return folder if os.access(folder, os.W_OK) else Path(tempfile.gettempdir())
+        return _OBJECTS.keep(content, made.read_bytes())
 
 
 @cache

@@ -102,6 +102,9 @@ class EmulatedRuntime:
         self._check()
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
 
+    def copy(self, to: int, address: int, size: int) -> None:
+        ctypes.memmove(to, address, size)
+
     def fill(self, address: int, word: int, count: int) -> None:
         self._fibres.tw_fill(
             ctypes.c_void_p(address), ctypes.c_uint32(word), ctypes.c_size_t(count)

@@ -253,13 +253,14 @@ class _Form:
 
 def _combined(matrix: Matrix, row: Axis, element: Callable[[Affine], Value]) -> Value:
     """Row number `row` of the matrix times the elements; loops over rows are to be unrolled."""
+    elements = [element(Affine((), number)) for number in range(len(matrix[0]))]
     rows = []
     for factors in matrix:
-        terms = []
-        for number, factor in enumerate(factors):
-            if factor:
-                one = element(Affine((), number))
-                terms.append(one if factor == 1 else one * Const(factor))
+        terms = [
+            one if factor == 1 else one * Const(factor)
+            for one, factor in zip(elements, factors, strict=True)
+            if factor
+        ]
         rows.append(reduce(lambda x, y: x + y, terms))
     *others, value = rows
     for number in reversed(range(len(others))):

@@ -14,11 +14,10 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_cuda.strategies.rows import MOST_THREADS, RowThreads
-from tilewright_cuda.strategies.tensor_schedule import logical_layouts
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_sum
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32
+from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32, logical_layouts
 
 _MOST_ROWS = 8
 _SHARED_FLOATS = 12288

@@ -13,7 +13,6 @@ from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
 from tilewright_cuda.strategies.matrix_product import MatrixProduct
-from tilewright_cuda.strategies.tensor_schedule import logical_layouts
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
@@ -21,7 +20,7 @@ from tilewright_tensor.expr import Value
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32
+from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32, logical_layouts
 
 
 class Gemm(TensorSchedule):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.layouts import Layouts
 from tilewright.task import Task
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import constants
 
 IMAGE_LAYOUTS = ("NCHW", "NHWC")
 """What images may look like; the alternatives of a strategy are named after them."""
@@ -21,12 +19,6 @@ def epilogue_layouts(task: Task, first: int, output: str) -> tuple[str, ...]:
         output if len(spec.shape) == rank else Layout.logical(len(spec.shape)).text
         for spec in task.workload.inputs[first:]
     )
-
-
-def logical_layouts(task: Task, output_rank: int) -> Layouts:
-    """Every operand and the output in logical order."""
-    inputs = tuple(Layout.logical(len(spec.shape)).text for spec in task.workload.inputs)
-    return Layouts(inputs, (Layout.logical(output_rank).text,), constants(task))
 
 
 def image_layouts(shape: Sequence[int]) -> list[str]:

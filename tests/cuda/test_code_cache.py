@@ -1,0 +1,81 @@
+"""The cache of compiled code: whole files only, bounded, shared by processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tilewright_cuda import code_cache
+from tilewright_cuda.code_cache import CodeCache
+from tilewright_cuda.emulation import compile as emulation_compile
+
+CODE = CodeCache("test", "bin")
+_MADE = b"machine code" * 1000
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def test_what_was_kept_is_found_by_its_source_alone():
+    path = CODE.keep("source", _MADE)
+    assert CODE.find("source") == path
+    assert CODE.read("source") == _MADE
+    assert CODE.read("another source") is None
+
+
+@pytest.mark.parametrize("size", [0, 5, 31, 32, 33, len(_MADE) + 31])
+def test_a_file_that_was_cut_short_is_made_anew(size):
+    path = CODE.keep("source", _MADE)
+    os.truncate(path, size)
+    assert CODE.find("source") is None
+    CODE.keep("source", _MADE)
+    assert CODE.read("source") == _MADE
+
+
+def test_what_was_used_longest_ago_goes_first(monkeypatch):
+    monkeypatch.setattr(code_cache, "_MOST", 2)
+    same = [s for s in map(str, range(5000)) if CODE._path(s).parent.name == "00"][:4]
+    for age, source in enumerate(same[:3]):
+        os.utime(CODE.keep(source, _MADE), (age, age))
+    CODE.find(same[1])
+    CODE.keep(same[3], _MADE)
+    assert [CODE.read(source) is not None for source in same] == [False, True, False, True]
+
+
+def test_a_folder_that_cannot_be_written_to_is_replaced_by_one_of_the_process(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert CODE.find("source") is None
+    assert not CODE.keep("source", _MADE).is_relative_to(tmp_path)
+    assert CODE.read("source") == _MADE
+
+
+_KEEPING = """
+from tilewright_cuda.code_cache import CodeCache
+code, made = CodeCache("test", "bin"), b"machine code" * 1000
+assert all((code.keep("source", made), code.read("source"))[1] == made for _ in range(200))
+"""
+
+
+def test_processes_that_make_the_same_see_whole_files_only():
+    keeping = [subprocess.Popen([sys.executable, "-c", _KEEPING]) for _ in range(2)]
+    assert [one.wait(60) for one in keeping] == [0, 0]
+    files = [path.name for path in CODE.folder.rglob("*") if path.is_file()]
+    assert files == [CODE._path("source").name]
+
+
+def test_an_emulated_kernel_that_was_cut_short_is_compiled_again():
+    if emulation_compile.compiler_version() is None:
+        pytest.skip("no C++ compiler on this machine")
+    text = 'extern "C" __global__ void one(float *out) { out[0] = 1; }\n'
+    path = emulation_compile.compile_kernels(text)
+    size = path.stat().st_size
+    os.truncate(path, size // 2)
+    assert emulation_compile.compile_kernels(text).stat().st_size == size
