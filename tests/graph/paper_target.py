@@ -195,7 +195,7 @@ class PaperBackend:
             )
         return PaperKernel(json.loads(artifact.data), self.host)
 
-    def measure_peak(self, device, threads):
+    def measure_peak(self, device, target):
         return 1e9, 1e9
 
 

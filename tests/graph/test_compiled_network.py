@@ -212,6 +212,16 @@ def test_saving_again_replaces_the_folder_and_leaves_nothing_beside(residual, co
     ]  # fmt: skip
 
 
+def test_the_current_folder_may_be_the_place(residual, context, tmp_path, monkeypatch):
+    network, _ = compiled(residual, context)
+    inputs = random_inputs(residual, seed=0)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    network.save(".")
+    loaded = CompiledNetwork.load(tmp_path / "here", context.host)
+    assert all((loaded.run(inputs)[k] == v).all() for k, v in network.run(inputs).items())
+
+
 def test_a_folder_that_holds_something_else_is_not_replaced(residual, context, tmp_path):
     network, _ = compiled(residual, context)
     (tmp_path / "thesis").mkdir()

@@ -196,6 +196,11 @@ def test_benchmark_times_everyone_as_often(values, context, with_oracle):
     assert report["prediction"] == {"network_ms": 1.0}
 
 
+def test_a_peer_named_twice_is_refused():
+    with pytest.raises(ValueError, match="expected each name once, got them, them"):
+        BenchmarkOptions(peers=("them", "them"))
+
+
 def test_benchmark_runs_slow_networks_less_often(values, context, with_oracle, monkeypatch):
     monkeypatch.setattr(with_oracle, "seconds", 0.5)
     options = BenchmarkOptions(peers=("them",), seconds=3.0)

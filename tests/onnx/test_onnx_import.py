@@ -31,6 +31,7 @@ def test_a_model_that_nobody_reads_is_named_with_what_is_known(host):
         frontend_for("model.pb", host)
 
 
+@pytest.mark.needs("x86")
 @pytest.mark.parametrize("options", ["{}", "{model: a.onnx, models: [b.onnx]}", "{models: []}"])
 def test_either_one_model_or_several_are_given(options):
     text = f"version: 1\nstages:\n  - import: {options}\n"

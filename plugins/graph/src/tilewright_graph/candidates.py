@@ -56,12 +56,6 @@ def find_candidates(
     """
     host, store = context.host, context.store
     space = host.space(task, context.strategies)
-    counted = (
-        task,
-        context.conditions.for_workload(task.workload),
-        context.device.fingerprint,
-        host.revisions,
-    )
 
     def signature(config: ConfigEntity) -> object:
         return host.layouts(task, config).signature
@@ -69,14 +63,15 @@ def find_candidates(
     def usable(config: ConfigEntity) -> bool:
         return space.is_valid(config) and allowed(config, host, accuracy)
 
-    records = store.best_per(signature, *counted, where=usable)
+    query = context.query(task, where=usable)
+    records = store.best_per(signature, query)
     found = {
         layouts: Candidate(record.config, host.layouts(task, record.config), record.seconds, True)
         for layouts, record in records.items()
         if record.seconds is not None
     }
-    failed = store.failed(*counted)
-    kin = store.best_of_anchor(*counted, where=usable)
+    failed = store.failed(query)
+    kin = store.best_of_anchor(query)
 
     def guess(config: ConfigEntity, seconds: float) -> None:
         if config not in failed and usable(config) and signature(config) not in found:

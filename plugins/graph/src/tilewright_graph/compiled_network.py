@@ -115,7 +115,9 @@ class CompiledNetwork:
 
     def save(self, folder: str | Path) -> None:
         """Object code, packed constants and manifest in a folder, which is replaced whole."""
-        saved_network.save(Path(folder), self._artifact, self._constants, self._signature)
+        saved_network.save(
+            Path(folder).absolute(), self._artifact, self._constants, self._signature
+        )
 
     @classmethod
     def load(

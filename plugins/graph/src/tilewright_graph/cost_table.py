@@ -57,12 +57,7 @@ class CostTable:
 
     def _failure(self, task: Task) -> str:
         context, workload = self._context, task.workload
-        failures = context.store.failed(
-            task,
-            context.conditions.for_workload(workload),
-            context.device.fingerprint,
-            context.host.revisions,
-        )
+        failures = context.store.failed(context.query(task))
         text = context.host.reference(workload.operator).format(workload)
         last = next(reversed(failures.values()), None)
         why = "none is feasible" if last is None else f"{last.kind}: {_last_line(last.text)}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tilewright.canonical import content_key
 from tilewright.target import Target
@@ -16,6 +17,10 @@ from tilewright_graph.fusion import VIEWS, Group, fuse
 from tilewright_graph.joining import joinable
 from tilewright_graph.network import Network
 from tilewright_tensor.operators.operators import Operators
+
+if TYPE_CHECKING:
+    from tilewright.roles import RunContext
+    from tilewright_graph.explanation import Explanation
 
 _COMMUTATIVE = ("add", "multiply", "maximum", "minimum")
 """Their running value is always the first argument: `x + y` and `y + x` are one workload."""
@@ -63,6 +68,24 @@ class ExtractedNetwork:
         while tensor in self.views:
             tensor = self.views[tensor]
         return tensor
+
+    @property
+    def parts(self) -> list[str]:
+        """The names of its kernels."""
+        return [kernel.name for kernel in self.kernels]
+
+    def explain(self, context: RunContext, part: str | None = None) -> Iterator[Explanation]:
+        """The kernels of a name, key, or key of their task; else those not at their own best."""
+        from tilewright_graph.explanation import Explainer
+
+        explainer = Explainer(self, context)
+        for kernel in self.kernels:
+            if part in (kernel.name, kernel.key, kernel.task.workload.key):
+                yield explainer.explain(kernel)
+            elif part is None:
+                explanation = explainer.explain(kernel)
+                if explanation.chosen != explanation.best:
+                    yield explanation
 
     def task_set(self) -> TaskSet:
         """The distinct tasks in order of first occurrence, weighted by how often they occur."""

@@ -45,11 +45,5 @@ def predict(calls: Iterable[Call], context: RunContext) -> Prediction:
 
 def recorded_seconds(task: Task, config: ConfigEntity, context: RunContext) -> float | None:
     """The median recorded for exactly this config under the run's conditions, or None."""
-    record = context.store.best(
-        task,
-        context.conditions.for_workload(task.workload),
-        context.device.fingerprint,
-        context.host.revisions,
-        where=config.__eq__,
-    )
+    record = context.store.best(context.query(task, where=config.__eq__))
     return record.seconds if record else None

@@ -108,7 +108,7 @@ def load(folder: Path) -> tuple[Artifact, Any, Signature]:
             where=str(folder),
             remedy=_REMEDY,
         ) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError("the manifest is damaged", where=str(folder), remedy=_REMEDY) from error
     return artifact, np.frombuffer(files[_CONSTANTS], np.uint8), signature
 

@@ -69,15 +69,10 @@ class TransformPrices:
     def of(cls, context: RunContext) -> TransformPrices:
         """Fitted to the best record of every transform, under the run's conditions."""
         store = context.store
-        fingerprint, revisions = context.device.fingerprint, context.host.revisions
-        tasks = {
-            record.task: None
-            for record in store.records()
-            if record.task.workload.operator == TRANSFORM and record.task.target == context.target
-        }
         best = (
-            store.best(task, context.conditions.for_workload(task.workload), fingerprint, revisions)
-            for task in tasks
+            store.best(context.query(task))
+            for task in store.tasks()
+            if task.workload.operator == TRANSFORM and task.target == context.target
         )
         measured = [(r.task, r.seconds) for r in best if r is not None and r.seconds is not None]
         return cls(measured, lambda task: estimated_seconds(task, context))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from statistics import median
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tilewright.options import Choice, Options
 from tilewright.roles import RunContext, StageResult
@@ -36,6 +36,13 @@ class BenchmarkOptions(Options):
     runs: int = Field(100, ge=1)
     warmup: int = Field(3, ge=0)
     seconds: float = Field(10.0, gt=0)
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        names = [choice.name for choice in self.peers]
+        if len(set(names)) < len(names):
+            raise ValueError(f"peers: expected each name once, got {', '.join(names)}")
+        return self
 
 
 class BenchmarkStage:

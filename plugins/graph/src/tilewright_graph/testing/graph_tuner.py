@@ -1,68 +1,73 @@
-"""What every graph tuner keeps to. Subclass and give its `name`."""
+"""What every graph tuner keeps to. Subclass, give its `name`, and inherit proofs if it claims them.
+
+>>> class TestMine(ExactGraphTunerContract):
+...     name, options = "mine", {"time_limit_seconds": 1}
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import cache
 from itertools import product
-from typing import Any
 
 import pytest
 
 from tilewright.host import PluginHost
+from tilewright.testing.component import ComponentContract
 from tilewright_graph.problem import GraphTuner, Problem, Solution
 from tilewright_graph.testing.random_problems import random_problems
 
 TOLERANCE = 1e-9
-PROBLEMS = 120
 
 
-class GraphTunerContract:
+class GraphTunerContract(ComponentContract):
     """Permitted choices, honest costs, bounds that hold, and proofs that are true.
 
-    options    what a pipeline file would say of it
+    problems   random ones that are solved in most checks
     """
 
-    name: str
-    options: Mapping[str, Any] = {}
-
-    @pytest.fixture
-    def host(self) -> PluginHost:
-        """Override to load plugin files."""
-        return PluginHost.load()
+    role = "graph_tuner"
+    problems = 120
 
     @pytest.fixture
     def tuner(self, host: PluginHost) -> GraphTuner:
-        tuner: GraphTuner = host.make("graph_tuner", self.name, self.options, host)
+        tuner: GraphTuner = self.made(host, host)
         return tuner
 
+    def _solved(self, tuner: GraphTuner) -> Iterator[tuple[Problem, Solution, float]]:
+        """Random problems with the tuner's solution and the least cost."""
+        for problem, best in _problems(self.problems):
+            if best is not None:
+                yield problem, tuner.solve(problem), best
+
     def test_cost_is_that_of_a_permitted_choice(self, tuner: GraphTuner) -> None:
-        for problem, solution, _ in _solved(tuner):
+        for problem, solution, _ in self._solved(tuner):
             assert len(solution.choice) == len(problem.costs)
             assert problem.cost(solution.choice) == pytest.approx(solution.cost, rel=TOLERANCE)
 
     def test_bound_is_not_above_the_best_cost(self, tuner: GraphTuner) -> None:
-        for problem, solution, best in _solved(tuner):
+        for problem, solution, best in self._solved(tuner):
             assert solution.cost >= best * (1 - TOLERANCE), problem
             if solution.bound is not None:
                 assert solution.bound <= best * (1 + TOLERANCE), problem
 
     def test_what_is_called_optimal_is(self, tuner: GraphTuner) -> None:
-        for problem, solution, best in _solved(tuner):
+        for problem, solution, best in self._solved(tuner):
             if solution.optimal:
                 assert solution.cost == pytest.approx(best, rel=2 * TOLERANCE), problem
 
     def test_what_is_not_proved_says_why_in_one_line(self, tuner: GraphTuner) -> None:
-        for _, solution, _ in _solved(tuner):
+        for _, solution, _ in self._solved(tuner):
             assert bool(solution.note) != solution.optimal
             assert "\n" not in solution.note
 
     def test_equal_problems_have_equal_solutions(self, tuner: GraphTuner) -> None:
-        for problem in random_problems(12):
-            if _best(problem) is not None:
+        for problem, best in _problems(12):
+            if best is not None:
                 assert tuner.solve(problem) == tuner.solve(problem)
 
     def test_a_problem_without_permitted_choice_is_an_error(self, tuner: GraphTuner) -> None:
-        hopeless = [p for p in random_problems(PROBLEMS) if _best(p) is None]
+        hopeless = [problem for problem, best in _problems(self.problems) if best is None]
         assert hopeless
         hopeless.append(_three_nodes_in_two_colours())
         for problem in hopeless:
@@ -80,28 +85,20 @@ class GraphTunerContract:
         assert (solution.choice, solution.cost) == ((), 0)
 
     def test_the_problem_is_left_as_it_was(self, tuner: GraphTuner) -> None:
-        for problem in random_problems(12):
+        for problem, best in _problems(12):
             before = repr(problem)
-            if _best(problem) is not None:
+            if best is not None:
                 tuner.solve(problem)
             assert repr(problem) == before
 
 
 class ExactGraphTunerContract(GraphTunerContract):
-    """A tuner that proves its choice, on small problems at least."""
+    """The same of a tuner that proves its choice, on small problems at least."""
 
     def test_every_small_problem_is_solved_with_proof(self, tuner: GraphTuner) -> None:
-        for problem, solution, best in _solved(tuner):
+        for problem, solution, best in self._solved(tuner):
             assert solution.optimal, problem
             assert solution.cost == pytest.approx(best, rel=TOLERANCE), problem
-
-
-def _solved(tuner: GraphTuner) -> Iterator[tuple[Problem, Solution, float]]:
-    """Random problems with the tuner's solution and the least cost."""
-    for problem in random_problems(PROBLEMS):
-        best = _best(problem)
-        if best is not None:
-            yield problem, tuner.solve(problem), best
 
 
 def _three_nodes_in_two_colours() -> Problem:
@@ -110,6 +107,19 @@ def _three_nodes_in_two_colours() -> Problem:
     return Problem(((1e-3, 1e-3),) * 3, {(0, 1): differ, (0, 2): differ, (1, 2): differ})
 
 
-def _best(problem: Problem) -> float | None:
-    choices = product(*(range(len(costs)) for costs in problem.costs))
-    return min((c for c in map(problem.cost, choices) if c is not None), default=None)
+def _problems(count: int) -> Iterator[tuple[Problem, float | None]]:
+    """Random problems with the least cost, None where no choice is permitted."""
+    return zip(random_problems(count), _least_costs(count), strict=True)
+
+
+@cache
+def _least_costs(count: int) -> tuple[float | None, ...]:
+    """Of random problems, by looking at every choice."""
+    return tuple(
+        min((c for c in map(problem.cost, _choices(problem)) if c is not None), default=None)
+        for problem in random_problems(count)
+    )
+
+
+def _choices(problem: Problem) -> Iterator[tuple[int, ...]]:
+    return product(*(range(len(costs)) for costs in problem.costs))
