@@ -2,4 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("tilewright.testing")
+pytest.register_assert_rewrite(
+    "tilewright.testing", "tilewright_graph.testing", "tilewright_search.testing"
+)

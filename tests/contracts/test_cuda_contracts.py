@@ -1,15 +1,13 @@
-"""The target, builder and runner suites over CUDA: on a GPU where there is one, else emulated."""
+"""The target and strategy suites over CUDA: emulated, and on a GPU where there is one."""
 
 from __future__ import annotations
 
-import pytest
-
-from tilewright.host import PluginHost
-from tilewright.testing.backend import BackendContract
-from tilewright.testing.measurement import BuilderContract, RunnerContract
-from tilewright.testing.strategy import StrategyContract
-
-pytest.importorskip("tilewright_cuda")
+from tilewright.testing.backend import BackendContract, RotatingBackendContract
+from tilewright.testing.strategy import (
+    ReproducibleStrategyContract,
+    StrategyAnswersContract,
+    StrategyContract,
+)
 
 TASKS = (
     "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
@@ -19,35 +17,32 @@ TASKS = (
     "conv2d(1x24x7x7, 24x1x3x3, padding=1, groups=24)",
     "max_pool2d(1x16x7x5, pool_size=3, strides=2, padding=1)",
     "softmax(3x11)",
+    "reduce_sum(3x5x17, axes=[2])",
     "add(1x5x3x7, 1x5x3x7) + relu()",
     "layout_transform(1x5x3x2, src=NCHW, dst=NHWC)",
 )
 TARGET = "cuda:arch=sm_90"
 
 
-@pytest.fixture(autouse=True)
-def _offered() -> None:
-    if "cuda" not in PluginHost.load().components("target"):
-        pytest.skip("no plugin offers cuda")
+class TestCudaOnGpu(BackendContract, RotatingBackendContract):
+    target = TARGET
+    tasks = TASKS
+    device_name = "gpu0"
 
 
-class TestCudaBackend(BackendContract):
+class TestCudaEmulated(BackendContract):
+    """Without rotation: what is emulated has no cache, so that one copy of each operand will do."""
+
+    target = TARGET
+    tasks = TASKS
+    device_name = "emulated"
+
+
+class TestCudaStrategies(StrategyContract, ReproducibleStrategyContract):
     target = TARGET
     tasks = TASKS
 
 
-class TestCudaStrategies(StrategyContract):
+class TestCudaAnswers(StrategyAnswersContract):
     target = TARGET
-    tasks = TASKS
-
-
-class TestCudaBuilder(BuilderContract):
-    target = TARGET
-    task = TASKS[3]
-    builder_name, runner_name = "local", "local"
-
-
-class TestCudaRunner(RunnerContract):
-    target = TARGET
-    task = TASKS[3]
-    builder_name, runner_name = "local", "local"
+    tasks = TASKS[6:9]

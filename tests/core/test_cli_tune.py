@@ -49,11 +49,22 @@ def test_the_answer_is_one_object_with_these_members(tune):
     assert found["split"]["search"] > 0
 
 
-def test_without_json_the_same_is_printed_line_by_line(tune):
-    _, out, _ = tune("toyadd(64)", "--budget", "20")
+def test_without_json_the_same_is_told_to_people(tune):
+    _, out, _ = tune("toyadd(64)", "--budget", "200")
     shown = dict(line.split(maxsplit=1) for line in out.splitlines())
-    assert shown["strategy"] == "toy.loop"
-    assert shown["trials"] == "20"
+    assert shown["task"] == "toyadd(64)"
+    assert shown["best"] == "0.1920 ms, 0.0 GFLOP/s, 0% of peak"
+    assert shown["config"] == "toy.loop {'unroll': 8, 'width': 32}"
+    assert shown["trials"].startswith("129, 0 failed, in ")
+    assert shown["records"] == "runs/tune/records.jsonl"
+
+
+def test_asked_for_again_it_says_that_nothing_was_measured(tune):
+    flags = ("--budget", "7")
+    assert json.loads(tune("toyadd(8)", *flags, "--json")[1])["skipped"] is False
+    assert "Nothing was measured" in tune("toyadd(8)", *flags)[1]
+    again = json.loads(tune("toyadd(8)", *flags, "--json")[1])
+    assert (again["skipped"], again["trials"]) == (True, 0)
 
 
 def test_a_task_is_a_text_a_key_with_records_or_a_file(tune, records, tmp_path):
@@ -84,6 +95,7 @@ def test_conditions_device_and_records_are_where_they_were_asked_for(tune, recor
     assert (first.device, second.device) == ("toy0", "toy1")
 
 
+@pytest.mark.needs("search")
 def test_the_seed_decides_what_is_tried(tune, records):
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
         flags = ("--tuner", "random", "--budget", "12", "--seed", seed)
@@ -128,6 +140,7 @@ def test_when_every_trial_fails_the_reasons_are_said_once(tune, caplog):
     assert said.startswith(f"toyadd(8): all {found['trials']} trials failed:\n  crash (SIGTOY)")
 
 
+@pytest.mark.needs("search")
 def test_spaces_of_no_point_one_point_and_1e15_points(tune, monkeypatch):
     monkeypatch.setenv("TOY_SPACE", "none")
     code, _, err = tune("toyadd(4)", "--budget", "9")

@@ -137,6 +137,7 @@ def test_targets_and_peaks_come_from_the_backends(call):
     assert peaks[0] == {"device": "toy0", "threads": 2, "gflops": 2.0, "gbytes_per_second": 1.0}
 
 
+@pytest.mark.needs("search")
 def test_plugins_are_listed_with_owner_state_and_offers(call, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "search")
     rows = {row["name"]: row for row in json.loads(call("plugins", "--json")[1])["plugins"]}

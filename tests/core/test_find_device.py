@@ -28,7 +28,7 @@ class _Backend:
     def check_target(self, target, device):
         pass
 
-    def measure_peak(self, device, threads):
+    def measure_peak(self, device, target):
         return 1.0, 1.0
 
 

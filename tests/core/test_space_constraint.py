@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.errors import UsageError
 from tilewright.space.constraint import (
     Binary,
     Constant,
@@ -19,7 +17,8 @@ from tilewright.space.constraint import (
     expression_from_json,
     holds,
 )
-from tilewright.space.intervals import compile_bound, hull
+from tilewright.space.intervals import atoms_of, compile_bound, hull
+from tilewright.space.point_value import compile_value
 
 VALUES = {"a": [1, 2, 3, 8], "b": [0, 2, 5], "t": [(4, 1), (2, 2), (1, 4)]}
 
@@ -84,16 +83,12 @@ def test_json_form_comes_back_with_the_same_meaning(expression):
 
 
 @given(expressions)
-def test_bounds_never_exclude_a_point_and_decide_complete_ones(expression):
+def test_bounds_never_exclude_a_point_and_values_decide_complete_ones(expression):
     if not expression.knobs():
         return
-    atoms = []
-
-    def atom(part):
-        atoms.append(part)
-        return len(atoms) - 1
-
-    bound = compile_bound(expression, atom)
+    atoms = atoms_of(expression)
+    slots = {id(part): slot for slot, part in enumerate(atoms)}
+    bound, value = compile_bound(expression, slots), compile_value(expression, slots)
 
     def known(part, point):
         try:
@@ -102,8 +97,14 @@ def test_bounds_never_exclude_a_point_and_decide_complete_ones(expression):
             return None
 
     for point in points():
-        exact = bound([known(part, point) for part in atoms])
+        here = [known(part, point) for part in atoms]
+        exact = bound(here)
         assert (exact is not None and bool(exact[0])) == holds(expression, point)
+        try:
+            told = bool(value(here))
+        except ZeroDivisionError:
+            told = False
+        assert told == holds(expression, point)
     for fixed in ({}, {"a": 3}, {"b": 0}, {"b": 2, "t": (2, 2)}):
         free = [p for p in points() if all(p[name] == value for name, value in fixed.items())]
         intervals = []
@@ -119,43 +120,6 @@ def test_chained_comparison_is_refused_with_the_remedy():
         1 <= Knob("a") <= 3  # noqa: B015
     with pytest.raises(TypeError):
         list(Knob("a"))
-
-
-@pytest.mark.parametrize(
-    "attack",
-    [
-        "x" * 2**20,
-        ["**", ["**", 9, 9], 9],
-        ["call", "__import__", "os"],
-        ["item", ["item", "a", "__class__"], 0],
-        ["item", "a", "__class__"],
-        ["knob", 3],
-        {"knob": "a"},
-        10**30,
-        ["+", 1],
-        [],
-        float("inf"),
-        float("nan"),
-    ],
-)
-def test_whitelist_refuses_everything_else_at_once(attack):
-    start = time.perf_counter()
-    with pytest.raises(UsageError, match="constraint"):
-        expression_from_json(attack)
-    assert time.perf_counter() - start < 0.1
-
-
-def test_size_is_bounded_in_depth_and_in_number():
-    deep = 1
-    for _ in range(100_000):
-        deep = ["not", deep]
-    with pytest.raises(UsageError, match="levels"):
-        expression_from_json(deep)
-    wide = 1
-    for _ in range(9):
-        wide = ["+", wide, wide]
-    with pytest.raises(UsageError, match="parts"):
-        expression_from_json(wide)
 
 
 def test_dividing_by_zero_makes_a_point_infeasible_unless_guarded():

@@ -1,4 +1,4 @@
-"""Ctrl-C and kill -9 (D-15): nothing finished is lost, the log stays whole, the next run goes on."""
+"""D-15, Ctrl-C and kill -9: nothing finished is lost, the log stays whole, the next run goes on."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from tilewright.records import JsonlRecordStore, verify_log
 from tilewright.tuning.interrupt import Interrupt
 
+SLACK = 3  # how much slower than the goals a loaded machine may be
 COMMAND = [sys.executable, "-c", "from tilewright.cli import main; main()", "run"]
 
 
@@ -37,23 +38,39 @@ def wait_for_records(path, count):
     return log
 
 
-@pytest.mark.parametrize(
-    "slow",
-    [
-        {"runner": "seconds: 0.05"},
-        {"builder": "seconds: 0.2"},
-        {"tune": "budget: 60s, tuner: {toy: {fit_seconds: 0.2}}"},
-    ],
-    ids=["run", "build", "fit"],
-)
-def test_one_ctrl_c_stops_within_two_seconds_and_keeps_everything(pipeline_file, slow):
-    path = pipeline_file(**{"tune": "tuner: toy, budget: 60s", **slow})
-    process = start(path)
-    log = wait_for_records(path, 3)
+# What the run is busy with nearly all of the time; `log`: writing records takes as long as a disk
+# that sleeps.
+BUSY_WITH = {
+    "run": {"runner": "seconds: 0.05"},
+    "build": {"builder": "seconds: 0.2"},
+    "fit": {"tune": "budget: 60s, tuner: {toy: {fit_seconds: 0.2}}"},
+    "log": {},
+}
+SLOW_DISK = """
+import os, time
+sync = os.fsync
+os.fsync = lambda descriptor: (time.sleep(0.1), sync(descriptor))[1]
+"""
+
+
+@pytest.fixture(params=BUSY_WITH)
+def busy(request, pipeline_file):
+    """(process, log) of a run that is busy with one thing."""
+    path = pipeline_file(**{"tune": "tuner: toy, budget: 60s", **BUSY_WITH[request.param]})
+    (path.parent / "slow_disk.py").write_text(SLOW_DISK)
+    slow = ["--plugin", "slow_disk.py"] if request.param == "log" else []
+    process = start(path, *slow)
+    yield process, wait_for_records(path, 3)
+    process.kill()
+    process.communicate()
+
+
+def test_d15_one_ctrl_c_stops_within_two_seconds_and_keeps_everything(busy):
+    process, log = busy
     process.send_signal(signal.SIGINT)
     asked = time.monotonic()
     out, err = process.communicate(timeout=20)
-    assert time.monotonic() - asked < 2
+    assert time.monotonic() - asked < 2 * SLACK
     assert process.returncode == 130, err
     assert verify_log(log).bad == ()
     assert not verify_log(log).torn
@@ -63,7 +80,19 @@ def test_one_ctrl_c_stops_within_two_seconds_and_keeps_everything(pipeline_file,
     assert "tasks" in out
 
 
-def test_a_second_ctrl_c_ends_at_once(pipeline_file):
+def test_d15_two_of_them_stop_at_once_and_leave_whole_records(busy):
+    process, log = busy
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)  # two at once are one signal
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    process.communicate(timeout=20)
+    assert time.monotonic() - asked < 0.3 * SLACK
+    assert process.returncode == 130
+    assert verify_log(log).bad == ()
+
+
+def test_d15_a_second_ctrl_c_ends_what_the_first_is_waiting_for(pipeline_file):
     path = pipeline_file(tune="tuner: toy, budget: 60s", runner="seconds: 0.05, close_seconds: 30")
     process = start(path)
     log = wait_for_records(path, 2)
@@ -73,7 +102,7 @@ def test_a_second_ctrl_c_ends_at_once(pipeline_file):
     process.send_signal(signal.SIGINT)
     asked = time.monotonic()
     process.communicate(timeout=20)
-    assert time.monotonic() - asked < 0.3
+    assert time.monotonic() - asked < 0.3 * SLACK
     assert process.returncode == 130
     assert verify_log(log).bad == ()
 

@@ -36,9 +36,9 @@ def progress(*times, following=0):
     return TuneProgress(tuple(entries), tuple(states), following, 12.4, device)
 
 
-def shown(told, host, height=20):
+def shown(told, host, height=20, width=100):
     out = StringIO()
-    Console(file=out, width=100).print(tuning_table(told, host, height))
+    Console(file=out, width=width).print(tuning_table(told, host, height))
     return out.getvalue()
 
 
@@ -72,6 +72,16 @@ def test_on_a_low_screen_the_costliest_and_the_next_task_stay(toy_host):
     assert "layer18" in text
     assert "layer4 " in text
     assert "and 37 that add less" in text
+
+
+def test_on_a_narrow_screen_names_are_cut_and_numbers_stay(toy_host):
+    told = progress(1e-3)
+    told = replace(told, entries=(replace(told.entries[0], name="long " * 20),))
+    text = shown(told, toy_host, width=64)
+    assert "Latency (ms)  Speed (GFLOP/s)  Peak  Trials" in text
+    assert "1.0000" in text
+    assert "long long" in text
+    assert "…" in text
 
 
 def test_control_characters_of_a_name_do_not_reach_the_terminal(toy_host):

@@ -50,8 +50,8 @@ class ToyBackend:
     def build(self, program, target):
         return Artifact(str(target), "toy", repr(program).encode())
 
-    def measure_peak(self, device, threads):
-        return 1e9 * threads, 1e9
+    def measure_peak(self, device, target):
+        return 1e9 * target.threads, 1e9
 
 
 class ToySchedule:
@@ -104,13 +104,19 @@ class BuilderOptions(Options):
 class RunnerOptions(Options):
     """fails: `all`, `most` (nine in ten), or nothing; spoils_first: first runs end as device_lost.
 
+    lost_after: so many runs, then every one ends as device_lost
+
     lucky: so many seconds are missing where a config of width 7 is measured for the first time
+
+    claims: every time is this number
     """
 
     fails: str = ""
+    claims: float | None = None
     lucky: float = 0.0
     seconds: float = 0.0
     spoils_first: bool = False
+    lost_after: int = 2**31
     close_seconds: float = 0.0
 
 
@@ -132,6 +138,7 @@ class ToyRunner:
 
     def __init__(self, options, context):
         self.options = options
+        self.runs = 0
 
     def run(self, inputs, builds):
         return [self._one(asked) for asked in inputs]
@@ -140,6 +147,7 @@ class ToyRunner:
         time.sleep(self.options.seconds)
         MEASURED[asked.task.key, asked.config.text] += 1
         future = Future()
+        self.runs += 1
         size = asked.task.workload.inputs[0].shape[0]
         cost = size * 1e-6 * (1 + 8 / asked.config["unroll"] + 32 / asked.config["width"])
         first = MEASURED[asked.task.key, asked.config.text] == 1
@@ -149,9 +157,10 @@ class ToyRunner:
         if self.options.fails and not working:
             kind = (FailureKind.BUILD_ERROR, FailureKind.CRASH)[asked.config["unroll"] > 1]
             future.set_result(MeasureResult(failure=Failure(kind, "toy failure", "SIGTOY")))
-        elif self.options.spoils_first and first:
+        elif (self.options.spoils_first and first) or self.runs > self.options.lost_after:
             future.set_result(MeasureResult(failure=Failure(FailureKind.DEVICE_LOST, "gone")))
         else:
+            cost = cost if self.options.claims is None else self.options.claims
             future.set_result(MeasureResult((cost,) * 3, timings={"time": 1e-3}))
         return future
 

@@ -82,7 +82,7 @@ CASES = {
     "unknown target": (
         ("kind: x86", "kind: moon"),
         "tiny.yaml:3:1: target: no target named 'moon'",
-        "known: cuda, x86",
+        "known: acme-c, cuda, x86",
     ),
     "unknown ISA": (
         ("threads: 1", "isa: avx513"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import jsonschema
@@ -91,7 +93,12 @@ def test_explain_names_node_layout_own_best_and_savings(call, tuned, folder):
     (node,) = json.loads(out)["nodes"]
     assert node["name"] == "classifier"
     assert node["source"] == "graph choice"
-    assert {"chosen", "own_best", "costs_here_ms", "saves_elsewhere_ms"} <= set(node)
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+    (shown,) = (
+        json.loads(text)["nodes"] for text in re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    )
+    assert set(node) == set(shown[0])
+    assert set(node["chosen"]) == set(node["own_best"]) == set(shown[0]["chosen"])
     for name in (node["name"], node["node"], node["task"]):
         code, out, _ = call("explain", "tiny.yaml", *HERE, name)
         assert code == 0

@@ -1,0 +1,75 @@
+"""Which tests need which plugins: those of what is not installed are left out.
+
+A folder of `tests/` needs the plugin of its name; NEEDS says what differs. A single test says it by
+`@pytest.mark.needs("search")`.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent / "tests"
+ALL = ("cuda", "graph", "measure", "onnx", "search", "tensor", "x86")
+NEEDS = {
+    "architecture": ALL,
+    "contracts": ALL,
+    "contracts/broken": (),
+    "contracts/test_cost_model_contracts.py": ("search",),
+    "contracts/test_graph_tuner_contracts.py": ("graph",),
+    "contracts/test_scheduler_contracts.py": ("search",),
+    "contracts/test_store_contracts.py": (),
+    "contracts/test_tuner_contracts.py": ("search", "tensor"),
+    "core": (),
+    "cuda/runtime/test_emulation_from_the_command_line.py": ("cuda", "measure", "search"),
+    "cuda/runtime/test_emulation_in_workers.py": ("cuda", "measure", "search"),
+    "cuda/test_examples_cuda.py": ALL,
+    "cuda/test_same_tasks.py": ("cuda", "graph", "x86"),
+    "docs": ALL,
+    "end_to_end": ALL,
+    "faults": ALL,
+    "faults/test_clock.py": (),
+    "faults/test_input_records.py": (),
+    "faults/test_input_yaml.py": (),
+    "faults/test_log_damage.py": (),
+    "faults/test_log_paths.py": (),
+    "faults/test_log_size.py": (),
+    "faults/test_log_writers.py": (),
+    "faults/test_plugins.py": ("search",),
+    "faults/test_worker_answers.py": ("measure",),
+    "faults/test_worker_crashes.py": ("measure",),
+    "faults/test_worker_limits.py": ("measure",),
+    "measure/test_bench_trial.py": ("measure", "search", "x86"),
+    "search/test_recorded_spaces.py": ("measure", "search"),
+    "third_party": ALL,
+}
+
+
+def needs(path: Path) -> tuple[str, ...]:
+    """Plugins that the tests of a file or folder of `tests/` need."""
+    if path == TESTS or TESTS not in path.parents:
+        return ()
+    name = str(path.relative_to(TESTS))
+    if name in NEEDS:
+        return NEEDS[name]
+    return needs(path.parent) if path.parent != TESTS else (name,) if name in ALL else ()
+
+
+def _missing(plugins: tuple[str, ...]) -> bool:
+    return any(find_spec(f"tilewright_{plugin}") is None for plugin in plugins)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """True for a file whose needs are not met, and for a folder with none that could run."""
+    inside = [TESTS / name for name in NEEDS if collection_path in (TESTS / name).parents]
+    return all(_missing(needs(path)) for path in (collection_path, *inside)) or None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips single tests whose needs are not met."""
+    for item in items:
+        for mark in item.iter_markers("needs"):
+            if _missing(mark.args):
+                item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(mark.args)}"))

@@ -1,1 +1,0 @@
-"""A third-party plugin for Tilewright; needs nothing but core."""

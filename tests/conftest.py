@@ -1,0 +1,198 @@
+"""What the tests of several folders share: records, the toy world, the target whose kernels do harm."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tilewright.config import ConfigEntity
+from tilewright.device import Device
+from tilewright.host import PluginHost
+from tilewright.measure import (
+    Conditions,
+    Failure,
+    FailureKind,
+    MeasureInput,
+    MeasureResult,
+    Trial,
+)
+from tilewright.records import Record
+from tilewright.roles import MeasureContext
+from tilewright.target import Target
+from tilewright.task import Task
+from tilewright.workload import EpilogueOp, TensorSpec, Workload
+
+# Jobs that a shell starts in the background ignore Ctrl-C, and so would all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# --- records
+
+
+class Samples:
+    """Two devices, a task, the same with an epilogue, and records of them."""
+
+    here = Device("cpu", {"model": "one", "cores": 2})
+    elsewhere = Device("cpu", {"model": "another", "cores": 64})
+    operands = (TensorSpec((1, 7)), TensorSpec((5, 7), role="constant"))
+    task = Task(Workload("dense", operands), Target.parse("toy:threads=2"))
+    fused = Task(Workload("dense", operands, epilogue=(EpilogueOp("relu"),)), task.target)
+
+    @staticmethod
+    def config(number, strategy="plain/a"):
+        return ConfigEntity(strategy, {"tile": [2, number], "unroll": True})
+
+    @classmethod
+    def record(
+        cls,
+        number,
+        costs=(2e-3, 1e-3, 3e-3),
+        *,
+        task=task,
+        device=here,
+        revision=1,
+        strategy="plain/a",
+        failure=None,
+        constants="cold",
+        repeat=3,
+    ):
+        if failure is None:
+            result = MeasureResult(tuple(costs), timings={"compile": 0.01})
+        else:
+            result = MeasureResult(failure=Failure(FailureKind(failure), "why", "SIGSEGV"))
+        conditions = Conditions(constants=constants, repeat=repeat)
+        asked = MeasureInput(task, cls.config(number, strategy), conditions)
+        return Record.of(Trial(asked, result), device, revision)
+
+
+@pytest.fixture(scope="session")
+def samples():
+    return Samples
+
+
+# --- the toy world: toy_plugin.py is a whole set of plugins in one file
+
+TOY = Path(__file__).with_name("core") / "toy_plugin.py"
+
+
+@pytest.fixture
+def plain_environment(tmp_path, monkeypatch):
+    """A cache of the test's own, and no variable set that steers plugins."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("BLOCK", "STRICT", "TRACE"):
+        monkeypatch.delenv(f"TILEWRIGHT_{name}_PLUGINS", raising=False)
+
+
+@pytest.fixture
+def toy():
+    return TOY
+
+
+@pytest.fixture
+def host():
+    return PluginHost.load([TOY])
+
+
+@pytest.fixture
+def pipeline_file(tmp_path, monkeypatch):
+    """A function that writes a pipeline and gives its path; runs happen in a fresh folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(tune="tuner: toy, budget: 20", runner="", builder="", sizes="[8, 16]", check="{}"):
+        path = tmp_path / "toy.yaml"
+        path.write_text(
+            f"version: 1\nname: toyrun\ntarget: {{kind: toy, threads: 1}}\nplugins: ['{TOY}']\n"
+            f"measure: {{runner: {{toy: {{{runner}}}}}, builder: {{toy: {{{builder}}}}}}}\n"
+            f"stages:\n  - source: {{sizes: {sizes}}}\n"
+            f"  - tune: {{scheduler: toy, {tune}}}\n  - check: {check}\n"
+        )
+        return path
+
+    return write
+
+
+# --- workers
+
+FAULTS = Path(__file__).with_name("faults") / "fault_target.py"
+TIMEOUT_SECONDS = 0.5
+
+
+class Bench:
+    """A builder and a runner for the fault target."""
+
+    def __init__(self, host: PluginHost, builder=None, runner=None, seed=0, device=None) -> None:
+        limits = {"timeout_seconds": TIMEOUT_SECONDS}
+        attributes = {"l1_bytes": 10, "l2_bytes": 1000, **(device or {})}
+        context = MeasureContext(host, Device("fake", attributes), seed)
+        self.builder = host.make(
+            "builder", "local", {"n_parallel": 2, **limits, **(builder or {})}, context
+        )
+        self.runner = host.make("runner", "local", {**limits, **(runner or {})}, context)
+
+    @staticmethod
+    def ask(launch="right", *, size=37, attributes=None, conditions=None, **values) -> MeasureInput:
+        specs = TensorSpec((size,)), TensorSpec((size,), role="constant")
+        task = Task(Workload("affine", specs, attributes or {}), Target("fault"))
+        told = {"launch": launch, "lower": "", "time": 1e-3, "layout": "plain", **values}
+        return MeasureInput(
+            task, ConfigEntity("fault", told), conditions or Conditions(min_repeat_ms=0.5)
+        )
+
+    def measure_all(self, asked):
+        return [future.result(30) for future in self.runner.run(asked, self.builder.build(asked))]
+
+    def measure(self, launch="right", **values):
+        return self.measure_all([self.ask(launch, **values)])[0]
+
+    def close(self) -> None:
+        self.runner.close()
+        self.builder.close()
+
+
+@pytest.fixture(scope="session")
+def fault_host():
+    return PluginHost.load([FAULTS])
+
+
+@pytest.fixture
+def make_bench(fault_host):
+    made = []
+
+    def make(**arguments):
+        made.append(Bench(fault_host, **arguments))
+        return made[-1]
+
+    yield make
+    for bench in made:
+        bench.close()
+
+
+@pytest.fixture(scope="session")
+def bench(fault_host):
+    shared = Bench(fault_host)
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def workers_folder(tmp_path, monkeypatch):
+    """Where workers that start from now on leave their files; `living_in` finds them by it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def living_in():
+    """living_in(folder): numbers of the processes whose temporary folder lies in it."""
+
+    def find(folder):
+        found = set()
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has just ended
+                if f"TMPDIR={folder}/".encode() in (process / "environ").read_bytes():
+                    found.add(int(process.name))
+        return found
+
+    return find

@@ -1,0 +1,115 @@
+"""A scheduler that takes tasks in turn, and what can be wrong with it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tilewright.testing.scheduler import TaskSchedulerContract
+
+
+class Good:
+    fails = frozenset()
+
+    def __init__(self):
+        self.turn = 0
+
+    def next_task(self, states):
+        open_tasks = [place for place, state in enumerate(states) if not state.exhausted]
+        if not open_tasks:
+            return None
+        self.turn += 1
+        return self.choose(open_tasks, states)
+
+    def choose(self, open_tasks, states):
+        return open_tasks[self.turn % len(open_tasks)]
+
+
+class Starves(Good):
+    """The costliest task gets everything."""
+
+    fails = {
+        "test_gives_every_task_a_batch_before_long",
+        "test_a_new_task_among_old_ones_gets_its_batch_before_long",
+        "test_never_chooses_an_exhausted_task",
+        "test_the_tasks_of_several_networks_all_get_a_batch",
+    }
+
+    def choose(self, open_tasks, states):
+        return max(open_tasks, key=lambda place: states[place].trials)
+
+
+class PrefersTheWellKnown(Good):
+    fails = {"test_a_new_task_among_old_ones_gets_its_batch_before_long"}
+
+    def choose(self, open_tasks, states):
+        known = [place for place in open_tasks if states[place].trials >= 64]
+        return super().choose(known or open_tasks, states)
+
+
+class ChoosesTheDead(Good):
+    fails = {"test_never_chooses_an_exhausted_task", "test_nothing_left_is_none"}
+
+    def next_task(self, states):
+        self.turn += 1
+        return self.turn % len(states) if states else None
+
+
+class NeverEnds(Good):
+    fails = {"test_nothing_left_is_none"}
+
+    def next_task(self, states):
+        found = super().next_task(states)
+        return 0 if found is None else found
+
+
+class KnowsOneNetwork(Good):
+    fails = {"test_the_tasks_of_several_networks_all_get_a_batch"}
+
+    def choose(self, open_tasks, states):
+        first = next(iter(states[0].networks), None)
+        own = [place for place in open_tasks if first is None or first in states[place].networks]
+        return super().choose(own, states)
+
+
+class TossesCoins(Good):
+    fails = {"test_equal_states_give_equal_choices"}
+
+    def __init__(self):
+        super().__init__()
+        self.offset = random.SystemRandom().randrange(10**9)
+
+    def choose(self, open_tasks, states):
+        rng = random.Random(f"{self.offset}/{self.turn // len(open_tasks)}")
+        return rng.sample(open_tasks, len(open_tasks))[self.turn % len(open_tasks)]
+
+
+class ComparesTimesThatAreNone(Good):
+    fails = {"test_tasks_without_any_success_are_no_trouble"}
+
+    def choose(self, open_tasks, states):
+        measured = [state.best_seconds for state in states if state.trials]
+        sum(measured)
+        return super().choose(open_tasks, states)
+
+
+class TestSchedulers(TaskSchedulerContract):
+    @pytest.fixture(
+        params=[
+            Good,
+            Starves,
+            PrefersTheWellKnown,
+            ChoosesTheDead,
+            NeverEnds,
+            KnowsOneNetwork,
+            TossesCoins,
+            ComparesTimesThatAreNone,
+        ]
+    )
+    def variant(self, request):
+        return request.param
+
+    @pytest.fixture
+    def make(self, variant):
+        return variant

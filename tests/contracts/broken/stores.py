@@ -1,0 +1,189 @@
+"""The store of JSON lines, and what could be wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tilewright.measure import Conditions
+from tilewright.records import BudgetRecord, GraphRecord, JsonlRecordStore, Record
+from tilewright.testing.store import StoreContract
+
+
+class Good(JsonlRecordStore):
+    fails = frozenset()
+
+
+class CreatesItsFile(Good):
+    fails = {"test_an_unused_store_leaves_nothing_behind"}
+
+    def __init__(self, path):
+        path.touch()
+        super().__init__(path)
+
+
+class LosesALine(Good):
+    """The last of each batch of several."""
+
+    fails = {
+        "test_what_was_appended_is_read_back_in_order",
+        "test_the_last_choice_for_a_node_counts",
+        "test_of_a_config_measured_again_the_last_time_counts",
+    }
+
+    def append(self, records):
+        records = list(records)
+        super().append(records[:-1] or records)
+
+
+class WritesBackward(Good):
+    fails = {
+        "test_what_was_appended_is_read_back_in_order",
+        "test_the_last_choice_for_a_node_counts",
+        "test_of_a_config_measured_again_the_last_time_counts",
+    }
+
+    def append(self, records):
+        super().append(list(records)[::-1])
+
+
+class WritesOver(Good):
+    """What is in the file already is lost."""
+
+    fails = {
+        "test_what_was_appended_is_read_back_in_order",
+        "test_writers_beside_each_other_lose_nothing",
+        "test_budgets_add_up",
+    }
+
+    def append(self, records):
+        self.path.unlink(missing_ok=True)
+        super().append(records)
+
+
+class NeverLooksAgain(Good):
+    fails = {"test_another_reader_sees_what_was_appended_since"}
+
+    opened = False
+
+    def refresh(self):
+        if not self.opened:
+            super().refresh()
+        self.opened = True
+
+
+class GivesTheSlowest(Good):
+    fails = {
+        "test_other_devices_and_revisions_are_misses",
+        "test_the_best_is_the_smallest_median_of_equal_conditions",
+        "test_of_a_config_measured_again_the_last_time_counts",
+    }
+
+    def best(self, query):
+        timed = [r for r in self.records(query.task.key) if r.seconds is not None]
+        return max(timed, key=lambda r: r.seconds) if super().best(query) else None
+
+
+class CountsTheFirstTime(Good):
+    fails = {"test_of_a_config_measured_again_the_last_time_counts"}
+
+    def best(self, query):
+        if super().best(query) is None:
+            return None
+        first = {}
+        for record in self.records(query.task.key):
+            if record.seconds is not None:
+                first.setdefault(record.config, record)
+        return min(first.values(), key=lambda r: r.seconds)
+
+
+class MixesConditions(Good):
+    fails = {"test_the_best_is_the_smallest_median_of_equal_conditions"}
+
+    def best(self, query):
+        found = (
+            super(MixesConditions, self).best(replace(query, conditions=Conditions(c)))
+            for c in ("cold", "warm")
+        )
+        return next(filter(None, found), None)
+
+
+class MixesDevices(Good):
+    fails = {"test_other_devices_and_revisions_are_misses"}
+
+    def best(self, query):
+        return super().best(replace(query, foreign_devices=True))
+
+
+class MixesRevisions(Good):
+    fails = {"test_other_devices_and_revisions_are_misses"}
+
+    def best(self, query):
+        revisions = {"hill": 2}
+        return super().best(query) or super().best(replace(query, revisions=revisions))
+
+
+class ForgetsConditions(Good):
+    fails = {"test_conditions_survive"}
+
+    def append(self, records):
+        super().append(_with_usual_number(record) for record in records)
+
+
+class KeepsTheFirstChoice(Good):
+    fails = {"test_the_last_choice_for_a_node_counts"}
+
+    def append(self, records):
+        known = set()
+        kept = []
+        for record in records:
+            if not (isinstance(record, GraphRecord) and record.node in known):
+                kept.append(record)
+                known.add(getattr(record, "node", None))
+        super().append(kept)
+
+
+class CountsOneBudget(Good):
+    fails = {"test_budgets_add_up"}
+
+    spent_once = False
+
+    def append(self, records):
+        fresh = [r for r in records if not (isinstance(r, BudgetRecord) and r.finished)]
+        super().append(fresh)
+
+
+def _with_usual_number(record):
+    if not isinstance(record, Record):
+        return record
+    asked = record.trial.input
+    conditions = replace(asked.conditions, number=1)
+    return replace(record, trial=replace(record.trial, input=replace(asked, conditions=conditions)))
+
+
+class TestStores(StoreContract):
+    @pytest.fixture(
+        params=[
+            Good,
+            CreatesItsFile,
+            LosesALine,
+            WritesBackward,
+            WritesOver,
+            NeverLooksAgain,
+            GivesTheSlowest,
+            CountsTheFirstTime,
+            MixesConditions,
+            MixesDevices,
+            MixesRevisions,
+            ForgetsConditions,
+            KeepsTheFirstChoice,
+            CountsOneBudget,
+        ]
+    )
+    def variant(self, request):
+        return request.param
+
+    @pytest.fixture
+    def open_store(self, variant, tmp_path):
+        return lambda: variant(tmp_path / "records")

@@ -1,0 +1,22 @@
+"""The cost model suites over every cost model that this repository ships."""
+
+from __future__ import annotations
+
+from tilewright_search.testing.cost_model import CostModelContract, RankingCostModelContract
+
+
+class TestXgboost(CostModelContract):
+    """Fits throughput: of tasks whose features are alike it takes the slower for slow."""
+
+    name = "xgboost"
+    options = {"loss": "reg"}
+    suffixes = (".json", ".ubj")
+
+
+class TestXgboostRank(CostModelContract, RankingCostModelContract):
+    name = "xgboost"
+    options = {"loss": "rank"}
+
+
+class TestRidge(CostModelContract, RankingCostModelContract):
+    name = "ridge"

@@ -1,0 +1,40 @@
+"""The suites over what tests/third_party_plugin offers, a distribution that this repository does not ship."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.testing.backend import BackendContract, RotatingBackendContract
+from tilewright.testing.scheduler import TaskSchedulerContract
+from tilewright.testing.strategy import (
+    ReproducibleStrategyContract,
+    StrategyAnswersContract,
+    StrategyContract,
+)
+from tilewright.testing.tuner import BatchTunerContract, ReproducibleTunerContract, TunerContract
+
+pytest.importorskip("tilewright_acme", reason="install tests/third_party_plugin")
+
+TASKS = (
+    "conv2d(1x5x9x9, 7x5x3x3, strides=2, padding=1) + relu()",
+    "dense(3x37, 11x37)",
+    "softmax(3x11)",
+)
+
+
+class TestAcmeClimber(TunerContract, BatchTunerContract, ReproducibleTunerContract):
+    name = "acme-climber"
+
+
+class TestAcmeCostliest(TaskSchedulerContract):
+    name = "acme-costliest"
+
+
+class TestAcmeC(BackendContract, RotatingBackendContract):
+    target = "acme-c"
+    tasks = TASKS
+
+
+class TestAcmeStrategies(StrategyContract, StrategyAnswersContract, ReproducibleStrategyContract):
+    target = "acme-c"
+    tasks = TASKS

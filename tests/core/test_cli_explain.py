@@ -1,0 +1,125 @@
+"""`tilewright explain TASK`: the config, where it comes from, and what else was considered."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tilewright.cli.group import run
+from tilewright.records import JsonlRecordStore
+
+PARTS = ("--runner", "toy", "--builder", "toy", "--scheduler", "toy", "--tuner", "toy")
+TARGET = ("--target", "toynative")
+
+
+@pytest.fixture
+def call(capsys, toy, tmp_path, monkeypatch):
+    """A function that runs a verb with the toy plugin: (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments):
+        code = run([*arguments, "--plugin", str(toy)])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return invoke
+
+
+@pytest.fixture
+def explained(call):
+    """A function that explains a task: the JSON object."""
+
+    def explain(task, *flags):
+        code, out, err = call("explain", task, *flags, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return explain
+
+
+def test_what_was_never_measured_takes_the_fallback(explained, tmp_path):
+    told = explained("toyadd(8)", *TARGET)
+    assert told["answer"]["source"] == "fallback"
+    assert told["answer"]["config"]["values"] == {"unroll": 1, "width": 1}
+    assert [each["answer"] is None for each in told["asked"]] == [True, False]
+    assert told["measured"] == []
+    (strategy,) = told["strategies"]
+    assert (strategy["name"], strategy["configs"], strategy["measured"]) == ("toy.loop", 128, 0)
+    assert strategy["advice"] == {"unroll": 1, "width": 1}
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_fastest_record_answers_and_the_next_ones_are_named(call, explained):
+    call("tune", "toyadd(8)", *TARGET, *PARTS, "--budget", "200")
+    told = explained("toyadd(8)", *TARGET)
+    assert told["answer"]["source"] == "runs/tune/records.jsonl"
+    assert told["answer"]["config"]["values"] == {"unroll": 8, "width": 32}
+    assert told["answer"] == told["asked"][0]["answer"]
+    times = [each["seconds"] for each in told["measured"]]
+    assert len(times) == 128
+    assert times == sorted(times)
+    assert told["measured"][0]["config"] == told["answer"]["config"]
+    # The finalist was measured twice; its last measurement is the one that counts.
+    assert told["not_counted"] == {"measured again later": 1}
+
+
+def test_a_key_names_the_task_with_or_without_its_target(call, explained):
+    call("tune", "toyadd(8)", *TARGET, *PARTS, "--budget", "3")
+    by_text = explained("toyadd(8)", *TARGET)
+    key = by_text["task"]["key"]
+    assert explained(key) == explained(f"{key}@toy:threads=1") == by_text
+    code, _, err = call("explain", "0123456789abcdef")
+    assert (code, "no record has the key" in err) == (2, True)
+
+
+def test_records_that_do_not_count_are_told_by_reason(call, explained, monkeypatch):
+    call("tune", "toyadd(8)", *TARGET, *PARTS, "--budget", "3")
+    call("tune", "toyadd(8)", *TARGET, *PARTS, "--budget", "2", "--conditions", "warm")
+    elsewhere = ("--device", "toy1", "--records", "toy1.jsonl")
+    call("tune", "toyadd(8)", *TARGET, *PARTS, "--budget", "2", *elsewhere)
+    call("records", "merge", "toy1.jsonl", "--into", "runs/tune/records.jsonl")
+    reasons = {"measured under other conditions": 2, "made on another device": 2}
+    assert explained("toyadd(8)", *TARGET)["not_counted"] == reasons
+    monkeypatch.setenv("TOY_REVISION", "2")
+    told = explained("toyadd(8)", *TARGET)
+    assert told["not_counted"]["by another revision of toy.loop"] == 3
+    assert told["answer"]["source"] == "fallback"
+
+
+def test_people_are_told_the_same(call):
+    call("tune", "toyadd(8)", *TARGET, *PARTS, "--budget", "9")
+    _, out, _ = call("explain", "toyadd(8)", *TARGET)
+    lines = out.splitlines()
+    assert lines[0] == "toyadd(8) on toy:threads=1"
+    assert any("  answer: 0." in line and " ms, toy.loop {" in line for line in lines)
+    assert any("toy.loop, revision 1, priority 10: 128 configs" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("explain", "toyadd(8)", "layer1", *TARGET), "a task has no parts"),
+        (("explain", "toyadd(8)", "--set", "a.b=1", *TARGET), "a task has no parts"),
+        (("explain", "toyadd(8", *TARGET), "its last bracket is not closed"),
+    ],
+)
+def test_a_mistake_is_one_message(call, arguments, message):
+    code, out, err = call(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_pipeline_without_a_network_says_so(capsys, pipeline_file):
+    code, err = run(["explain", str(pipeline_file())]), capsys.readouterr().err
+    assert code == 2
+    assert "no stage of it makes what can be explained" in err
+
+
+def test_explaining_writes_nothing(call, tmp_path):
+    call("tune", "toyadd(8)", *TARGET, *PARTS, "--budget", "3")
+    path = tmp_path / "runs/tune/records.jsonl"
+    before = path.read_bytes()
+    call("explain", "toyadd(8)", *TARGET)
+    assert path.read_bytes() == before
+    assert len(JsonlRecordStore(path).records()) == 3

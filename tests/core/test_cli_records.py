@@ -1,0 +1,201 @@
+"""`tilewright records best` and `compact`."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from tilewright.cli.group import run
+from tilewright.records import BudgetRecord, GraphRecord, JsonlRecordStore, compact_log
+
+PARTS = ("--runner", "toy", "--builder", "toy", "--scheduler", "toy", "--tuner", "toy")
+LOG = "runs/tune/records.jsonl"
+
+
+@pytest.fixture
+def call(capsys, toy, tmp_path, monkeypatch):
+    """A function that runs a verb: (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments, plugin=True):
+        code = run([*arguments, *(["--plugin", str(toy)] if plugin else [])])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return invoke
+
+
+@pytest.fixture
+def tuned(call):
+    """A log of two tasks, one of them on two devices."""
+    for task, *flags in (
+        ("toyadd(8)",),
+        ("toyadd(16)",),
+        ("toyadd(8)", "--device", "toy1", "--records", "toy1.jsonl"),
+    ):
+        call("tune", task, "--target", "toynative", *PARTS, "--budget", "20", *flags)
+    call("records", "merge", "toy1.jsonl", "--into", LOG)
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "log.jsonl"
+
+
+@pytest.mark.usefixtures("tuned")
+def test_best_gives_the_fastest_config_of_each_task_and_device(call):
+    found = json.loads(call("records", "best", LOG, "--json")[1])["records"]
+    assert [(row["text"], row["device"]) for row in found] == [
+        ("toyadd(8)", "toy0"),
+        ("toyadd(8)", "toy1"),
+        ("toyadd(16)", "toy0"),
+    ]
+    store = JsonlRecordStore(LOG)
+    assert found[0]["seconds"] == min(
+        record.seconds
+        for record in store.records(f"{found[0]['key']}@toy:threads=1")
+        if record.device == "toy0"
+    )
+
+
+@pytest.mark.usefixtures("tuned")
+def test_ls_and_best_name_the_same_times(call):
+    listed = json.loads(call("records", "ls", LOG, "--json")[1])["records"]
+    best = json.loads(call("records", "best", LOG, "--json")[1])["records"]
+    assert sorted(row["best_seconds"] for row in listed) == sorted(row["seconds"] for row in best)
+
+
+def test_a_lucky_time_that_did_not_last_is_not_the_best(call, samples, log):
+    JsonlRecordStore(log).append([samples.record(1, (1e-3,) * 3), samples.record(1, (4e-3,) * 3)])
+    (row,) = json.loads(call("records", "ls", str(log), "--json")[1])["records"]
+    assert row["best_seconds"] == 4e-3
+
+
+@pytest.mark.needs("x86")  # a text without a target means `native`
+@pytest.mark.usefixtures("tuned")
+def test_best_takes_a_task_and_a_count(call):
+    for name in ("toyadd(16)", JsonlRecordStore(LOG).tasks()[-1].key):
+        found = json.loads(call("records", "best", LOG, name, "--count", "3", "--json")[1])
+        assert [row["text"] for row in found["records"]] == ["toyadd(16)"] * 3
+        times = [row["seconds"] for row in found["records"]]
+        assert times == sorted(times)
+    _, out, _ = call("records", "best", LOG, "toyadd(16)")
+    assert "toyadd(16) on toy:threads=1, toy0, cold\n  toy.loop {" in out
+
+
+@pytest.mark.usefixtures("tuned")
+def test_best_leaves_out_other_revisions_and_says_so(call, monkeypatch):
+    monkeypatch.setenv("TOY_REVISION", "2")
+    code, out, err = call("records", "best", LOG)
+    assert (code, out) == (0, "")
+    count = len(JsonlRecordStore(LOG).records())
+    assert f"{count} records of another revision of 'toy.loop' left out" in err
+
+
+@pytest.mark.usefixtures("tuned")
+def test_compacted_it_answers_as_before(call, tmp_path):
+    before = json.loads(call("records", "best", LOG, "--count", "99", "--json")[1])
+    budgets = (tmp_path / LOG).read_bytes().count(b'"kind":"budget"')
+    call("records", "merge", LOG, "--into", "copy.jsonl")
+    code, out, _ = call("records", "compact", LOG, "--json", plugin=False)
+    told = json.loads(out)
+    assert code == 0
+    assert told["bytes_after"] == (tmp_path / LOG).stat().st_size <= told["bytes_before"]
+    assert json.loads(call("records", "best", LOG, "--count", "99", "--json")[1]) == before
+    assert (tmp_path / LOG).read_bytes().count(b'"kind":"budget"') == budgets
+    _, out, _ = call("tune", "toyadd(8)", "--target", "toynative", *PARTS, "--budget", "20")
+    assert "Nothing was measured" in out
+
+
+def test_what_nobody_asks_for_goes_and_is_counted(samples, log):
+    store = JsonlRecordStore(log)
+    node = GraphRecord("n", samples.task, samples.config(1), "cpu", samples.here.fingerprint, 1)
+    spent = BudgetRecord(
+        "s", "cpu", samples.here.fingerprint, finished=False, seconds=2.0, trials=3
+    )
+    first, second = samples.record(1, (3e-3,) * 3), samples.record(1, (4e-3,) * 3)
+    lost = samples.record(1, failure="device_lost")
+    other = samples.record(2, failure="crash")
+    store.append([first, node, spent, second, lost, other, node, replace(spent, finished=True)])
+    with log.open("ab") as file:
+        file.write(b'{"version":1,"torn')
+    done = compact_log(log)
+    assert done.lost == {
+        "trials measured again later": 1,
+        "trials spoiled by the machinery": 1,
+        "choices made anew later": 1,
+        "budgets added up": 1,
+        "bad lines": 1,
+    }
+    fresh = JsonlRecordStore(log)
+    assert [record.seconds for record in fresh.records()] == [4e-3, None]
+    assert fresh.spent("s", samples.here) == store.spent("s", samples.here) == (True, 4.0, 6)
+    assert fresh.graph_choices(samples.here.fingerprint, {"plain": 1}).keys() == {"n"}
+    assert compact_log(log).lost == {}
+
+
+def test_a_link_to_a_file_stays_a_link(samples, log):
+    JsonlRecordStore(log).append([samples.record(1), samples.record(1)])
+    link = log.with_name("link.jsonl")
+    link.symlink_to(log)
+    assert compact_log(link).lines == 1
+    assert link.is_symlink()
+    assert len(JsonlRecordStore(log).records()) == 1
+
+
+def test_lines_of_a_later_format_stay_as_they_are(samples, log):
+    JsonlRecordStore(log).append([samples.record(1)])
+    from tilewright.records.line import seal
+
+    later = seal({"version": 99, "kind": "trial", "sequence": 7})
+    with log.open("ab") as file:
+        file.write(later)
+    compact_log(log)
+    assert later in log.read_bytes()
+
+
+def test_what_is_no_records_file_is_left_alone(call, tmp_path):
+    (tmp_path / "text.md").write_text("# a text\n")
+    code, _, err = call("records", "compact", "text.md", plugin=False)
+    assert code == 2
+    assert "no line of it is a record" in err
+    assert (tmp_path / "text.md").read_text() == "# a text\n"
+
+
+def test_a_crash_while_it_is_written_leaves_the_file_as_it_was(samples, log, monkeypatch):
+    JsonlRecordStore(log).append([samples.record(1), samples.record(1)])
+    before = log.read_bytes()
+
+    def fail(*_):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(Exception, match="No space left"):
+        compact_log(log)
+    assert log.read_bytes() == before
+    assert [path.name for path in log.parent.iterdir()] == [log.name]
+
+
+def test_nothing_is_lost_of_what_others_append_meanwhile(samples, log):
+    def write(number):
+        # The lock belongs to the open file, not to the process: a store of its own is a stranger.
+        store = JsonlRecordStore(log)
+        for _ in range(15):
+            store.append([samples.record(number)])
+
+    JsonlRecordStore(log).append([samples.record(0)])
+    with ThreadPoolExecutor() as pool:
+        writers = [pool.submit(write, number) for number in (1, 2, 3)]
+        while not all(writer.done() for writer in writers):
+            compact_log(log)
+        assert [writer.result() for writer in writers] == [None] * 3
+    compact_log(log)
+    store = JsonlRecordStore(log)
+    assert store.bad_lines == 0
+    # The last of each of them survives, and 46 sequence numbers were given.
+    assert {record.config for record in store.records()} == {samples.config(n) for n in range(4)}
+    assert max(record.sequence for record in store.records()) == 45

@@ -1,0 +1,66 @@
+"""Every hook is exercised: a plugin that implements all of them, as specified, goes through a run."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tilewright.hook_specification import hook_specifications
+from tilewright.host import PluginHost
+
+# A run opens the store that it knows; the hook is asked by those who look for stores.
+ASKED_FOR_OUTSIDE_OF_RUNS = {"tilewright_record_stores"}
+
+HEAD = "from tilewright import hookimpl\n\nCALLED = {}\n"
+HOOK = """
+@hookimpl{options}
+def {name}({arguments}):
+    CALLED["{name}"] = [{arguments}]
+    return {result}
+"""
+
+
+@pytest.fixture
+def hooks():
+    return hook_specifications(PluginHost.load())
+
+
+@pytest.fixture
+def plugin(folder, hooks):
+    """A plugin file that implements every hook with its exact arguments, and offers nothing."""
+    path = folder / "every_hook.py"
+    path.write_text(
+        HEAD
+        + "".join(
+            HOOK.format(
+                name=hook.name,
+                arguments=", ".join(hook.arguments),
+                options="" if hook.module.startswith("tilewright.") else "(optionalhook=True)",
+                result="[]" if hook.mode == "collect" else "None",
+            )
+            for hook in hooks
+        )
+    )
+    return path
+
+
+def test_a_run_calls_every_hook_with_the_arguments_specified(call, folder, plugin, hooks):
+    pipeline = folder / "tiny.yaml"
+    text = pipeline.read_text()
+    pipeline.write_text(
+        text.replace("tuner: random, budget: 10", "tuner: {xgb: {batch: 1, sample: 16}}, budget: 9")
+    )
+    # The second time there are records, whose format somebody has to recognise.
+    for budget in ("9", "10"):
+        arguments = ("--set", f"tune.budget={budget}", "--plugin", plugin)
+        code, _, err = call("run", "tiny.yaml", *arguments)
+        assert code == 0, err
+    called = sys.modules["tilewright_plugin_file_every_hook"].CALLED
+    assert {hook.name for hook in hooks} - set(called) == ASKED_FOR_OUTSIDE_OF_RUNS
+    for hook in hooks:
+        if hook.name in called:
+            assert len(called[hook.name]) == len(hook.arguments)
+    code, out, _ = call("plugins", "--check", "--plugin", plugin)
+    assert (code, "every_hook ok" in out) == (0, True)
+    assert set(sys.modules["tilewright_plugin_file_every_hook"].CALLED) >= ASKED_FOR_OUTSIDE_OF_RUNS

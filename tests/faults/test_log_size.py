@@ -1,0 +1,123 @@
+"""D-08 and D-09: long logs. There is no index to lose: what queries need is made when a log is read.
+
+The goals in time are asserted three times as large, because machines differ; the figures are printed.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zlib
+from dataclasses import replace
+
+import pytest
+
+from tilewright.measure import Conditions
+from tilewright.records import JsonlRecordStore, Query
+from tilewright.records.line import seal
+from tilewright.task import Task
+from tilewright.workload import TensorSpec, Workload
+
+TASKS = 100
+SLOW = 3
+MEASURE = """
+import json, sys, time
+from pathlib import Path
+from tilewright.measure import Conditions
+from tilewright.records import JsonlRecordStore, Query
+
+def timed(make):
+    start = time.perf_counter()
+    made = make()
+    return time.perf_counter() - start, made
+
+load_seconds, store = timed(lambda: JsonlRecordStore(Path(sys.argv[1])))
+((_, fingerprint),) = store.devices()
+task, *_, last = store.tasks()
+query = Query(task, Conditions(), fingerprint, {"plain": 1})
+best_seconds, best = timed(lambda: store.best(query))
+some = Query(last, Conditions(), fingerprint, {"plain": 1}, where=lambda config: config["tile"][1] % 2)
+some_seconds, _ = timed(lambda: store.best(some))
+# Not ru_maxrss, which starts at what the parent had.
+(peak_kib,) = (int(line.split()[1]) for line in open("/proc/self/status") if "VmHWM" in line)
+print(json.dumps({
+    "records": len(store.records()), "bad": store.bad_lines, "best": best.seconds,
+    "load_seconds": load_seconds, "best_ms": 1e3 * max(best_seconds, some_seconds),
+    "peak_mib": peak_kib / 1024,
+}))
+"""
+
+
+def write_log(path, count, samples):
+    """A log of so many records of a hundred tasks, about 500 bytes each; the fastest has 1 us."""
+    lines = []
+    for width in range(1, TASKS + 1):
+        inputs = (TensorSpec((1, width)), TensorSpec((5, width), role="constant"))
+        task = Task(Workload("dense", inputs), samples.task.target)
+        record = replace(samples.record(99887766, (1e-3,), task=task), sequence=11223344)
+        body = seal(record.to_json()).partition(b',"crc"')[0].replace(b"%", b"%%")
+        for pattern in ((b"99887766", b"%d"), (b"11223344", b"%d"), (b"[0.001]", b"[%r,%r,%r]")):
+            body = body.replace(*pattern)
+        lines.append(body)
+    with path.open("wb") as file:
+        for number in range(count):
+            seconds = 1e-6 * (count - number)
+            values = number, number, seconds, seconds, seconds
+            body = lines[number % TASKS] % values
+            file.write(b'%b,"crc":"%08x"}\n' % (body, zlib.crc32(body)))
+
+
+def measured(path, capsys):
+    command = [sys.executable, "-c", MEASURE, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    with capsys.disabled():
+        sys.stdout.write(f" {path.stat().st_size / 1e6:.0f} MB: {done.stdout}")
+    return found
+
+
+def test_d09_a_hundred_thousand_records_are_read_and_asked_for_the_best(tmp_path, samples, capsys):
+    path = tmp_path / "records.jsonl"
+    write_log(path, 100_000, samples)
+    found = measured(path, capsys)
+    assert (found["records"], found["bad"]) == (100_000, 0)
+    assert found["best"] == pytest.approx(1e-6 * TASKS)
+    assert found["load_seconds"] < 5 * SLOW
+    assert found["best_ms"] < 50 * SLOW
+    assert found["peak_mib"] < 256
+    assert [each.name for each in tmp_path.iterdir()] == ["records.jsonl"]
+
+
+@pytest.mark.full
+def test_d09_a_million_records_are_read_in_a_gibibyte(tmp_path, samples, capsys):
+    path = tmp_path / "records.jsonl"
+    write_log(path, 1_000_000, samples)
+    found = measured(path, capsys)
+    assert (found["records"], found["bad"]) == (1_000_000, 0)
+    assert found["best"] == pytest.approx(1e-6 * TASKS)
+    assert found["load_seconds"] < 20 * SLOW
+    assert found["best_ms"] < 50 * SLOW
+    assert found["peak_mib"] < 1024
+
+
+def test_d08_nothing_beside_the_log_is_kept_and_every_reader_answers_alike(tmp_path, samples):
+    path = tmp_path / "records.jsonl"
+    write_log(path, 1000, samples)
+    early = JsonlRecordStore(path)
+    JsonlRecordStore(path).append([samples.record(7, (1e-9,)), samples.record(8, failure="crash")])
+    early.refresh()
+    late = JsonlRecordStore(path)
+    query = Query(samples.task, Conditions(), samples.here.fingerprint, {"plain": 1})
+    for ask in (
+        lambda store: store.best(query),
+        lambda store: store.count(query),
+        lambda store: store.failed(query),
+        lambda store: store.best_per(lambda config: config["tile"][1] % 3, query),
+        lambda store: store.tasks(),
+        lambda store: store.devices(),
+        lambda store: list(store.records()),
+    ):
+        assert ask(early) == ask(late)
+    assert early.best(query).seconds == 1e-9
+    assert [each.name for each in tmp_path.iterdir()] == ["records.jsonl"]

@@ -1,0 +1,52 @@
+"""The plugins that README shows are what `tilewright new plugin` writes, and work as single files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tilewright.cli.group import run
+from tilewright.cli.new_plugin import plugin_files
+
+PAGE = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+TASK = ("tune", "dense(16x24, 32x24)", "--target", "x86:threads=1", "--budget", "4", "--json")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Peaks of the machine are measured once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def test_readme_shows_what_is_written():
+    shown = set(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+    written = [
+        text
+        for kind in ("tuner", "strategy", "target")
+        for path, text in plugin_files("mine", kind).items()
+        if path in ("src/mine/plugin.py", "src/mine/backend.py")
+    ]
+    assert len(written) == 4
+    assert [text for text in written if text not in shown] == []
+
+
+def test_the_tuner_has_less_than_forty_lines():
+    assert plugin_files("mine", "tuner")["src/mine/plugin.py"].count("\n") < 40
+
+
+@pytest.mark.parametrize(
+    ("kind", "choice"), [("tuner", ("--tuner", "mine")), ("strategy", ("--strategies", "mine"))]
+)
+def test_a_plugin_is_used_from_its_file(kind, choice, cache, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    Path("mine.py").write_text(plugin_files("mine", kind)["src/mine/plugin.py"])
+    code = run([*TASK, "--plugin", "mine.py", *choice])
+    told = capsys.readouterr()
+    assert code == 0, told.err
+    best = json.loads(told.out)
+    assert best["best_seconds"] > 0
+    assert kind == "tuner" or best["strategy"] == "mine"

@@ -1,0 +1,1 @@
+"""A third-party plugin for Tilewright: knows core and, for its target, tilewright-tensor."""
