@@ -17,6 +17,7 @@ from statistics import median
 from tuned_kernel import tuned_kernel
 
 from tilewright.host import PluginHost
+from tilewright.target import Target
 
 TASKS = {
     "matmul": "matmul(1024x1024, 1024x1024)",
@@ -57,7 +58,7 @@ def main() -> None:
     parser.add_argument("--strategies", default="derived/*")
     options = parser.parse_args()
     host = PluginHost.load()
-    backend = host.backend("x86")
+    backend, target = host.backend("x86"), Target.parse("x86:threads=1")
     device = backend.probe()[0]
     tuned = {
         name: tuned_kernel(
@@ -75,7 +76,7 @@ def main() -> None:
     ratios: dict = {name: [] for name in tuned}
     peaks = []
     for _ in range(ROUNDS):
-        peaks.append(backend.measure_peak(device, 1)[0])
+        peaks.append(backend.measure_peak(device, target)[0])
         for name, kernel in tuned.items():
             ours[name].append(kernel.operations / kernel.flops())
             ratios[name].append(peer.seconds(name, 5) / ours[name][-1])

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 from tilewright.host import PluginHost
+from tilewright.target import Target
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "resnet18.yaml"
 
@@ -39,14 +40,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    backend = PluginHost.load().backend("x86")
+    backend, target = PluginHost.load().backend("x86"), Target.parse("x86:threads=1")
     device = backend.probe()[0]
     rows = []
     for _ in range(options.repeat):
-        before, _ = backend.measure_peak(device, 1)
+        before, _ = backend.measure_peak(device, target)
         with tempfile.TemporaryDirectory() as folder:
             seconds, report = run(Path(folder))
-        after, _ = backend.measure_peak(device, 1)
+        after, _ = backend.measure_peak(device, target)
         (entry,) = report["benchmark"]
         ours, theirs = entry["tilewright"], entry["peers"]["onnxruntime"]
         operations = sum(t["weight"] * t["gflops"] * t["best_seconds"] for t in report["tasks"])

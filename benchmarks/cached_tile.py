@@ -1,0 +1,65 @@
+"""Multiply-adds of a register tile whose factors come from the first-level cache.
+
+What any kernel that reads its operands can reach at most: some processors run these at a lower
+clock than multiply-adds in registers, which the FMA peak counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.target import Target
+from tilewright_tensor.affine import Var, index
+from tilewright_tensor.expr import Const, Load, Op
+from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
+from tilewright_x86.backend import X86Backend
+from tilewright_x86.isa import isa_of
+from tilewright_x86.kernel import load_kernel
+
+_ROUNDS, _STEPS, _UNROLLED, _VECTORS = 300, 64, 4, 2
+_PIXELS = {512: 12, 256: 6, 128: 4}  # by bits of a vector: the tiles of the convolutions
+
+
+class CachedTile:
+    """One thread's tile, to be timed in turns with others."""
+
+    def __init__(self, target: Target) -> None:
+        isa = isa_of(target)
+        program = _tile(_PIXELS[isa.vector_bits], isa.lanes(4))
+        self.kernel = load_kernel(X86Backend().build(program, target))
+        operands = (*program.inputs, *program.outputs)
+        self.kernel.bind([np.ones(b.shape, np.float32) for b in operands], {})
+        self.operations = 2.0 * _ROUNDS * _STEPS * program.outputs[0].size
+        self.kernel.time(3)
+
+    def flops(self) -> float:
+        """Operations a second over a millisecond or two."""
+        return 2 * self.operations / self.kernel.time(2)
+
+
+def _tile(pixels: int, lanes: int) -> LoopProgram:
+    image, filters = Buffer("image", (_STEPS, pixels)), Buffer("filters", (_STEPS, _VECTORS, lanes))
+    out = Buffer("out", (pixels, _VECTORS, lanes))
+    sums = Buffer("sums", (pixels, _VECTORS, lanes), scope="register")
+    names = ("round", "step", "unrolled", "pixel", "vector", "lane")
+    round_, step, unrolled, pixel, vector, lane = (Var(name) for name in names)
+    now, at = step * _UNROLLED + unrolled, (index(pixel), index(vector), index(lane))
+
+    def every(statement: Store) -> Loop:
+        inner = Loop(lane, lanes, "vectorized", statement)
+        return Loop(pixel, pixels, "unrolled", Loop(vector, _VECTORS, "unrolled", inner))
+
+    factors = (
+        Load(image, (now, index(pixel))),
+        Load(filters, (now, index(vector), index(lane))),
+    )
+    added = Op("add", (Load(sums, at), Op("mul", factors, "float32")), "float32")
+    steps = Loop(unrolled, _UNROLLED, "unrolled", every(Store(sums, at, added)))
+    body = Block(
+        (
+            every(Store(sums, at, Const(0.0))),
+            Loop(round_, _ROUNDS, "serial", Loop(step, _STEPS // _UNROLLED, "serial", steps)),
+            every(Store(out, at, Load(sums, at))),
+        )
+    )
+    return LoopProgram("tile", (image, filters), (out,), Allocate(sums, body))

@@ -1,0 +1,121 @@
+"""What short measurements cost: how much slower the chosen config is than the best one there is.
+
+    uv run python benchmarks/finalists.py [--runs 3] [--rounds 6]
+
+On three tasks every config is measured at length: once a round, in another order each time, five
+samples a round. Its long time is the 20th percentile of all: where a machine has slower phases,
+half of the samples of some configs fall into them. Then a tuning run measures every config as runs
+do, racing and finalists included, and chooses. `regret` is how much slower the chosen config
+is than the best, both by their long times; `without` is that of the config whose first short time
+was the lowest: what would have been chosen without measuring finalists again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import quantiles
+
+from tilewright.config import ConfigEntity
+from tilewright.host import PluginHost
+from tilewright.measure import MeasureInput
+from tilewright.options import Choice
+from tilewright.roles import MeasureContext, RunContext
+from tilewright.run_setup import make_context
+from tilewright.task import Task
+from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.task_text import find_task
+from tilewright.tuning.budget import Budget
+from tilewright.tuning.loop import tune_tasks
+
+TASKS = {
+    "conv2d(1x112x19x19, 112x112x1x1)": "conv2d_direct",
+    "conv2d(1x80x13x13, 80x80x3x3, padding=1)": "conv2d_direct",
+    "dense(16x512, 512x512)": "dense_packed",
+}
+_FINALISTS = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--target", default="x86:threads=1")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=6)
+    options = parser.parse_args()
+    host = PluginHost.load()
+    print("| task | configs | best ms | samples | regret | without |")
+    print("|---|---|---|---|---|---|")
+    for text, strategies in TASKS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            context = new_run(host, Path(folder), options.target, strategies)
+            task = find_task(text, context.target, host, None)
+            configs = list(host.space(task, strategies).points())
+            times = measured_at_length(task, configs, context, options.rounds)
+        best = min(times.values())
+        chosen = [
+            choose(host, task, strategies, options.target, seed) for seed in range(options.runs)
+        ]
+        regrets, without = (
+            ", ".join(f"{times[config] / best - 1:.1%}" for config in each)
+            for each in zip(*chosen, strict=True)
+        )
+        print(
+            f"| {text} | {len(times)} of {len(configs)} | {best * 1e3:.4f} "
+            f"| {5 * options.rounds} | {regrets} | {without} |",
+            flush=True,
+        )
+
+
+def new_run(host: PluginHost, folder: Path, target: str, strategies: str) -> RunContext:
+    return make_context(host, name="finalists", folder=folder, target=target, strategies=strategies)
+
+
+def measured_at_length(
+    task: Task, configs: list[ConfigEntity], context: RunContext, rounds: int
+) -> Mapping[ConfigEntity, float]:
+    """The long time of each config that works, from rounds over all of them."""
+    made = MeasureContext(context.host, context.device, context.seed)
+    builder = context.host.make("builder", *context.builder, made)
+    runner = context.host.make("runner", *context.runner, made)
+    samples: dict[ConfigEntity, list[float]] = {}
+    try:
+        asked = [MeasureInput(task, config, context.conditions) for config in configs]
+        built = list(zip(asked, builder.build(asked), strict=True))
+        for number in range(rounds):
+            random.Random(number).shuffle(built)
+            futures = runner.run(*zip(*built, strict=True))
+            for (each, _), future in zip(built, futures, strict=True):
+                samples.setdefault(each.config, []).extend(future.result().costs)
+    finally:
+        runner.close()
+        builder.close()
+    return {config: quantiles(costs, n=5)[0] for config, costs in samples.items() if costs}
+
+
+def choose(
+    host: PluginHost, task: Task, strategies: str, target: str, seed: int
+) -> tuple[ConfigEntity, ConfigEntity]:
+    """What a tuning run over every config chooses, and whose first time was the lowest."""
+    with tempfile.TemporaryDirectory() as folder:
+        context = new_run(host, Path(folder), target, strategies)
+        tune_tasks(
+            TaskSet((WeightedTask(task, 1.0),)),
+            context,
+            tuner=Choice("random"),
+            scheduler=Choice("round-robin"),
+            budget=Budget(trials=host.space(task, strategies).valid_count() + 2 * _FINALISTS),
+        )
+        best = context.store.best(context.query(task, host.space(task, strategies).is_valid))
+        first: dict[ConfigEntity, float] = {}
+        for record in context.store.records():
+            if record.seconds is not None:
+                first.setdefault(record.config, record.seconds)
+    assert best is not None
+    return best.config, min(first, key=first.__getitem__)
+
+
+if __name__ == "__main__":
+    main()
