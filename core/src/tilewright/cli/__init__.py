@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+
+_INTERRUPTED = 130
 
 
 def main() -> None:
     """Run a verb; the exit code is 0, 1 (a check failed), 2 (usage), 3 (partial result) or 130."""
     from tilewright.cli.group import run
 
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+        if code == _INTERRUPTED:  # nothing is left that a second Ctrl-C could stop
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:  # the second, while the first was being told
+        code = _INTERRUPTED
+    sys.exit(code)
