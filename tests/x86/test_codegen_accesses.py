@@ -7,41 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loop_notation import at, i, loop, op, put
 
-from tilewright_tensor.affine import Affine, Var, index
-from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, dtype_of
+from tilewright_tensor.affine import Affine, index
+from tilewright_tensor.expr import Const, IndexValue
 from tilewright_tensor.interpret import interpret
 from tilewright_tensor.loop_ir import (
     Block,
     Buffer,
     Guard,
-    Loop,
     LoopProgram,
     Statement,
-    Store,
 )
 from tilewright_x86.emit import emit
 from tilewright_x86.isa import ISAS
-
-
-def i(name: str) -> Affine:
-    return index(Var(name))
-
-
-def loop(name: str, extent: int, body: Statement, kind: Any = "serial") -> Loop:
-    return Loop(Var(name), extent, kind, body)
-
-
-def op(name: str, *args: Value, dtype: str = "") -> Op:
-    return Op(name, args, dtype or dtype_of(args[-1]))
-
-
-def at(buffer: Buffer, *indices: Any) -> Load:
-    return Load(buffer, tuple(index(n) for n in indices))
-
-
-def put(buffer: Buffer, indices: tuple[Any, ...], value: Value) -> Store:
-    return Store(buffer, tuple(index(n) for n in indices), value)
 
 
 def matmul(rows: int, columns: int, depth: int, guard_lanes: bool) -> LoopProgram:
