@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
@@ -27,6 +28,10 @@ from tilewright.workload import EpilogueOp, TensorSpec, Workload
 
 # Jobs that a shell starts in the background ignore Ctrl-C, and so would all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 # --- records
 

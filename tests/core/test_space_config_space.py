@@ -7,6 +7,7 @@ import json
 import random
 import time
 from collections import Counter
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.space.config_space import ConfigSpace
-from tilewright.space.constraint import Knob, holds
+from tilewright.space.constraint import Item, Knob, holds
 from tilewright.space.knobs import Knobs
 
 
@@ -52,8 +53,10 @@ def small(name="s", limit=7):
 
 
 SMALL, SHARED, VAST = small(), two_splits(), vast()
+BOTH = ConfigSpace([*SHARED.alternatives, *SMALL.alternatives])
 
 
+@cache
 def brute(space):
     """Feasible indexes by asking every point."""
     found = []
@@ -134,19 +137,18 @@ def test_iteration_count_and_validity_agree_with_brute_force(space):
     assert (space.index(first) if first else None) == (feasible[0] if feasible else None)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_an_interval_of_indexes_is_the_brute_force_one(a, b):
-    space = ConfigSpace([*two_splits().alternatives, *small().alternatives])
-    feasible = brute(space)
-    assert list(space.indexes(a, b)) == [i for i in feasible if a <= i < b]
-    assert list(space.indexes(a, b, backwards=True)) == [i for i in feasible if a <= i < b][::-1]
+    within = [i for i in brute(BOTH) if a <= i < b]
+    assert list(BOTH.indexes(a, b)) == within
+    assert list(BOTH.indexes(a, b, backwards=True)) == within[::-1]
 
 
 def test_sampling_is_uniform_over_feasible_points_of_all_alternatives():
-    space = ConfigSpace([*two_splits().alternatives, *small().alternatives])
-    feasible = brute(space)
+    feasible = brute(BOTH)
     rng, rounds = random.Random(3), 6000
-    drawn = Counter(space.index(space.sample(rng, 1)[0]) for _ in range(rounds))
+    drawn = Counter(BOTH.index(BOTH.sample(rng, 1)[0]) for _ in range(rounds))
     assert set(drawn) <= set(feasible)
     expected = rounds / len(feasible)
     chi_square = sum((drawn[i] - expected) ** 2 / expected for i in feasible)
@@ -190,6 +192,16 @@ def test_vast_spaces_sample_distinct_feasible_points_without_listing_anything(ti
     )
 
 
+def test_the_first_points_of_a_vast_space_ask_a_few_values_only(monkeypatch):
+    asked, evaluate = [], Item.evaluate
+    monkeypatch.setattr(Item, "evaluate", lambda *given: asked.append(given) or evaluate(*given))
+    knobs = Knobs("vast")
+    tiles = [knobs.define_split(name, 2**25, num_outputs=4) for name in "abcd"]
+    knobs.constrain(tiles[0][-1] * tiles[1][-1] * tiles[2][-1] * tiles[3][-1] <= 2**25)
+    assert len(ConfigSpace([knobs.alternative()]).sample(random.Random(0), 5, balanced=True)) == 5
+    assert 0 < len(asked) < 1000 < len(knobs.alternative().knobs[0])
+
+
 def test_sparse_vast_spaces_are_searched_not_guessed():
     knobs = Knobs("sparse")
     tiles = [knobs.define_split(f"t{i}", 5040, num_outputs=3) for i in range(5)]
@@ -205,7 +217,7 @@ def test_sparse_vast_spaces_are_searched_not_guessed():
     assert time.perf_counter() - start < 20
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32))
 def test_neighbours_differ_in_one_knob_and_are_feasible(seed):
     rng = random.Random(seed)
@@ -216,7 +228,18 @@ def test_neighbours_differ_in_one_knob_and_are_feasible(seed):
         assert sum(config[k] != near[k] for k in config.values) == 1
 
 
-@settings(max_examples=30)
+def test_every_feasible_point_that_differs_in_one_knob_is_a_neighbour():
+    config = SMALL.sample(random.Random(4), 1)[0]
+    near = {
+        other
+        for other in SMALL.points()
+        if sum(config[knob] != other[knob] for knob in config.values) == 1
+    }
+    rng = random.Random(0)
+    assert {SMALL.neighbour(config, rng) for _ in range(100 * len(near))} == near
+
+
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_crossover_is_a_feasible_mix_of_its_parents(seed):
     rng = random.Random(seed)
@@ -301,3 +324,14 @@ def test_a_space_read_from_its_json_is_the_same_space():
     again = ConfigSpace.from_json(json.loads(json.dumps(space.to_json())))
     assert again.hash == space.hash
     assert list(again.points()) == list(space.points())
+
+
+@pytest.mark.parametrize(
+    ("constraint", "read"),
+    [(True, "'True' reads no knob"), (["<=", 1, 2], "'1 <= 2' reads no knob"),
+     (["<=", ["knob", "z"], 2], r"'z <= 2' reads \['z'\]")],
+)  # fmt: skip
+def test_a_constraint_that_no_knob_can_satisfy_or_break_is_refused(constraint, read):
+    data = [{"name": "a", "knobs": [["k", "other", [1, 2]]], "constraints": [constraint]}]
+    with pytest.raises(UsageError, match=rf"a: the constraint {read}"):
+        ConfigSpace.from_json(data)

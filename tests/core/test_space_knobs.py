@@ -146,5 +146,6 @@ def test_wrong_declarations_are_refused_by_name():
         knobs.define_knob("v", [1, 1])
     with pytest.raises(UsageError, match=r"'w'.*lists of them"):
         knobs.define_knob("w", [{"a": 1}])
-    with pytest.raises(UsageError, match="a constraint reads \\['nobody'\\]"):
-        knobs.constrain(Knob("nobody") == 1)
+    knobs.constrain(Knob("nobody") == 1)
+    with pytest.raises(UsageError, match=r"the constraint 'nobody == 1' reads \['nobody'\]"):
+        knobs.alternative()

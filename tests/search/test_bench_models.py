@@ -71,8 +71,9 @@ def test_save_writes_one_model(recorded, tmp_path):
     asked = [*recorded, "--model", "xgboost", "--features", "knobs", "--save", str(path)]
     assert CliRunner().invoke(models, asked).exit_code == 0
     assert path.stat().st_size > 1000
-    refused = CliRunner().invoke(models, [*recorded, "--save", str(path)])
-    assert isinstance(refused.exception, UsageError)
+    nowhere = [*asked[:-1], str(tmp_path)]
+    for wrong in ([*recorded, "--save", str(path)], nowhere):
+        assert isinstance(CliRunner().invoke(models, wrong).exception, UsageError)
 
 
 def test_records_of_one_task_are_refused(tmp_path):

@@ -58,11 +58,12 @@ def test_generations_climb_and_stay_feasible():
         seconds = [landscape.true_seconds(config) for config in configs]
         return np.array([1e-3 / s if s else 0.0 for s in seconds], np.float32)
 
-    start = landscape.space.sample(random.Random(0), 32, balanced=True)
+    sample = landscape.space.sample(random.Random(0), 64, balanced=True)
+    start = [sample[place] for place in np.argsort(score(sample))[:32]]  # the slow half
     scored = evolve(
         landscape.space, start, score, random.Random(1), generations=6, children=32, crossover=0.5
     )
-    assert max(scored.values()) > 1.05 * max(score(start))
+    assert max(scored.values()) > 1.5 * max(score(start))
     assert all(landscape.space.is_valid(config) for config in scored)
     assert {config.strategy for config in scored} == {"hill/narrow", "hill/wide"}
 

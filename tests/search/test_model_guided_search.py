@@ -187,3 +187,18 @@ def test_the_population_holds_every_alternative_and_the_fastest_measured(host, m
     assert min(shares["hill/narrow"], shares["hill/wide"]) > 128 / 3
     timed = sorted((t for t in history if t.result.seconds), key=lambda t: t.result.seconds)
     assert population[0] == timed[0].input.config
+
+
+def test_programs_are_lowered_for_the_model_where_it_is_asked_to_see_loops(host):
+    asked = []
+
+    def shared(key, make):
+        asked.append(key)
+        return make()
+
+    landscape = Landscape()
+    context = TunerContext(landscape.task, landscape.space, 0, (), host, shared)
+    host.make("tuner", "xgb", {}, context)
+    assert not any("loops" in key for key in asked)
+    host.make("tuner", "xgb", {"features": "loops"}, context)
+    assert any("loops" in key for key in asked)

@@ -165,7 +165,7 @@ class GivesUpAfterFailures(Good):
 
     def observe(self, trials):
         super().observe(trials)
-        self.discouraged = bool(trials) and all(trial.result.failure for trial in trials)
+        self.discouraged = len(trials) > 7 and all(trial.result.failure for trial in trials)
 
     def draw(self, rng, count):
         return [] if self.discouraged else super().draw(rng, count)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import operator
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from tilewright.config import ConfigEntity
+from tilewright.errors import UsageError
+from tilewright.space.class_tree import Classes
 from tilewright.space.constraint import Expression, expression_from_json
-from tilewright.space.knob_group import Classes, KnobGroup
+from tilewright.space.knob_group import KnobGroup
 from tilewright.space.knob_values import KnobValues
 
 _MIX_TRIES = 8
@@ -29,10 +33,21 @@ class Alternative:
     knobs: tuple[KnobValues, ...]
     constraints: tuple[Expression, ...] = ()
 
+    def __post_init__(self) -> None:
+        declared = {knob.name for knob in self.knobs}
+        for constraint in self.constraints:
+            read = constraint.knobs()
+            if not read or read - declared:
+                raise UsageError(
+                    f"{self.name}: the constraint '{constraint}' reads "
+                    f"{sorted(read - declared) or 'no knob'}",
+                    remedy=f"constrain knobs that are declared: {sorted(declared)}",
+                )
+
     @property
     def size(self) -> int:
         """Number of raw points: the product of the knobs' lengths."""
-        return math.prod(len(knob) for knob in self.knobs)
+        return math.prod(self._lengths)
 
     @property
     def valid_count(self) -> int | None:
@@ -46,16 +61,8 @@ class Alternative:
 
     @property
     def roughly(self) -> float:
-        """Number of feasible points by trying some, which is quicker than to count them."""
-        return math.prod(group.raw_count * group.share for group, _ in self._groups)
-
-    @property
-    def weight(self) -> int:
-        """The feasible points, as far as they can be counted: raw points where a group cannot."""
-        counts = (
-            group.raw_count if group.count is None else group.count for group, _ in self._groups
-        )
-        return math.prod(counts)
+        """Number of feasible points, without counting many (see `KnobGroup.roughly`)."""
+        return math.prod(group.roughly for group, _ in self._groups)
 
     def get(self, index: int) -> ConfigEntity:
         """The point at a raw index, feasible or not. Raises IndexError outside the product."""
@@ -78,10 +85,7 @@ class Alternative:
     def accepts(self, index: int) -> bool:
         """Whether the point at a raw index satisfies every constraint."""
         digits = self._digits(index)
-        return all(
-            group.accepts(group.classes([digits[i] for i in places]))
-            for group, places in self._groups
-        )
+        return all(group.accepts([digits[i] for i in places]) for group, places in self._groups)
 
     def indexes(
         self, start: int = 0, stop: int | None = None, *, backwards: bool = False
@@ -106,7 +110,9 @@ class Alternative:
     def neighbour(self, index: int, rng: random.Random) -> int | None:
         """The index of a feasible point that differs in one knob, None where there is none."""
         digits = self._digits(index)
-        for place in rng.sample(range(len(self.knobs)), len(self.knobs)):
+        others = list(range(len(self.knobs)))
+        while others:
+            place = others.pop(int(rng.random() * len(others)))
             group, places = self._group_of[place]
             level = places.index(place)
             other = group.redraw(rng, [digits[i] for i in places], level)
@@ -125,7 +131,7 @@ class Alternative:
         for group, places in self._groups:
             for _ in range(_MIX_TRIES):
                 digits = [rng.choice((mine[i], yours[i])) for i in places]
-                if group.accepts(group.classes(digits)):
+                if group.accepts(digits):
                     break
             else:
                 parent = rng.choice((mine, yours))
@@ -150,11 +156,12 @@ class Alternative:
         )
 
     @cached_property
+    def _lengths(self) -> tuple[int, ...]:
+        return tuple(map(len, self.knobs))
+
+    @cached_property
     def _strides(self) -> tuple[int, ...]:
-        strides = [1]
-        for knob in self.knobs[:-1]:
-            strides.append(strides[-1] * len(knob))
-        return tuple(strides[: len(self.knobs)])
+        return tuple(accumulate(self._lengths[:-1], operator.mul, initial=1))[: len(self.knobs)]
 
     @cached_property
     def _groups(self) -> tuple[tuple[KnobGroup, tuple[int, ...]], ...]:
@@ -177,8 +184,8 @@ class Alternative:
 
     def _digits(self, index: int) -> list[int]:
         digits = []
-        for knob in self.knobs:
-            index, digit = divmod(index, len(knob))
+        for length in self._lengths:
+            index, digit = divmod(index, length)
             digits.append(digit)
         return digits
 
@@ -206,7 +213,7 @@ class Alternative:
         mine = next(i for i, (other, _) in enumerate(self._groups) if other is group)
         before, level = chosen[mine], places.index(place)
         for digit in reversed(digits) if backwards else digits:
-            chosen[mine] = (*before, group.class_of(level, digit))
-            if group.completable(chosen[mine]):
+            chosen[mine] = (*before, group.tree.class_of(level, digit))
+            if group.tree.completable(chosen[mine]):
                 yield from self._walk(place - 1, base + digit * stride, chosen, within, backwards)
         chosen[mine] = before

@@ -137,25 +137,25 @@ class ConfigSpace:
     ) -> list[ConfigEntity]:
         """Up to `count` distinct feasible configs in random order; fewer where there are no more.
 
-        Every feasible point is equally likely, as far as feasible points can be counted (see
-        `KnobGroup.draw`); `balanced` gives each alternative the same share instead, so that small
+        Every feasible point is equally likely, as far as that is known without counting many
+        (see `KnobGroup`); `balanced` gives each alternative the same share instead, so that small
         ones are tried beside vast ones. `exclude` holds raw indexes not to give again. The same
         generator state gives the same sample.
         """
         if self._has_at_most(2 * (count + (len(exclude) if isinstance(exclude, Sized) else 0))):
             left = [index for index in self.indexes() if index not in exclude]
             return [self.get(index) for index in rng.sample(left, min(count, len(left)))]
-        weights = [1 if balanced else a.weight for a in self.alternatives]
+        weights = [1.0 if balanced else a.roughly for a in self.alternatives]
         chosen: dict[int, None] = {}
         # Half of what is drawn at worst is drawn twice; where feasible points are few and
         # uncounted, it is more.
         for _ in range(_DRAWS_PER_POINT * count):
             if len(chosen) == count or not any(weights):
                 break
-            place = _weighted(rng, weights)
+            (place,) = rng.choices(range(len(weights)), weights)
             index = self.alternatives[place].draw(rng)
             if index is None:
-                weights[place] = 0
+                weights[place] = 0.0
             elif (index := index + self._offsets[place]) not in exclude:
                 chosen[index] = None
         return [self.get(index) for index in chosen]
@@ -191,13 +191,3 @@ class ConfigSpace:
             return None
         index = self.alternatives[place].find(config)
         return None if index is None else self._offsets[place] + index
-
-
-def _weighted(rng: random.Random, weights: list[int]) -> int:
-    """A position, in proportion to integer weights of any size."""
-    rest = rng.randrange(sum(weights))
-    for place, weight in enumerate(weights):
-        rest -= weight
-        if rest < 0:
-            return place
-    raise AssertionError("weights changed while drawing")

@@ -101,16 +101,13 @@ class Knobs:
 
     def constrain(self, constraint: Expression) -> None:
         """Make every point infeasible at which the constraint does not hold."""
-        read = constraint.knobs()
-        if not read or read - self._knobs.keys():
-            raise UsageError(
-                f"{self.name}: a constraint reads {sorted(read) or 'no knob'}",
-                remedy=f"declare knobs before constraining them; declared: {sorted(self._knobs)}",
-            )
         self._constraints.append(constraint)
 
     def alternative(self) -> Alternative:
-        """The product of the knobs declared so far, under the constraints."""
+        """The product of the knobs declared so far, under the constraints.
+
+        Raises UsageError for a constraint that reads no knob, or one that was not declared.
+        """
         return Alternative(self.name, tuple(self._knobs.values()), tuple(self._constraints))
 
     def _define(

@@ -25,9 +25,8 @@ def anneal(
 
     A step changes one knob of every chain. Better configs are always taken, worse ones with a
     probability that falls with the loss and with time; the temperature starts at a quarter of the
-    spread of the starts' scores. AutoTVM walks 128 chains for 500 steps, seconds a batch; some
-    twelve steps find as much, for one batch is measured and learned from before the next is
-    planned.
+    spread of the starts' scores. AutoTVM walks 128 chains for 500 steps, seconds a batch; some ten
+    steps find as much, for one batch is measured and learned from before the next is planned.
     """
     chains = list(starts)
     scores = [float(value) for value in score(chains)]

@@ -24,11 +24,11 @@ _KINDS: tuple[FeatureKind, ...] = ("knobs", "loops")
 
 
 @click.command()
-@click.argument("records", type=click.Path(path_type=Path))
+@click.argument("records", type=shared.RECORDS_FILE)
 @click.option("--model", "models", multiple=True, help="NAME or {NAME: {option: value}}.  [all]")
 @click.option("--features", "kinds", multiple=True, type=click.Choice(_KINDS), help="[both]")
 @click.option("--rows", type=click.IntRange(32), default=256, show_default=True, help="A task.")
-@click.option("--save", type=click.Path(path_type=Path), help="Fit on all tasks and write it.")
+@click.option("--save", type=shared.NAMED_PATH, help="Fit on all tasks and write it.")
 @shared.plugin_files
 @shared.seed
 @shared.as_json
@@ -50,6 +50,7 @@ def models(
     from tilewright.cli.choice_text import choice_of
     from tilewright.errors import UsageError
     from tilewright.options import Choice
+    from tilewright.writing import check_file
     from tilewright_search.held_out import Rows, TaskTrials
 
     host = shared.load_host(plugin)
@@ -59,6 +60,8 @@ def models(
         raise UsageError(
             "--save writes one model", remedy="say which: --model xgboost --features knobs"
         )
+    if save is not None:
+        check_file(save, "--save")
     tasks = TaskTrials.group(_trials(records, host), rows)
     if len(tasks) < 2:
         raise UsageError(
@@ -86,11 +89,8 @@ def models(
 
 def _trials(records: Path, host: PluginHost) -> list[Trial]:
     """The trials of the installed strategies on the device that has most of them."""
-    from tilewright.errors import UsageError
     from tilewright.records import JsonlRecordStore
 
-    if not records.is_file():
-        raise UsageError("no records file", where=str(records), remedy="name a .jsonl file")
     store = JsonlRecordStore(records)
     common = store.devices().most_common(1)
     return store.trials(common[0][0][1], host.revisions) if common else []

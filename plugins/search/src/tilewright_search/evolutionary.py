@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
 class EvolutionaryOptions(GuidedOptions):
     """Options of the tuner `evolutionary`."""
 
-    sample: int = Field(128, ge=16, description="random configs, balanced over the alternatives")
     measured: int = Field(32, ge=0, description="fastest measured configs in the first generation")
-    generations: int = Field(4, ge=0, description="generations for a batch")
-    children: int = Field(128, ge=2, description="children of a generation")
+    generations: int = Field(3, ge=0, description="generations for a batch")
+    children: int = Field(96, ge=2, description="children of a generation")
     crossover: float = Field(0.5, ge=0, le=1, description="chance of a child to have two parents")
 
 
@@ -30,12 +30,13 @@ class EvolutionaryTuner(GuidedTuner):
 
     def explore(
         self,
-        best: Sequence[ConfigEntity],
+        best: Iterator[ConfigEntity],
         sample: Sequence[ConfigEntity],
         score: Score,
         generator: random.Random,
     ) -> dict[ConfigEntity, float]:
-        population = list(dict.fromkeys([*best[: self._options.measured], *sample]))
+        fastest = islice(best, self._options.measured)
+        population = list(dict.fromkeys([*fastest, *sample]))
         return evolve(
             self._space,
             population,

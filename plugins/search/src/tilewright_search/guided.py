@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -40,16 +40,17 @@ class GuidedOptions(Options):
     batch: int = Field(16, ge=1, description="trials known before the model decides")
     loss: Literal["rank", "reg"] = Field("reg", description="rank pairs, or fit throughput")
     cost_model: Choice | None = Field(None, description="another cost model than xgboost")
-    features: Literal["auto", "knobs", "loops"] = Field(
-        "auto",
-        description="what the model sees of the best; auto: loops where there are alternatives",
+    features: FeatureKind = Field(
+        "knobs", description="loops: a second model, of the lowered programs, ranks the best few"
     )
     pretrained: Path | None = Field(
         None, description="saved cost model that ranks configs before there are trials"
     )
     epsilon: float = Field(0.05, ge=0, le=1, description="chance of a config to be random")
     diversity: float = Field(0.2, ge=0, description="score given up for a config far from others")
-    sample: int = Field(256, ge=16, description="random configs that a batch starts from")
+    sample: int = Field(
+        128, ge=16, description="random configs, balanced over the alternatives, behind a batch"
+    )
 
 
 class GuidedTuner(ABC):
@@ -60,8 +61,9 @@ class GuidedTuner(ABC):
     >>> tuner.propose(16)       # the best that `explore` found, spread out; a few at random
 
     Exploring takes hundreds of scores and is led by a model of the knobs; a second model, of the
-    loops of the lowered programs, is asked about the few best. Equal seed and equal trials give
-    equal batches. `effort` says where the time went.
+    loops of the lowered programs, may be asked about the few best. On recordings it saved between
+    none and a fifth of the trials, for more thinking than all the rest takes. Equal seed and equal
+    trials give equal batches. `effort` says where the time went.
     """
 
     def __init__(self, options: Any, context: TunerContext) -> None:
@@ -72,10 +74,7 @@ class GuidedTuner(ABC):
         self._unseen = Unseen(context)
         self.effort: Effort = context.shared("tilewright_search.effort", Effort)
         self._knobs = self._opinion(context, "knobs")
-        # Within one alternative the knobs say it all; several have only their loops in common.
-        several = len(context.space.alternatives) > 1
-        looks = options.features == "loops" or (options.features == "auto" and several)
-        self._loops = self._opinion(context, "loops") if looks else None
+        self._loops = self._opinion(context, "loops") if options.features == "loops" else None
         self._saved: SavedOpinion | None = None
         if options.pretrained is not None:
             model = _make_model(options, context)
@@ -84,14 +83,14 @@ class GuidedTuner(ABC):
     @abstractmethod
     def explore(
         self,
-        best: Sequence[ConfigEntity],
+        best: Iterator[ConfigEntity],
         sample: Sequence[ConfigEntity],
         score: Score,
         generator: random.Random,
     ) -> dict[ConfigEntity, float]:
         """Feasible configs with their scores, the sample's among them.
 
-        best     the fastest measured, fastest first
+        best     what was measured, fastest first
         sample   random ones that were not measured, every alternative alike
         """
 
@@ -126,9 +125,8 @@ class GuidedTuner(ABC):
     ) -> list[ConfigEntity]:
         """The best that the models find; with a small chance each, a random one instead."""
         self._knobs.fit(self._task)
-        best = self._knobs.experience.best(self._task)
-        known = [config for config in best if self._space.is_valid(config)]
-        visited = self.explore(known, sample, partial(self._knobs.score, self._task), generator)
+        best = filter(self._space.is_valid, self._knobs.experience.best(self._task))
+        visited = self.explore(best, sample, partial(self._knobs.score, self._task), generator)
         candidates = [config for config in visited if config in self._unseen]
         candidates.sort(key=visited.__getitem__, reverse=True)
         scores = _shares(np.array([visited[config] for config in candidates], np.float32))
@@ -136,7 +134,7 @@ class GuidedTuner(ABC):
             candidates = candidates[: _LOOP_SHORTLIST * count]
             self._loops.fit(self._task)
             second = _shares(self._loops.score(self._task, candidates))
-            scores = (scores[: len(candidates)] + second) / 2
+            scores = np.mean([scores[: len(candidates)], second], axis=0, dtype=np.float32)
         shortlist = candidates[: _SHORTLIST * count]
         chosen = self._pick(shortlist, scores[: len(shortlist)], count)
         lucky = [
@@ -162,7 +160,8 @@ class GuidedTuner(ABC):
 
 def _shares(scores: Floats) -> Floats:
     """Scores as shares of the way from the worst to the best."""
-    return (scores - scores.min()) / max(float(np.ptp(scores)), 1e-9)
+    shares: Floats = (scores - scores.min()) / max(float(np.ptp(scores)), 1e-9)
+    return shares
 
 
 def _make_model(options: GuidedOptions, context: TunerContext) -> CostModel:

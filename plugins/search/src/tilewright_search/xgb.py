@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ class XgbOptions(GuidedOptions):
     """Options of the tuner `xgb`."""
 
     chains: int = Field(32, ge=2, description="chains of the annealing")
-    steps: int = Field(16, ge=0, description="steps of every chain for a batch")
+    steps: int = Field(10, ge=0, description="steps of every chain for a batch")
 
 
 class XgbTuner(GuidedTuner):
@@ -28,14 +29,14 @@ class XgbTuner(GuidedTuner):
 
     def explore(
         self,
-        best: Sequence[ConfigEntity],
+        best: Iterator[ConfigEntity],
         sample: Sequence[ConfigEntity],
         score: Score,
         generator: random.Random,
     ) -> dict[ConfigEntity, float]:
         scores = score(sample)
         half = self._options.chains // 2
-        starts = list(best[:half])
+        starts = list(islice(best, half))
         starts += [sample[place] for place in np.argsort(-scores, kind="stable")[:half]]
         visited = dict(zip(sample, scores.tolist(), strict=True))
         return visited | anneal(self._space, starts, score, generator, self._options.steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import numpy as np
@@ -26,20 +27,22 @@ def knob_features(task: Task, configs: Sequence[ConfigEntity]) -> Features:
     """
     columns: dict[str, int] = {}
     workload = _workload_leaves(task)
-    rows = []
-    for config in configs:
-        row = {f"alternative={config.strategy}": 1.0}
+    places: list[int] = []
+    cells: list[tuple[str, float]] = []
+    for place, config in enumerate(configs):
+        before = len(cells)
+        cells.append((f"alternative={config.strategy}", 1.0))
+        together: list[float] = []
         for knob, value in config.values.items():
-            row.update(_leaves(f"knob.{knob}", value))
-            for level, tile in enumerate(_tiles(value), 1):
-                row[f"knob.{knob}.tile.{level}"] = tile
-                row[f"tiles.{level}"] = row.get(f"tiles.{level}", 0.0) + tile
-        for name in row:
-            columns.setdefault(name, len(columns))
-        rows.append(row)
-    matrix = np.zeros((len(rows), len(columns) + len(workload)), np.float32)
-    for place, row in enumerate(rows):
-        matrix[place, [columns[name] for name in row]] = list(row.values())
+            leaves, tiles = _knob_leaves(knob, value)
+            cells += leaves
+            if tiles:
+                together = [sum(pair) for pair in zip_longest(together, tiles, fillvalue=0.0)]
+        cells += [(f"tiles.{level}", tile) for level, tile in enumerate(together, 1)]
+        places += [place] * (len(cells) - before)
+    names = [columns.setdefault(name, len(columns)) for name, _ in cells]
+    matrix = np.zeros((len(configs), len(columns) + len(workload)), np.float32)
+    matrix[places, names] = [number for _, number in cells]
     matrix[:, len(columns) :] = [number for _, number in workload]
     return Features((*columns, *(name for name, _ in workload)), matrix)
 
@@ -56,23 +59,20 @@ def _workload_leaves(task: Task) -> Leaves:
 
 
 @lru_cache(maxsize=1 << 16)
-def _leaves(name: str, value: Any) -> Leaves:
-    return tuple(_walk(name, value))
+def _knob_leaves(knob: str, value: Any) -> tuple[Leaves, tuple[float, ...]]:
+    """A knob's columns, and log2 of its tiles, of the innermost factor first."""
+    name, tiles = f"knob.{knob}", _tiles(value)
+    own = ((f"{name}.tile.{level}", tile) for level, tile in enumerate(tiles, 1))
+    return (*_walk(name, value), *own), tiles
 
 
-@lru_cache(maxsize=1 << 16)
 def _tiles(value: Any) -> tuple[float, ...]:
     """log2 of a split's products from the innermost factor out; the whole loop is left out."""
     if not isinstance(value, tuple) or not all(
         type(factor) is int and factor > 0 for factor in value
     ):
         return ()
-    products = []
-    total = 0.0
-    for factor in reversed(value[1:]):
-        total += math.log2(factor)
-        products.append(total)
-    return tuple(products)
+    return tuple(accumulate(math.log2(factor) for factor in reversed(value[1:])))
 
 
 def _walk(name: str, value: Any) -> list[tuple[str, float]]:

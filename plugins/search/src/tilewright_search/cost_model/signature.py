@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import UsageError
+
+if TYPE_CHECKING:
+    from tilewright_search.featurizer import FeatureKind
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
     """Kind (`knobs` or `loops`) and column names, in order."""
 
-    kind: str
+    kind: FeatureKind
     names: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
