@@ -111,6 +111,24 @@ def test_compacted_it_answers_as_before(call, tmp_path):
     assert "Nothing was measured" in out
 
 
+def test_a_tuner_that_resumes_on_a_compacted_file_knows_each_config_once(samples, log):
+    """By its last measurement; what the machinery spoiled it did not learn from before either."""
+    store = JsonlRecordStore(log)
+    again, spoiled = samples.record(1, (4e-3,) * 3), samples.record(3, failure="device_lost")
+    store.append([samples.record(1), samples.record(2), spoiled, again])
+    compact_log(log)
+    known = JsonlRecordStore(log).trials(samples.here.fingerprint, {"plain": 1})
+    assert known == [samples.record(2).trial, again.trial]
+
+
+def test_a_file_without_a_trial_says_so(call, samples, log):
+    spent = BudgetRecord(
+        "s", "cpu", samples.here.fingerprint, finished=False, seconds=2.0, trials=0
+    )
+    JsonlRecordStore(log).append([spent])
+    assert call("records", "ls", str(log)) == (0, "", "no trial in it\n")
+
+
 def test_what_nobody_asks_for_goes_and_is_counted(samples, log):
     store = JsonlRecordStore(log)
     node = GraphRecord("n", samples.task, samples.config(1), "cpu", samples.here.fingerprint, 1)

@@ -95,6 +95,18 @@ def test_conditions_device_and_records_are_where_they_were_asked_for(tune, recor
     assert (first.device, second.device) == ("toy0", "toy1")
 
 
+def test_a_second_device_begins_anew_in_the_same_file_or_with_the_best_of_the_first(
+    tune, records, caplog
+):
+    tune("toyadd(8)", "--budget", "40")
+    best = min(records(), key=lambda record: record.seconds).config
+    assert tune("toyadd(8)", "--budget", "1", "--device", "toy1")[0] == 0
+    assert "made on another device (toy0)" in caplog.text
+    assert records()[-1].config != best
+    tune("toyadd(8)", "--budget", "2", "--device", "toy1", "--foreign-records")
+    assert best in [record.config for record in records()[41:]]
+
+
 @pytest.mark.needs("search")
 def test_the_seed_decides_what_is_tried(tune, records):
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
@@ -118,15 +130,20 @@ def test_strategies_are_a_glob_over_alternatives(tune):
     [
         (("--tuner", "toi"), "did you mean 'toy'"),
         (("--tuner", "{toy: {bach: 3}}"), "did you mean 'batch'"),
+        (("--scheduler", "toi"), "no scheduler named 'toi'"),
+        (("--scheduler", "{toy: {weight: 3}}"), "unknown key 'weight'"),
+        (("--runner", "toi"), "no runner named 'toi'"),
+        (("--builder", "toi"), "no builder named 'toi'"),
         (("--device", "moon"), "no device 'moon'"),
         (("--conditions", "hot"), "'hot' is not one of 'cold', 'warm'"),
         (("--seed", "x"), "not a valid integer"),
     ],
 )
-def test_a_wrong_flag_is_one_message_and_exit_2(tune, flags, message):
+def test_a_wrong_flag_is_one_message_before_anything_is_measured(tune, tmp_path, flags, message):
     code, out, err = tune("toyadd(8)", "--budget", "2", *flags)
     assert (code, out) == (2, "")
     assert message in err
+    assert not (tmp_path / "runs").exists()
 
 
 def test_when_every_trial_fails_the_reasons_are_said_once(tune, caplog):

@@ -59,7 +59,8 @@ def test_version_and_help(call):
     ],
 )
 def test_mistakes_are_one_message_and_exit_2(call, tmp_path, arguments, message):
-    code, out, err = call(*arguments, plugin=arguments[0] == "tune")
+    tunes = arguments[0] == "tune"
+    code, out, err = call(*arguments, *(TOY_CHOICES if tunes else ()), plugin=tunes)
     assert code == 2
     assert message in err
     assert "Traceback" not in err

@@ -7,11 +7,14 @@ import logging
 import pytest
 
 import tilewright
+from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.events import RunInfo, Section, StageOutcome
+from tilewright.events import RunInfo, RunOutcome, Section, StageOutcome, TuneProgress
 from tilewright.host import PluginHost
 from tilewright.progress import Progress
 from tilewright.records import JsonlRecordStore
+from tilewright.target import Target
+from tilewright.tuning.budget import Budget
 
 
 @pytest.fixture
@@ -70,10 +73,6 @@ def test_names_of_strangers_cannot_steer_the_terminal(host, capsys):
         def tilewright_summary_sections(self, summary):
             return [Section("\x1b[2J[red]t", ("a\x07",), (("\x1b]0;owned\x07[bold]x",),))]
 
-    from tilewright.device import Device
-    from tilewright.events import RunOutcome
-    from tilewright.target import Target
-
     progress = Progress()
     loaded = PluginHost.load(host.files, [progress, Hostile()])
     progress.watch(loaded)
@@ -88,3 +87,22 @@ def test_names_of_strangers_cannot_steer_the_terminal(host, capsys):
     assert "\x1b" not in captured.out + captured.err
     assert "[red]t" in captured.out
     assert "[bold]x" in captured.out
+
+
+def test_what_is_left_of_a_budget_is_told_in_its_own_stage_only(monkeypatch, tmp_path, capsys):
+    """A stage behind it measures too, and spends nothing of it."""
+    monkeypatch.setattr("tilewright.progress._LINE_EVERY_SECONDS", -1.0)
+    stages, budgets = ("tune", "check"), {"tune": Budget(trials=20)}
+    run = RunInfo("name", tmp_path, Target("toy"), Device("toy0"), stages, budgets)
+    loaded = PluginHost.load([], [Progress()])
+    loaded.notify("tilewright_run_started", run=run)
+    said = []
+    for stage in stages:
+        told = TuneProgress((), (), None, 1.0, run.device)
+        loaded.notify("tilewright_batch_scheduled", progress=told)
+        outcome = StageOutcome(stage, "ok", 1.0)
+        loaded.notify("tilewright_stage_finished", run=run, outcome=outcome)
+        said.append(capsys.readouterr().err)
+    assert "left: 20 trials" in said[0]
+    assert "failures: none" in said[1]
+    assert "left:" not in said[1]

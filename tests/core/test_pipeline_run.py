@@ -124,13 +124,23 @@ def test_a_device_that_is_not_there_creates_nothing(
     assert not (tmp_path / "runs").exists()
 
 
-def test_records_of_another_device_are_used_only_when_asked(pipeline_file, tmp_path, monkeypatch):
+def test_devices_share_a_records_file_and_each_counts_its_own(pipeline_file, monkeypatch, caplog):
+    path = pipeline_file()
+    for device in ("toy0", "other"):
+        monkeypatch.setenv("TOY_DEVICE", device)
+        assert run(path).report["measurement"]["trials"] == 20
+        assert run(path).report["measurement"]["trials"] == 0
+    (said,) = caplog.messages
+    assert "all 20 records were made on another device (toy0) and count as misses" in said
+    assert "--foreign-records" in said
+
+
+def test_records_of_another_device_are_used_only_when_asked(pipeline_file, monkeypatch, caplog):
     path = pipeline_file()
     run(path)
     monkeypatch.setenv("TOY_DEVICE", "other")
-    with pytest.raises(UsageError, match="made on another device"):
-        run(path)
     result = run(path, foreign_records=True)
+    assert caplog.messages == []
     assert result.report["measurement"]["trials"] == 20
     store = JsonlRecordStore(result.folder / "records.jsonl")
     # The other device's best is among the first that are measured here.
@@ -138,6 +148,35 @@ def test_records_of_another_device_are_used_only_when_asked(pipeline_file, tmp_p
     theirs = [record for record in store.records() if record.device == "toy0"]
     best = min(theirs, key=lambda record: record.seconds)
     assert best.config in [record.config for record in mine[:4]]
+
+
+STORE = """
+from tilewright import Component, hookimpl
+from tilewright.options import Options
+from tilewright.records import JsonlRecordStore
+
+class StoreOptions(Options):
+    suffix: str = ".kept"
+
+def store(options, path):
+    return JsonlRecordStore(path.with_suffix(options.suffix), create_parents=True)
+
+@hookimpl
+def tilewright_record_stores():
+    return [Component("kept", "elsewhere", lambda: store, lambda: StoreOptions)]
+"""
+
+
+def test_records_are_kept_by_the_store_that_the_file_chooses(pipeline_file, tmp_path):
+    path, plugin = pipeline_file(), tmp_path / "kept.py"
+    plugin.write_text(STORE)
+    path.write_text(path.read_text() + "record_store: {kept: {suffix: .mine}}\n")
+    result = Pipeline.load(path, plugins=[plugin]).run()
+    assert {file.name for file in result.folder.iterdir()} == {"records.mine", "run.json"}
+    with pytest.raises(UsageError, match=r"record_store\.kept\.suffix"):
+        Pipeline.load(path, plugins=[plugin], settings=["record_store.kept.suffix=[1]"])
+    with pytest.raises(UsageError, match="did you mean 'jsonl'"):
+        run(path, "record_store=json")
 
 
 def test_peaks_are_measured_once(pipeline_file, tmp_path):
@@ -152,7 +191,7 @@ def test_peaks_are_measured_once(pipeline_file, tmp_path):
     assert run(pipeline_file()).report["device"]["peak_flops"] == {"1": 1e9}
 
 
-@pytest.mark.parametrize("case", ["file", "below-file", "loop", "long", "not-utf8"])
+@pytest.mark.parametrize("case", ["file", "below-file", "loop", "long", "not-utf8", "nul"])
 def test_a_folder_that_cannot_be_made_is_one_clear_error(pipeline_file, tmp_path, case):
     (tmp_path / "file").write_text("x")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -162,6 +201,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(pipeline_file, tmp_path
         "loop": tmp_path / "loop" / "x",
         "long": tmp_path / ("n" * 256),
         "not-utf8": tmp_path / "file" / "\udcff",
+        "nul": tmp_path / "\0",
     }[case]
     before = sorted(tmp_path.iterdir())
     path = pipeline_file()

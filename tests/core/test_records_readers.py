@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tilewright.cli.group import run
-from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
+from tilewright.options import Choice
 from tilewright.records import JsonlReader, JsonlRecordStore, find_reader, verify_log
 from tilewright.run_setup import open_store
 
@@ -98,5 +98,14 @@ def test_foreign_logs_are_verified_listed_and_merged(reader, log, tmp_path, caps
 def test_a_foreign_log_is_no_store_of_a_run(reader, log, toy):
     host = PluginHost.load([reader, toy])
     with pytest.raises(UsageError, match="records merge FILE --into"):
-        open_store(log, Device("toy0", {}), host, foreign=True)
+        open_store(log, host, Choice("jsonl"))
     assert log.read_text().startswith("toylog")
+
+
+def test_a_file_that_holds_something_else_is_no_store_of_a_run(tmp_path, host):
+    path = tmp_path / "notes.txt"
+    path.write_text("buy milk\n")
+    with pytest.raises(UsageError, match="no line of it is a record"):
+        open_store(path, host, Choice("jsonl"))
+    path.write_text("")
+    assert open_store(path, host, Choice("jsonl")).tasks() == []

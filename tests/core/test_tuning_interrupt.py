@@ -19,19 +19,31 @@ SLACK = 3  # how much slower than the goals a loaded machine may be
 COMMAND = [sys.executable, "-c", "from tilewright.cli import main; main()", "run"]
 
 
-def start(path, *arguments):
-    return subprocess.Popen(
-        [*COMMAND, str(path), "--quiet", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=path.parent,
-    )
+@pytest.fixture
+def start():
+    """A function that starts the run of a pipeline; none outlives the test."""
+    started = []
+
+    def run(path, *arguments):
+        process = subprocess.Popen(
+            [*COMMAND, str(path), "--quiet", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=path.parent,
+        )
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 def wait_for_records(path, count):
     log = path.parent / "runs" / "toyrun" / "records.jsonl"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not log.exists() or log.read_bytes().count(b"\n") < count:
         assert time.monotonic() < deadline, "no records"
         time.sleep(0.02)
@@ -54,15 +66,12 @@ os.fsync = lambda descriptor: (time.sleep(0.1), sync(descriptor))[1]
 
 
 @pytest.fixture(params=BUSY_WITH)
-def busy(request, pipeline_file):
+def busy(request, pipeline_file, start):
     """(process, log) of a run that is busy with one thing."""
     path = pipeline_file(**{"tune": "tuner: toy, budget: 60s", **BUSY_WITH[request.param]})
     (path.parent / "slow_disk.py").write_text(SLOW_DISK)
     slow = ["--plugin", "slow_disk.py"] if request.param == "log" else []
-    process = start(path, *slow)
-    yield process, wait_for_records(path, 3)
-    process.kill()
-    process.communicate()
+    return start(path, *slow), wait_for_records(path, 3)
 
 
 def test_d15_one_ctrl_c_stops_within_two_seconds_and_keeps_everything(busy):
@@ -92,7 +101,7 @@ def test_d15_two_of_them_stop_at_once_and_leave_whole_records(busy):
     assert verify_log(log).bad == ()
 
 
-def test_d15_a_second_ctrl_c_ends_what_the_first_is_waiting_for(pipeline_file):
+def test_d15_a_second_ctrl_c_ends_what_the_first_is_waiting_for(pipeline_file, start):
     path = pipeline_file(tune="tuner: toy, budget: 60s", runner="seconds: 0.05, close_seconds: 30")
     process = start(path)
     log = wait_for_records(path, 2)
@@ -108,7 +117,7 @@ def test_d15_a_second_ctrl_c_ends_what_the_first_is_waiting_for(pipeline_file):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_run_goes_on_where_it_stopped(pipeline_file, number):
+def test_a_stopped_run_goes_on_where_it_stopped(pipeline_file, start, number):
     path = pipeline_file(tune="tuner: toy, budget: 30", runner="seconds: 0.03")
     process = start(path)
     log = wait_for_records(path, 5)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
 
 import tilewright_x86.isa
-from tilewright.device import Device
-from tilewright.records import JsonlRecordStore
 
 
 @pytest.fixture
@@ -138,22 +135,3 @@ def test_a_model_that_was_good_keeps_its_report(refused, call, folder):
     report = (folder / "runs/tiny/run.json").read_text()
     refused("compile", "tiny.yaml", "--set", "import.model=cut.onnx")
     assert (folder / "runs/tiny/run.json").read_text() == report
-
-
-def test_records_of_another_device_are_used_only_when_asked(refused, call, folder):
-    """Nothing is measured: the budget of one trial that the records hold is spent elsewhere."""
-    budget = ("--set", "tune.budget=1", "--set", "records=r.jsonl")
-    assert call("run", "tiny.yaml", *budget)[0] == 0
-    here = JsonlRecordStore(folder / "r.jsonl").records()
-    other = Device("cpu", {"model": "another"})
-    (folder / "r.jsonl").unlink()
-    JsonlRecordStore(folder / "r.jsonl").append(
-        dataclasses.replace(record, device=other.name, fingerprint=other.fingerprint)
-        for record in here
-    )
-    first, second = refused("run", "tiny.yaml", *budget)
-    assert first == "error: r.jsonl: every record was made on another device (cpu)"
-    assert "--foreign-records" in second
-    code, out, _ = call("run", "tiny.yaml", *budget, "--foreign-records", "--json")
-    assert code == 0
-    assert json.loads(out)["measurement"]["trials"] >= 1

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tilewright.fallback import fallback_configs
+from tilewright.host import PluginHost
 from tilewright.measure import Failure, FailureKind, MeasureResult, Trial
 from tilewright.records import JsonlRecordStore
 
@@ -65,8 +67,15 @@ def test_a_node_without_any_candidate_that_works_is_named(graph_tune, folder):
     store = JsonlRecordStore(folder / "r.jsonl")
     dense = [record for record in store.records() if record.task.workload.operator == "dense"]
     failure = MeasureResult(failure=Failure(FailureKind.CRASH, "it fell", "SIGSEGV"))
+    host, like = PluginHost.load(), dense[0]
+    advised = fallback_configs(like.task, host.space(like.task), host)
     store.append(
-        dataclasses.replace(record, trial=Trial(record.trial.input, failure)) for record in dense
+        dataclasses.replace(
+            like,
+            trial=Trial(dataclasses.replace(like.trial.input, config=config), failure),
+            revision=host.strategy(config.strategy).revision,
+        )
+        for config in {*advised, *(record.config for record in dense)}
     )
     code, err = graph_tune()
     assert code == 2

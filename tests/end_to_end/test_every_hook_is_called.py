@@ -9,9 +9,6 @@ import pytest
 from tilewright.hook_specification import hook_specifications
 from tilewright.host import PluginHost
 
-# A run opens the store that it knows; the hook is asked by those who look for stores.
-ASKED_FOR_OUTSIDE_OF_RUNS = {"tilewright_record_stores"}
-
 HEAD = "from tilewright import hookimpl\n\nCALLED = {}\n"
 HOOK = """
 @hookimpl{options}
@@ -49,7 +46,10 @@ def test_a_run_calls_every_hook_with_the_arguments_specified(call, folder, plugi
     pipeline = folder / "tiny.yaml"
     text = pipeline.read_text()
     pipeline.write_text(
-        text.replace("tuner: random, budget: 10", "tuner: {xgb: {batch: 1, sample: 16}}, budget: 9")
+        text.replace(
+            "tuner: random, budget: 10",
+            "tuner: {xgb: {batch: 1, sample: 16, features: loops}}, budget: 9",
+        )
     )
     # The second time there are records, whose format somebody has to recognise.
     for budget in ("9", "10"):
@@ -57,10 +57,8 @@ def test_a_run_calls_every_hook_with_the_arguments_specified(call, folder, plugi
         code, _, err = call("run", "tiny.yaml", *arguments)
         assert code == 0, err
     called = sys.modules["tilewright_plugin_file_every_hook"].CALLED
-    assert {hook.name for hook in hooks} - set(called) == ASKED_FOR_OUTSIDE_OF_RUNS
+    assert {hook.name for hook in hooks} <= set(called)
     for hook in hooks:
-        if hook.name in called:
-            assert len(called[hook.name]) == len(hook.arguments)
+        assert len(called[hook.name]) == len(hook.arguments)
     code, out, _ = call("plugins", "--check", "--plugin", plugin)
     assert (code, "every_hook ok" in out) == (0, True)
-    assert set(sys.modules["tilewright_plugin_file_every_hook"].CALLED) >= ASKED_FOR_OUTSIDE_OF_RUNS

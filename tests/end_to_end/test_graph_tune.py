@@ -87,6 +87,17 @@ def test_the_picture_is_drawn_where_it_was_asked_for(call, folder):
     assert (folder / "runs/tiny/own.svg").exists()
 
 
+def test_of_several_networks_each_has_a_picture_of_its_own(call, folder, make_model):
+    for name in ("one", "two"):
+        (folder / f"{name}.onnx").write_bytes(make_model())
+    text = (folder / "tiny.yaml").read_text()
+    (folder / "two.yaml").write_text(
+        text.replace("model: tiny.onnx", "models: [one.onnx, two.onnx]")
+    )
+    assert call("graph-tune", "two.yaml", *HERE, "--svg", "here.svg")[0] == 0
+    assert {path.name for path in folder.rglob("*.svg")} == {"here-one.svg", "here-two.svg"}
+
+
 def test_explain_names_node_layout_own_best_and_savings(call, tuned, folder):
     code, out, _ = call("explain", "tiny.yaml", *HERE, "--json", "classifier")
     assert code == 0

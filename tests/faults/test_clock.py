@@ -51,7 +51,7 @@ def test_d18_a_budget_of_seconds_is_spent_by_a_clock_that_does_not_jump(
     start = time.perf_counter()
     result = Pipeline.load(path).run()
     assert 0.2 < time.perf_counter() - start < 5
-    assert 5 < result.report["measurement"]["trials"] <= 32
+    assert 1 < result.report["measurement"]["trials"] <= 32
     assert all(0 <= stage["seconds"] < 5 for stage in result.report["stages"])
 
 

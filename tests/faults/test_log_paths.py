@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -69,3 +70,59 @@ def test_d07_a_name_of_255_bytes_and_one_that_is_no_utf8_work(tmp_path, samples)
         path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
         JsonlRecordStore(path).append([samples.record(1)])
         assert len(JsonlRecordStore(path).records()) == 1
+
+
+FOLDERS = {
+    **{case: path for case, path in BAD.items() if case not in ("a folder", "a NUL")},
+    "a file": "file",
+    "where nothing can be made": "/proc/new",
+}
+del FOLDERS["in a folder that is not there"]
+
+
+@pytest.mark.parametrize("case", FOLDERS)
+def test_d07_a_run_refuses_such_a_folder_before_it_begins(
+    places, pipeline_file, monkeypatch, capsys, case
+):
+    if ROOT and "may not" in case:
+        pytest.skip("the superuser may write everywhere")
+    pipeline = pipeline_file()
+    monkeypatch.chdir(places)
+    before = sorted(places.rglob("*"))
+    assert run(["run", str(pipeline), "--out", str(places / FOLDERS[case])]) == 2
+    (message, remedy) = capsys.readouterr().err.splitlines()
+    assert message.startswith(f"error: {places / FOLDERS[case]}: --out: ")
+    assert remedy == "  choose another path"
+    assert sorted(places.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "run {pipeline} --out",
+        "explain {pipeline} --out",
+        "tune toyadd(8) --records",
+        "records ls",
+        "records merge {records} --into",
+        "plugins --plugin",
+        "graph-tune {pipeline} --svg",
+    ],
+)
+def test_d07_an_empty_path_is_a_mistake(pipeline_file, samples, tmp_path, capsys, arguments):
+    records = tmp_path / "records.jsonl"
+    JsonlRecordStore(records).append([samples.record(1)])
+    words = arguments.format(pipeline=pipeline_file(), records=records).split()
+    assert run([*words, ""]) == 2
+    assert "expected a path, got nothing" in capsys.readouterr().err
+
+
+def test_d07_a_disk_that_fills_up_during_a_run_is_one_message(pipeline_file, monkeypatch, capsys):
+    def full(*_arguments, **_options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    pipeline = pipeline_file()
+    monkeypatch.setattr(Path, "replace", full)
+    assert run(["run", str(pipeline), "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert error.splitlines()[-2].startswith("error: runs/toyrun/run.json: the report: No space")
+    assert "Traceback" not in error

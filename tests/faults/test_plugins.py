@@ -193,15 +193,23 @@ def test_d31_the_list_says_what_is_wrong_and_how_long_each_took(tmp_path, fake_d
     assert tilewright(tmp_path, "plugins", "--check").returncode == 1
 
 
-def test_d31_what_a_tuner_prints_does_not_spoil_the_answer(tmp_path, toy, monkeypatch, capsys):
-    body = """
-class Talks:
+MISBEHAVES = """
+import ctypes
+import os
+import sys
+from tilewright import Component, hookimpl
+
+class Misbehaves:
     def __init__(self, options, context):
         print("making")
         self.space = context.space
 
     def propose(self, count):
         print("proposing", count)
+        os.write(1, b"to the descriptor\\n")
+        ctypes.CDLL(None).puts(b"from C")
+        if "EXIT" in os.environ:
+            sys.exit(int(os.environ["EXIT"]))
         return list(self.space.points())[:1]
 
     def observe(self, trials):
@@ -210,14 +218,46 @@ class Talks:
 @hookimpl
 def tilewright_tuners():
     print("offering")
-    return [Component("talks", "prints", lambda: Talks)]
+    return [Component("misbehaves", "prints, and may exit", lambda: Misbehaves)]
 """
+
+
+@pytest.fixture
+def misbehaving(tmp_path, toy, monkeypatch):
+    """What makes `tilewright` tune with that tuner; and its file."""
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "talks.py"
-    path.write_text("from tilewright import Component, hookimpl\n" + body)
-    flags = ["--target", "toy", "--runner", "toy", "--builder", "toy", "--budget", "4", "--json"]
-    plugins = ["--plugin", str(toy), "--plugin", str(path)]
-    assert run(["tune", "toyadd(8)", "--tuner", "talks", *plugins, *flags]) == 0
+    path = tmp_path / "misbehaves.py"
+    path.write_text(MISBEHAVES)
+    parts = ("--scheduler", "toy", "--runner", "toy", "--builder", "toy", "--tuner", "misbehaves")
+    plugins = ("--plugin", str(toy), "--plugin", str(path))
+    return ("tune", "toyadd(8)", "--target", "toy", *parts, *plugins, "--budget", "4"), path
+
+
+def test_d31_what_a_tuner_prints_does_not_spoil_the_answer(misbehaving, capsys):
+    arguments, _ = misbehaving
+    assert run([*arguments, "--json"]) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["trials"] >= 1
     assert {"making", "offering"} <= set(said.err.splitlines())
+
+
+def test_d31_nor_does_what_native_code_prints(misbehaving, tmp_path):
+    done = tilewright(tmp_path, *misbehaving[0], "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["trials"] >= 1
+    said = set(done.stderr.splitlines())
+    assert {"making", "offering", "to the descriptor", "from C"} <= said
+
+
+@pytest.mark.parametrize("code", ["0", "3"])
+def test_d31_a_component_that_exits_is_a_defect_with_its_place(
+    misbehaving, tmp_path, monkeypatch, code
+):
+    arguments, path = misbehaving
+    monkeypatch.setenv("EXIT", code)
+    done = tilewright(tmp_path, *arguments)
+    assert done.returncode == 1
+    line = MISBEHAVES[: MISBEHAVES.index("sys.exit")].count("\n") + 1
+    assert done.stderr.splitlines()[-1].startswith(
+        f"RuntimeError: {path}:{line} called exit({code})"
+    )

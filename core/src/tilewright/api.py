@@ -52,6 +52,7 @@ def tune(
     runner: Any = "local",
     builder: Any = "local",
     scheduler: Any = "round-robin",
+    foreign_records: bool = False,
     host: PluginHost | None = None,
 ) -> TuneResult:
     """The best config that a budget finds for a task; all trials are in the records file.
@@ -60,8 +61,14 @@ def tune(
     target    used where the task is a text
     tuner, runner, builder, scheduler  a name or {name: {options}}
     records   default `runs/tune/records.jsonl`
+    foreign_records  begin with the best that other devices found
     """
     host = host or PluginHost.load()
+    named = {"tuner": tuner, "scheduler": scheduler, "runner": runner, "builder": builder}
+    chosen = {role: Choice.parse(choice) for role, choice in named.items()}
+    for role, choice in chosen.items():
+        host.check(role, choice)
+    limit = budget if isinstance(budget, Budget) else Budget.parse(budget)
     context = make_context(
         host,
         name="tune",
@@ -71,9 +78,10 @@ def tune(
         records=Path(records) if records is not None else None,
         conditions=conditions,
         seed=seed,
-        runner=Choice.parse(runner),
-        builder=Choice.parse(builder),
+        runner=chosen["runner"],
+        builder=chosen["builder"],
         strategies=strategies,
+        foreign_records=foreign_records,
     )
     if isinstance(task, str):
         task = find_task(task, context.target, host, context.store)
@@ -81,9 +89,9 @@ def tune(
     report = tune_tasks(
         TaskSet((entry,)),
         context,
-        tuner=Choice.parse(tuner),
-        scheduler=Choice.parse(scheduler),
-        budget=budget if isinstance(budget, Budget) else Budget.parse(budget),
+        tuner=chosen["tuner"],
+        scheduler=chosen["scheduler"],
+        budget=limit,
         early_stopping=early_stopping,
     )
     best = context.store.best(context.query(task, host.space(task, strategies).is_valid))

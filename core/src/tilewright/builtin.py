@@ -49,9 +49,9 @@ def tilewright_fallback_config(
     task: Task, space: ConfigSpace, host: PluginHost
 ) -> ConfigEntity | None:
     """What the strategies themselves advise, else the first feasible point."""
-    from tilewright.fallback import fallback_config
+    from tilewright.fallback import fallback_configs
 
-    return fallback_config(task, space, host)
+    return next(fallback_configs(task, space, host), None)
 
 
 @hookimpl
@@ -93,7 +93,7 @@ def _tune_options() -> Any:
 def _jsonl_store() -> Any:
     from tilewright.records import JsonlRecordStore
 
-    return lambda _options, path: JsonlRecordStore(path)
+    return lambda _options, path: JsonlRecordStore(path, create_parents=True)
 
 
 def _jsonl_reader() -> Any:

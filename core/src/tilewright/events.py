@@ -28,7 +28,7 @@ EndReason = Literal[
 class RunInfo:
     """Who runs: name, folder, target, device, the names of the stages in order.
 
-    budget   what tuning may spend, where the pipeline tunes
+    budgets  what each of the stages that have a budget may spend
     """
 
     name: str
@@ -36,7 +36,7 @@ class RunInfo:
     target: Target
     device: Device
     stages: tuple[str, ...]
-    budget: Budget | None = None
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

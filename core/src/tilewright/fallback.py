@@ -16,18 +16,20 @@ if TYPE_CHECKING:
     from tilewright.task import Task
 
 
-def fallback_config(task: Task, space: ConfigSpace, host: PluginHost) -> ConfigEntity | None:
-    """The best strategy's own advice, else the first feasible point, None where there is none.
+def fallback_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterator[ConfigEntity]:
+    """What each strategy advises, the best strategy's first, then the first feasible point.
 
-    Among strategies the highest priority is asked first, ties by name; one without advice that
-    suits the space leaves it to the next.
+    The strategy of the highest priority is the best, ties by name; one may have no advice that
+    suits the space.
     """
     names = {alternative.name.partition("/")[0] for alternative in space.alternatives}
     for strategy in sorted(map(host.strategy, names), key=lambda s: (-s.priority, s.name)):
         config = host.schedule(strategy.name).fallback(task)
         if config is not None and space.is_valid(config):
-            return config
-    return space.first()
+            yield config
+    first = space.first()
+    if first is not None:
+        yield first
 
 
 def infeasible(task: Task, space: ConfigSpace, host: PluginHost) -> UsageError:

@@ -24,7 +24,7 @@ from tilewright.target import Target
 if TYPE_CHECKING:
     from tilewright.config import ConfigEntity
     from tilewright.layouts import Layouts
-    from tilewright.options import Choice
+    from tilewright.options import Choice, Options
     from tilewright.roles import Reference, TargetBackend
     from tilewright.space.config_space import ConfigSpace
     from tilewright.task import Task
@@ -135,6 +135,20 @@ class PluginHost:
 
             checked = check_options(component.options(), options, where=f"{role} '{name}'")
         return component.load()(checked, context)
+
+    def check(self, role: str, choice: Choice) -> Options:
+        """The checked options of a choice; choices among them are checked as well.
+
+        Raises UsageError as `make` does, and makes nothing.
+        """
+        from tilewright.options import check_options, choices
+
+        model = self.component(role, choice.name).options()
+        where = f"{role} '{choice.name}'"
+        options: Options = check_options(model, choice.options, where=where)
+        for _, inner_role, inner in choices(options):
+            self.check(inner_role, inner)
+        return options
 
     def choose(self, role: str, choice: Choice, context: Any) -> Any:
         """The instance that a `name` or `{name: {options}}` of a pipeline file asks for."""

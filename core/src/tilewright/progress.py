@@ -84,6 +84,8 @@ class Progress:
     def tilewright_stage_finished(self, outcome: StageOutcome) -> None:
         self._done.append(outcome)
         self._tuning = None
+        self._trials = 0
+        self._failures.clear()
         self._stage_start = time.monotonic()
         if outcome.status == "skipped":
             return
@@ -158,15 +160,16 @@ class Progress:
     def _facts(self) -> list[str]:
         """Where the run stands: stage and its seconds, failures, what is left of the budget."""
         spent = time.monotonic() - self._stage_start
-        facts = []
+        facts, budget = [], None
         if self._run is not None and len(self._done) < len(stages := self._run.stages):
             stage = stages[len(self._done)]
+            budget = self._run.budgets.get(stage)
             facts.append(f"stage {stage} ({len(self._done) + 1} of {len(stages)}), {spent:.0f} s")
         if self._tuning is not None:
             failed = ", ".join(f"{count} {kind}" for kind, count in self._failures.most_common())
             facts.append(f"failures: {failed or 'none'}")
-            if self._run is not None and self._run.budget is not None:
-                facts.append(f"left: {_left(self._run.budget, spent, self._trials)}")
+            if budget is not None:
+                facts.append(f"left: {_left(budget, spent, self._trials)}")
         return facts
 
 

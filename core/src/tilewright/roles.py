@@ -333,6 +333,7 @@ class RunContext:
     strategies       glob over the names of alternatives
     more             added by `--more` to tuning stages that were finished before
     foreign_records  whether records of other devices may serve as starting points
+    branch           which of several networks the stage runs for; empty where there is one
     """
 
     name: str
@@ -348,6 +349,7 @@ class RunContext:
     strategies: str = "*"
     more: Budget | None = None
     foreign_records: bool = False
+    branch: str = ""
 
     def query(self, task: Task, where: Callable[[ConfigEntity], bool] | None = None) -> Query:
         """Which records of a task count in this run; `where` narrows their configs."""

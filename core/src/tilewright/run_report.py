@@ -11,6 +11,7 @@ from typing import Any
 from tilewright.events import Section, StageOutcome
 from tilewright.roles import RunContext
 from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
 _PARTIAL = 3
@@ -59,11 +60,13 @@ class RunReport:
         return _PARTIAL if tuned and dead else 0
 
     def write(self) -> Path:
-        """Write run.json, whole or not at all."""
+        """Write run.json, whole or not at all. Raises UsageError where it cannot be written."""
         path = self._context.folder / "run.json"
         fresh = path.with_suffix(f".{os.getpid()}.tmp")
-        fresh.write_text(json.dumps(self.content(), indent=2, allow_nan=False) + "\n", "utf-8")
-        fresh.replace(path)
+        text = json.dumps(self.content(), indent=2, allow_nan=False) + "\n"
+        with writing(path, "the report"):
+            fresh.write_text(text, "utf-8")
+            fresh.replace(path)
         return path
 
 

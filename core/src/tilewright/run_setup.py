@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,15 @@ from tilewright.device_peaks import with_peaks
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.measure import Conditions
 from tilewright.options import Choice
-from tilewright.records import JsonlReader, JsonlRecordStore, find_reader
+from tilewright.records import recognised_format
 from tilewright.roles import RunContext, TellsItsParts
+from tilewright.writing import check_file, check_folder
 
 _log = logging.getLogger("tilewright")
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
+    from tilewright.records import JsonlRecordStore
     from tilewright.target import Target
     from tilewright.tuning.budget import Budget
 
@@ -35,6 +36,7 @@ def make_context(
     seed: int = 0,
     runner: Choice | None = None,
     builder: Choice | None = None,
+    record_store: Choice | None = None,
     strategies: str = "*",
     more: Budget | None = None,
     foreign_records: bool = False,
@@ -44,20 +46,23 @@ def make_context(
 
     records   default `records.jsonl` in the run's folder
     runner, builder  default `local`
+    record_store     default `jsonl`
     measures  False: nothing is run, so that any machine will do; the device is then `none`
     """
-    check_writable(folder, "--out")
+    check_folder(folder, "--out")
     resolved = host.resolve_target(target)
     found = find_device(host, resolved, device) if measures else Device("none")
-    foreign = foreign_records or not measures
     runner, builder = runner or Choice("local"), builder or Choice("local")
+    kept = record_store or Choice("jsonl")
+    store = open_store(records or folder / "records.jsonl", host, kept)
+    _tell_misses(store, found if measures and not foreign_records else None, host)
     return RunContext(
         name=name,
         folder=folder,
         target=resolved,
         device=found,
         host=host,
-        store=open_store(records or folder / "records.jsonl", found, host, foreign=foreign),
+        store=store,
         conditions=conditions or Conditions(),
         seed=seed,
         runner=(runner.name, runner.options),
@@ -96,71 +101,48 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
         )
     raise UsageError(
         f"no device '{name}' for {target}",
+        where="device",
         remedy=missing.get(name) or did_you_mean(name, known),
     )
 
 
-def open_store(path: Path, device: Device, host: PluginHost, *, foreign: bool) -> JsonlRecordStore:
+def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore:
     """The store of a records file, which need not exist yet.
 
-    Raises UsageError where the file cannot be written, where it is a log of another format, or
-    where all its records are another device's and `foreign` does not allow that.
+    Raises UsageError where the file cannot be written, is a log of another format (one that a
+    reader of another name than the store's recognises), or holds something else.
     """
-    check_writable(path, "records")
-    if path.is_dir():
-        raise UsageError("a folder, expected a file", where=str(path), remedy="name a .jsonl file")
-    if path.exists() and not isinstance(find_reader(path, host), JsonlReader):
+    check_file(path, "records")
+    known = recognised_format(path, host) if path.exists() else choice.name
+    if known not in (None, choice.name):
         raise UsageError(
             "a log of another format",
             where=str(path),
             remedy="import it: tilewright records merge FILE --into ANOTHER.jsonl",
         )
-    store = JsonlRecordStore(path, create_parents=True)
-    if not foreign:
-        devices = store.devices(host.revisions)  # what other systems measured is no history here
-        if devices and device.fingerprint not in {fingerprint for _, fingerprint in devices}:
-            names = ", ".join(sorted(name for name, _ in devices))
-            raise UsageError(
-                f"every record was made on another device ({names})",
-                where=str(path),
-                remedy="give another records file, or --foreign-records to start from these",
-            )
-    for strategy, count in store.stale(host.revisions).items():
-        _log.warning(
-            "%s: %d records of another revision of '%s' count as misses", path, count, strategy
+    store: JsonlRecordStore = host.choose("record_store", choice, path)
+    if known is None and store.bad_lines and not store.tasks():
+        raise UsageError(
+            "no line of it is a record", where=str(path), remedy="name a records file, or a new one"
         )
     return store
 
 
-def check_writable(path: Path, what: str) -> None:
-    """Raise UsageError where a file or folder of that path could not be made."""
-    try:
-        path.lstat()
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(
-            f"{what}: {reason}", where=_shown(path), remedy="choose another path"
-        ) from None
-    try:
-        near = path.resolve(strict=False)
-        while not near.exists():
-            near = near.parent
-    except (OSError, RuntimeError, ValueError) as error:
-        raise UsageError(
-            f"{what}: {error}", where=_shown(path), remedy="choose another path"
-        ) from None
-    if near != path.resolve() and not near.is_dir():
-        raise UsageError(
-            f"{what}: {near} is no folder", where=_shown(path), remedy="choose another path"
+def _tell_misses(store: JsonlRecordStore, device: Device | None, host: PluginHost) -> None:
+    """Say where no record was made on a device that counts, or some by other revisions."""
+    devices = store.devices(host.revisions)  # what other systems measured is no history here
+    if device and devices and device.fingerprint not in {fingerprint for _, fingerprint in devices}:
+        _log.warning(
+            "%s: all %d records were made on another device (%s) and count as misses; "
+            "--foreign-records starts from them",
+            store.path,
+            devices.total(),
+            ", ".join(sorted({name for name, _ in devices})),
         )
-    if not os.access(near, os.W_OK):
-        raise UsageError(
-            f"{what}: {near} is not writable", where=_shown(path), remedy="choose another path"
+    for strategy, count in store.stale(host.revisions).items():
+        _log.warning(
+            "%s: %d records of another revision of '%s' count as misses",
+            store.path,
+            count,
+            strategy,
         )
-
-
-def _shown(path: Path) -> str:
-    """The path with what is no valid text escaped, so that it can be printed."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")

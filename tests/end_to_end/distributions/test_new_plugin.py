@@ -29,14 +29,18 @@ def new(tmp_path, cache, monkeypatch, capsys):
 def test_what_is_written_installs_and_passes_its_own_tests(
     kind, new, environment, build_wheel, tmp_path
 ):
-    assert new("my-first", "--kind", kind) == (0, "")
+    # As in a checkout of another project, whose settings are not for it.
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.pytest.ini_options]\naddopts = '--import-mode=importlib'\n"
+    )
+    assert new("first", "--kind", kind) == (0, "")
     installed = environment([ROOT / folder for folder in NEEDED[kind]])
-    installed.install(build_wheel(tmp_path / "my-first"))
-    done = installed.python("-m", "pytest", "-q", "-W", "error", "my-first", cwd=tmp_path)
+    installed.install(build_wheel(tmp_path / "first"))
+    done = installed.python("-m", "pytest", "-q", "-W", "error", "first", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
     listed = installed.tilewright("plugins", cwd=tmp_path).stdout
-    assert "my-first" in listed
+    assert "first " in listed
 
 
 def test_an_existing_folder_stays_as_it_is(new, tmp_path):

@@ -39,7 +39,7 @@ def test_wheels_alone_do_the_main_job_and_take_a_third_party_in(
     task = ("tune", "dense(3x37, 11x37)", "--tuner", "acme-climber", "--budget", "3", "--json")
     without = installed.tilewright(*task, "--target", "acme-c", cwd=folder)
     assert without.returncode == 2
-    assert "no target named 'acme-c'" in without.stderr
+    assert "no tuner named 'acme-climber'" in without.stderr
     installed.install(build_wheel(ACME))
     beside = installed.tilewright(*task, "--target", "acme-c", cwd=folder)
     assert beside.returncode == 0, beside.stderr

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="TASK|FILE.yaml|MODEL")
 @click.argument("part", required=False)
 @shared.records
-@click.option("--out", type=click.Path(path_type=Path), help="The run's folder.  [runs/NAME]")
+@click.option("--out", type=shared.NAMED_PATH, help="The run's folder.  [runs/NAME]")
 @click.option("--target", help="In place of the file's; of a task  [its record's, or native]")
 @shared.device
 @shared.settings

@@ -83,7 +83,10 @@ def _distribution(point: importlib.metadata.EntryPoint) -> str:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command line and return its exit code; user errors are one message on stderr."""
+    """Run the command line and return its exit code; user errors are one message on stderr.
+
+    What a plugin does wrong, calling `sys.exit` included, keeps its traceback.
+    """
     try:
         result = _tilewright.main(list(arguments), "tilewright", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -96,6 +99,14 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return 130
+    except SystemExit as error:
+        import traceback
+
+        # Click's own ends are no exceptions here: some plugin's code took it upon itself.
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise RuntimeError(
+            f"{last.filename}:{last.lineno} called exit({error.code!r}) in the middle of a run"
+        ) from error
     except BrokenPipeError:
         # The reader of our output has gone; stop the interpreter from flushing into it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,6 +12,7 @@ from string import Template
 import click
 
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.writing import writing
 
 _GROUP = "tilewright.templates"
 _OWN = "tilewright"
@@ -26,16 +27,15 @@ def plugin(name: str, kind: str) -> None:
     """Write the folder NAME: a distribution with one plugin and tests that pass."""
     folder = Path(name)
     written = plugin_files(name, kind)
-    try:
-        folder.mkdir()
-    except FileExistsError:
-        raise UsageError(f"{folder} exists", remedy="take another name, or remove it") from None
-    for path, text in written.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
-        click.echo(place)
-    click.echo(f"now: pip install -e {folder} && pytest {folder}")
+    if folder.exists():
+        raise UsageError(f"{folder} exists", remedy="take another name, or remove it")
+    with writing(folder.absolute(), "new plugin"):
+        for path, text in written.items():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+            click.echo(place)
+    click.echo(f"now: pip install -e {folder} pytest && pytest {folder}")
 
 
 def plugin_files(name: str, kind: str) -> dict[str, str]:

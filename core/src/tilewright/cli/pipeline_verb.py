@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from tilewright.pipeline.yaml_source import YamlSource
 
 _OPTIONS = (
-    click.option("--out", type=click.Path(path_type=Path), help="The run's folder.  [runs/NAME]"),
+    click.option("--out", type=shared.NAMED_PATH, help="The run's folder.  [runs/NAME]"),
     click.option("--target", help="In place of the file's target."),
     shared.device,
     shared.settings,
     click.option("--seed", type=int, default=None, help="In place of the file's seed."),
-    click.option("--foreign-records", is_flag=True, help="Start from another device's records."),
+    shared.foreign_records,
     shared.plugin_files,
     shared.quiet,
     shared.as_json,

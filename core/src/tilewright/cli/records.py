@@ -62,6 +62,8 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
             f"{row['key']}  {row['operator']:20} {row['device']} {row['conditions']}"
             f"  {row['trials']:5} trials  {row['failures']:4} failed  {shown}"
         )
+    if not rows:
+        shared.say("no trial in it", err=True)
     if bad_lines:
         shared.say(f"{bad_lines} bad lines; `tilewright records verify` shows them", err=True)
 
@@ -120,7 +122,7 @@ def compact(file: Path, as_json: bool) -> None:
 
 @records.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE...", type=shared.RECORDS_FILE)
-@click.option("--into", required=True, type=click.Path(path_type=Path))
+@click.option("--into", required=True, type=shared.NAMED_PATH)
 @shared.plugin_files
 @shared.as_json
 def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...], as_json: bool) -> None:

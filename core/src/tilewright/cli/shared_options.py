@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tilewright.cli.answer_alone import answer_alone
 from tilewright.errors import UsageError
 from tilewright.terminal_text import printable
 
@@ -24,20 +23,30 @@ _STDOUT = "tilewright.stdout"
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+
+class _NamedPath(click.Path):
+    """A path that is not empty: an empty one would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if not value:
+            self.fail("expected a path, got nothing", param, ctx)
+        return Path(value)
+
+
+NAMED_PATH = _NamedPath()
+
 plugin_files: Decorator = click.option(
     "--plugin",
     "plugin",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="A plugin file to load; may be given several times.",
 )
 
 
 def _answer_alone(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
-    """What plugins and their libraries print meanwhile goes to stderr."""
     if value:
-        ctx.meta[_STDOUT] = sys.stdout
-        ctx.with_resource(redirect_stdout(sys.stderr))
+        ctx.meta[_STDOUT] = ctx.with_resource(answer_alone())
     return value
 
 
@@ -58,17 +67,21 @@ settings: Decorator = click.option(
 )
 records: Decorator = click.option(
     "--records",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="A records file, in place of the run's.",
 )
 device: Decorator = click.option("--device", default=None, help="One of the target's devices.")
 
+foreign_records: Decorator = click.option(
+    "--foreign-records", is_flag=True, help="Start from another device's records."
+)
 
-class _RecordsFile(click.Path):
+
+class _RecordsFile(_NamedPath):
     """The path of a records file that is there."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(value)
+        path = super().convert(value, param, ctx)
         if not path.is_file():
             raise UsageError("no such records file", where=str(path), remedy="check the path")
         return path

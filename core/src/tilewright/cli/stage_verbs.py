@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
+from tilewright.cli import shared_options as shared
 from tilewright.cli.pipeline_verb import (
     PIPELINE_OPTIONS,
     pipeline_of,
@@ -48,13 +50,14 @@ def compile_network() -> dict[str, Any]:
 @click.option("--proof", is_flag=True, help="Exit with 3 unless the choice is proved best.")
 @click.option(
     "--svg",
-    type=click.Path(resolve_path=True),
+    type=shared.NAMED_PATH,
     metavar="FILE",
-    help="Draw the layouts before and after.",
+    help="Draw the layouts before and after; of several networks each, into FILE-NETWORK.",
 )
-def graph_tune(proof: bool, svg: str | None) -> dict[str, Any]:
+def graph_tune(proof: bool, svg: Path | None) -> dict[str, Any]:
     """Choose a config for every kernel, over the whole network."""
-    return {name: value for name, value in (("proof", proof), ("svg", svg)) if value}
+    given = {"proof": proof} if proof else {}
+    return given if svg is None else {**given, "svg": str(svg.absolute())}
 
 
 @_verb("bench-network", "benchmark")

@@ -27,7 +27,8 @@ from tilewright.cli import shared_options as shared
 @click.option("--repeat", type=click.IntRange(3), default=5, show_default=True)
 @shared.device
 @shared.seed
-@click.option("--records", type=click.Path(path_type=Path), help="[runs/tune/records.jsonl]")
+@click.option("--records", type=shared.NAMED_PATH, help="[runs/tune/records.jsonl]")
+@shared.foreign_records
 @shared.plugin_files
 @shared.quiet
 @shared.as_json
@@ -47,6 +48,7 @@ def tune(
     device: str | None,
     seed: int,
     records: Path | None,
+    foreign_records: bool,
     plugin: tuple[Path, ...],
     quiet: bool,
     as_json: bool,
@@ -81,6 +83,7 @@ def tune(
             device=device,
             seed=seed,
             records=records,
+            foreign_records=foreign_records,
             host=host,
         )
     except KeyboardInterrupt:

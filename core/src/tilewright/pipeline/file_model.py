@@ -50,6 +50,7 @@ class PipelineFile(Options):
 
     name      defaults to the file's stem
     records   path of the records file, from the current directory; default in the run's folder
+    record_store  how that file is kept
     device    one of those that the target offers
     plugins   plugin files, from the folder of this file
     strategies  glob over the names of alternatives, for every stage
@@ -61,7 +62,8 @@ class PipelineFile(Options):
     name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
     target: Annotated[str, BeforeValidator(_target_text)] = "native"
     device: str | None = None
-    records: str | None = None
+    records: str | None = Field(default=None, min_length=1)
+    record_store: Choice = Choice("jsonl")
     seed: int = Field(default=0, ge=0, lt=2**31)
     strategies: str = "*"
     plugins: tuple[str, ...] = ()

@@ -167,6 +167,7 @@ class Pipeline:
                 seed=file.seed if seed is None else seed,
                 runner=file.measure.runner,
                 builder=file.measure.builder,
+                record_store=file.record_store,
                 strategies=file.strategies,
                 more=more,
                 foreign_records=foreign_records,

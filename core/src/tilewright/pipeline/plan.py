@@ -77,6 +77,7 @@ class Planner:
             target = host.resolve_target(file.target)
         except UsageError as error:
             raise error.placed(target_place) from None
+        self._check_choices(host, file, ())
         self._check_choices(host, file.measure, ("measure",))
         stages = []
         for position, entry in enumerate(file.stages):

@@ -14,6 +14,7 @@ from tilewright.roles import RunContext, StageResult
 from tilewright.run_report import RunReport
 from tilewright.task_set import TaskSet
 from tilewright.tuning.interrupt import Interrupt
+from tilewright.writing import writing
 
 INTERRUPTED = 130
 _STOPPED = 2
@@ -37,10 +38,13 @@ class PipelineRun:
         self._begun = False
         self._partial = False
         names = tuple(stage.name for stage in stages)
-        budgets = [stage.options.budget for stage in stages if hasattr(stage.options, "budget")]
-        budget = context.more or next(iter(budgets), None)
+        budgets = {
+            stage.name: context.more or stage.options.budget
+            for stage in stages
+            if hasattr(stage.options, "budget")
+        }
         self._info = RunInfo(
-            context.name, context.folder, context.target, context.device, names, budget
+            context.name, context.folder, context.target, context.device, names, budgets
         )
 
     def run(self) -> tuple[int, Mapping[str, Any], Mapping[type, Any]]:
@@ -55,7 +59,8 @@ class PipelineRun:
         try:
             with Interrupt():
                 exit_code = self._run_stages()
-            self._context.folder.mkdir(parents=True, exist_ok=True)
+            with writing(self._context.folder, "the run's folder"):
+                self._context.folder.mkdir(parents=True, exist_ok=True)
         finally:
             # A mistake in the input leaves nothing behind, and an earlier run's report as it was.
             if self._begun and self._context.folder.exists():
@@ -104,7 +109,7 @@ class PipelineRun:
         except UsageError as error:
             self._finish(stage, "failed", start, result)
             raise error.placed(stage.place) from None
-        except Exception:
+        except (Exception, SystemExit):
             self._begun = True
             self._finish(stage, "failed", start, result)
             raise

@@ -28,6 +28,7 @@ def pipeline_schema(host: PluginHost) -> dict[str, Any]:
     ]
     schema["properties"] |= {
         "measure": writer.options(MeasureSection),
+        "record_store": writer.choice("record_store"),
         "stages": {"type": "array", "minItems": 1, "items": {"anyOf": stages}},
         "target": _TARGET,
     }
@@ -44,6 +45,7 @@ class _Writer:
         self._host = host
 
     def options(self, model: type[BaseModel]) -> dict[str, Any]:
+        """What a mapping of options may hold."""
         space = f"{model.__module__}.{model.__name__}"
         schema: dict[str, Any] = _moved(model.model_json_schema(), space)
         for name, definition in schema.pop("$defs", {}).items():
@@ -53,12 +55,13 @@ class _Writer:
             parts = getattr(field.annotation, "__args__", ())
             if name not in properties or (field.annotation is not Choice and Choice not in parts):
                 continue
-            chosen = self._choice(role_of(name))
+            chosen = self.choice(role_of(name))
             several = getattr(field.annotation, "__origin__", None) in (tuple, list)
             properties[name] = {"type": "array", "items": chosen} if several else chosen
         return schema
 
-    def _choice(self, role: str) -> dict[str, Any]:
+    def choice(self, role: str) -> dict[str, Any]:
+        """A name, or `{name: {options}}`."""
         components = self._host.components(role)
         named = [_named(name, self.options(c.options())) for name, c in components.items()]
         return {"anyOf": [{"enum": list(components)}, *named]}

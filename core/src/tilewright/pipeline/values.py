@@ -75,4 +75,4 @@ def branch_context(context: RunContext, name: str) -> RunContext:
     """
     if name in ("", ".", "..") or {"/", "\0"} & set(name):
         raise UsageError(f"{name!r} names no folder", remedy="rename the model's file")
-    return replace(context, name=name, folder=context.folder / name)
+    return replace(context, name=name, folder=context.folder / name, branch=name)

@@ -4,7 +4,7 @@ from tilewright.records.checks import LogReport, merge_logs, verify_log
 from tilewright.records.compact import Compacted, compact_log
 from tilewright.records.line import BadLineError
 from tilewright.records.query import Query
-from tilewright.records.readers import JsonlReader, find_reader
+from tilewright.records.readers import JsonlReader, find_reader, recognised_format
 from tilewright.records.record import AnyRecord, BudgetRecord, GraphRecord, Record
 from tilewright.records.store import Count, JsonlRecordStore, Spent
 
@@ -24,5 +24,6 @@ __all__ = [
     "compact_log",
     "find_reader",
     "merge_logs",
+    "recognised_format",
     "verify_log",
 ]

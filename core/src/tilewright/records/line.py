@@ -6,7 +6,8 @@ import json
 import math
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import IO, Any
+from io import BufferedIOBase
+from typing import Any
 
 MAX_LINE_BYTES = 2**20
 MAX_DEPTH = 32
@@ -46,7 +47,7 @@ def sealed(line: bytes) -> bytes:
     return body
 
 
-def whole_lines(file: IO[bytes]) -> Iterator[bytes]:
+def whole_lines(file: BufferedIOBase) -> Iterator[bytes]:
     """Lines without their newlines, but not a last one that lost its end.
 
     Of a line beyond the limit every piece is one, and a bad one: no file can fill the memory.

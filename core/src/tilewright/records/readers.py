@@ -37,17 +37,24 @@ def find_reader(path: Path, host: PluginHost | None) -> RecordReader:
 
     So a file whose first line is damaged is still read. Raises UsageError where it cannot be.
     """
+    name = recognised_format(path, host) if host is not None else None
+    if host is None or name is None:
+        return JsonlReader()
+    reader: RecordReader = host.make("record_reader", name, {}, host)
+    return reader
+
+
+def recognised_format(path: Path, host: PluginHost) -> str | None:
+    """The name of the installed reader that recognises a file. Raises UsageError as it does."""
     try:
         with path.open("rb") as file:
             first_line = file.readline(MAX_LINE_BYTES).decode("utf-8", "replace")
     except OSError as error:
         raise _unreadable(path, error) from error
-    if host is not None:
-        for name in host.components("record_reader"):
-            reader: RecordReader = host.make("record_reader", name, {}, host)
-            if reader.recognises(first_line):
-                return reader
-    return JsonlReader()
+    for name in host.components("record_reader"):
+        if host.make("record_reader", name, {}, host).recognises(first_line):
+            return name
+    return None
 
 
 def _decoded(decoder: RecordDecoder, line: bytes) -> AnyRecord | BadLineError:

@@ -12,7 +12,7 @@ from typing import Any
 from tilewright.config import ConfigEntity
 from tilewright.events import EndReason, TuneOutcome, TuneProgress
 from tilewright.measure import FailureKind, MeasureInput, Trial
-from tilewright.options import Choice, check_options
+from tilewright.options import Choice
 from tilewright.records import BudgetRecord
 from tilewright.roles import RunContext, StageResult, TaskScheduler, TunerContext
 from tilewright.task import Task
@@ -82,8 +82,10 @@ def tune_tasks(
 
     A stage that was finished with equal options on this device measures nothing, unless `more`
     adds to it; one that was interrupted goes on with what its budget has left. Raises
-    TuningInterrupted.
+    TuningInterrupted, and UsageError for a choice that cannot be made before it measures anything.
     """
+    context.host.check("tuner", tuner)  # made when a task is first searched
+    made = context.host.choose("scheduler", scheduler, context.host)
     stage = stage_key(
         tasks,
         context,
@@ -100,7 +102,6 @@ def tune_tasks(
         loop = _Loop(tasks, context, measurement, left, early_stopping)
         try:
             loop.measure_incumbents()
-            made = context.host.choose("scheduler", scheduler, context.host)
             # Finalists seldom need all that is kept for them: the search goes on with the rest.
             while loop.search(tuner, made):
                 loop.confirm_finalists()
@@ -355,6 +356,4 @@ class _Loop:
 
 
 def _batch_size(choice: Choice, context: RunContext) -> int:
-    model = context.host.component("tuner", choice.name).options()
-    checked = check_options(model, choice.options, where=f"tuner '{choice.name}'")
-    return int(getattr(checked, "batch", _BATCH))
+    return int(getattr(context.host.check("tuner", choice), "batch", _BATCH))

@@ -18,8 +18,8 @@ from tilewright.tuning.loop import tune_tasks
 def _budget(value: Any) -> Budget:
     try:
         return Budget.parse(value)
-    except UsageError as error:
-        raise ValueError(f"expected 60s, 2min, or 200 for trials ({error.message})") from None
+    except UsageError:
+        raise ValueError("expected 60s, 2min, or 200 for trials") from None
 
 
 BudgetOption = Annotated[

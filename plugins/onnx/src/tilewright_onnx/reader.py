@@ -166,4 +166,4 @@ def _input_spec(name: str, value: Any, given: Sequence[int] | None) -> tuple[tup
                 where=name,
                 remedy=f"give it a value: shapes: {{{value.name}: {example}}}",
             )
-    return tuple(dims), dtype
+    return tuple(map(int, dims)), dtype

@@ -1,0 +1,66 @@
+"""Whether a run can write where it was told to, and what is said where it cannot."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tilewright.errors import UsageError
+
+
+@contextmanager
+def writing(path: Path, what: str) -> Iterator[None]:
+    """What the file system refuses meanwhile becomes a UsageError that names the path."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(
+            f"{what}: {reason}", where=_shown(path), remedy="choose another path"
+        ) from error
+
+
+def check_folder(path: Path, what: str) -> None:
+    """Raise UsageError unless the folder, and a file in it, could be made; leaves nothing there."""
+    with writing(path, what):
+        _try(path)
+
+
+def check_file(path: Path, what: str) -> None:
+    """Raise UsageError unless the file could be written, its folders made; leaves all as it is."""
+    with writing(path, what):
+        if _exists(path):
+            path.open("r+b").close()
+        else:
+            _try(path.parent)
+
+
+def _try(folder: Path) -> None:
+    """Make a folder in the nearest one that is there, and remove it.
+
+    Only trying tells: permissions allow the superuser more than some file systems do.
+    """
+    while not _exists(folder):
+        folder = folder.parent
+    with TemporaryDirectory(dir=folder):
+        pass
+
+
+def _exists(path: Path) -> bool:
+    """As `Path.exists`, but a loop of links or a file amid the path is an error."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except ValueError:
+        raise OSError(errno.EINVAL, "a NUL is in it") from None
+    return True
+
+
+def _shown(path: Path) -> str:
+    """The path with what is no valid text escaped, so that it can be printed."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
