@@ -92,8 +92,17 @@ def test_what_failed_is_no_candidate(chain, context, record):
     assert [c.config["block"] for c in find_candidates(task, context)] == [1, 8]
 
 
+def test_where_the_fallback_failed_there_are_other_guesses(chain, context):
+    task = chain.kernels[0].task
+    fail(context, task, ConfigEntity("paper", {"block": 4}))
+    found = find_candidates(task, context)
+    assert {c.config["block"] for c in found} == {1, 8}
+    assert not any(c.recorded for c in found)
+
+
 def test_a_node_without_any_working_candidate_is_named(chain, context, measured):
-    fail(context, chain.kernels[1].task, ConfigEntity("paper", {"block": 4}))
+    for block in (1, 4, 8):
+        fail(context, chain.kernels[1].task, ConfigEntity("paper", {"block": block}))
     with pytest.raises(UsageError) as error:
         tune(chain, context)
     first, second = str(error.value).splitlines()

@@ -8,6 +8,7 @@ from typing import Literal
 
 from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
+from tilewright.fallback import fallback_configs
 from tilewright.host import PluginHost
 from tilewright.layouts import Layouts
 from tilewright.roles import RunContext
@@ -52,7 +53,7 @@ def find_candidates(
     strategy. Where no record has its layouts, what `compile` would take without records is added
     with an estimate (the best of the anchor, the fallback), and so is the best config with one knob
     changed, as if it were as fast: who chooses it has it measured. What failed is left out, and so
-    is all behind the first `max_sch_num`.
+    is all behind the first `max_sch_num`. Where nothing is left, the other strategies' advice is.
     """
     host, store = context.host, context.store
     space = host.space(task, context.strategies)
@@ -80,9 +81,13 @@ def find_candidates(
 
     for config in (*([kin.config] if kin else []), fallback_config(task, context, accuracy)):
         guess(config, estimated_seconds(task, context))
+    if not found:
+        for config in fallback_configs(task, _allowed_space(task, context, accuracy), host):
+            guess(config, estimated_seconds(task, context))
     best = min(found.values(), key=_rank, default=None)
-    for config in _neighbours(best.config, space) if best else ():
-        guess(config, best.seconds)
+    if best is not None:
+        for config in _neighbours(best.config, space):
+            guess(config, best.seconds)
     return tuple(sorted(found.values(), key=_rank)[:max_sch_num])
 
 
@@ -107,6 +112,10 @@ def allowed(config: ConfigEntity, host: PluginHost, accuracy: Accuracy) -> bool:
 
 def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigEntity:
     """The config without any record. Raises UsageError where `strict` leaves no strategy."""
+    return context.host.fallback_config(task, _allowed_space(task, context, accuracy))
+
+
+def _allowed_space(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigSpace:
     host = context.host
     space = host.space(task, context.strategies)
     exact = [
@@ -117,7 +126,7 @@ def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> Conf
             f"every strategy for '{task.workload.operator}' has more than the direct error",
             remedy="use `accuracy: default`",
         )
-    return host.fallback_config(task, ConfigSpace(exact))
+    return ConfigSpace(exact)
 
 
 def estimated_seconds(task: Task, context: RunContext) -> float:

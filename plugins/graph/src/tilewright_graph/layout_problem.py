@@ -144,7 +144,7 @@ class _Builder:
         found = []
         for candidate in self._candidates[kernel.task]:
             in_place = operand_places(self._extracted, kernel, candidate.layouts) is not None
-            parts = [0.0 if in_place else candidate.seconds]
+            parts: list[float | None] = [0.0 if in_place else candidate.seconds]
             for tensor in given:
                 wanted = self._wanted(tensor, index, candidate)
                 parts.append(self._seconds(tensor, self._logical(tensor), wanted))

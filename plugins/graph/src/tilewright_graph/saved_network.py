@@ -17,6 +17,7 @@ from tilewright.canonical import canonical_json, thaw
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.workload import TensorSpec
+from tilewright.writing import writing
 
 _VERSION = 1
 _CODE, _CONSTANTS, _MANIFEST = "code", "constants", "manifest.json"
@@ -50,13 +51,16 @@ class Signature:
 def save(folder: Path, artifact: Artifact, constants: Any, signature: Signature) -> None:
     """Write the folder beside its place, then move it there: it is whole or not there.
 
-    Raises UsageError where a folder of another kind is in the way.
+    Raises UsageError where a folder of another kind is in the way, or the disk refuses it.
     """
     if not _may_replace(folder):
         raise UsageError(
             "exists and is no saved network", where=str(folder), remedy="name another folder"
         )
-    files = {_CODE: artifact.data, _CONSTANTS: memoryview(constants)}
+    files: dict[str, bytes | memoryview] = {
+        _CODE: artifact.data,
+        _CONSTANTS: memoryview(constants),
+    }
     manifest: dict[str, Any] = {
         "version": _VERSION,
         "signature": signature.to_json(),
@@ -68,12 +72,13 @@ def save(folder: Path, artifact: Artifact, constants: Any, signature: Signature)
     manifest["manifest_sha256"] = _manifest_hash(manifest)
     fresh = _beside(folder, "new")
     shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
     try:
-        for name, data in files.items():
-            _write(fresh / name, data)
-        _write(fresh / _MANIFEST, json.dumps(manifest, indent=1).encode())
-        _replace(fresh, folder)
+        with writing(folder, "the compiled network"):
+            fresh.mkdir(parents=True)
+            for name, data in files.items():
+                _write(fresh / name, data)
+            _write(fresh / _MANIFEST, json.dumps(manifest, indent=1).encode())
+            _replace(fresh, folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 

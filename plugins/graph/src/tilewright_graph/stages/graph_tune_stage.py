@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from tilewright.errors import UsageError
 from tilewright.options import Choice, Options
 from tilewright.roles import RunContext, StageResult
+from tilewright.writing import writing
 from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy
 from tilewright_graph.extraction import ExtractedNetwork
 from tilewright_graph.graph_tuning import (
@@ -36,8 +36,8 @@ class GraphTuneOptions(Options):
                       when the choice is made; a fitted model prices the rest, and what is chosen is
                       measured in any case
     proof             exit code 3 unless it is proved that no choice is better
-    svg               file for a picture of the layouts before and after; in the run's folder unless
-                      the path is absolute
+    svg               file for a picture of the layouts before and after, in the run's folder; where
+                      the path is absolute, each of several networks puts its name in
     """
 
     graph_tuner: Choice = Choice(name="pbqp")
@@ -71,18 +71,22 @@ class GraphTuneStage:
             why = choice.solution.note or "this solver proves nothing"
             _log.warning("%s: the choice is not proved to be the best: %s", extracted.name, why)
         if options.svg is not None:
-            self._draw(context.folder / options.svg, extracted, choice)
+            self._draw(self._picture_of(options.svg), extracted, choice)
         graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
         report = {"graph": graph, "measurement": measured.to_json()}
         return StageResult((choice,), report, partial=unproved)
+
+    def _picture_of(self, svg: str) -> Path:
+        path, branch = self._context.folder / svg, self._context.branch
+        if branch and Path(svg).is_absolute():
+            return path.with_name(f"{path.stem}-{branch}{path.suffix}")
+        return path
 
     def _draw(self, path: Path, extracted: ExtractedNetwork, choice: GraphChoice) -> None:
         host = self._context.host
         before = layout_flow(extracted, choice.history, host)
         after = layout_flow(extracted, choice.configs, host)
         panels = [("before, by history best", before), ("after, by graph-tune", after)]
-        try:
+        with writing(path, "svg"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(layout_picture(extracted.name, panels), "utf-8")
-        except OSError as error:
-            raise UsageError(f"svg: {error.strerror}", where=str(path)) from None
