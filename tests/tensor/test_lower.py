@@ -158,6 +158,17 @@ def test_a_factored_reduction_gives_the_answer(checked, length):
     checked(s.reorder("b.rf", ["i", "k.0", "k.1"]).vectorize("b.rf", "k.1").unroll("b", "k.1"))
 
 
+def test_a_factored_reduction_to_a_scalar_is_shared_by_threads(checked):
+    a, k = placeholder("a", (29,)), reduce_axis(29, "k")
+    s = Schedule.of(Dag([compute("b", (), lambda: reduce_sum(a[k], k))]))
+    s = s.cache_write("b", "register").fuse("b", []).bind("b", "once", "blockIdx.x")
+    s = s.split("b.register", "k", [8]).rfactor("b.register", "k.1")
+    s = s.bind("b.register.rf", "k.1", "threadIdx.x").reorder("b.register.rf", ["k.1", "k.0"])
+    s = s.compute_at("b.register.rf", "b", "once", "shared")
+    program = checked(s.compute_at("b.register", "b", "once", "shared"))
+    assert "threadIdx.x b.register.rf.k.1 in 8" in str(program)
+
+
 def test_a_cached_write_and_a_cached_read_give_the_answer(checked):
     s = Schedule.of(matmul(10, 14, 9))
     s = s.cache_write("c", "local").split("c", "i", [3]).compute_at("c.local", "c", "i.0")

@@ -36,6 +36,16 @@ def test_fuse_joins_the_names(s):
     assert s.split("c", "i", [4]).fuse("c", ["i.1", "j"]).loops("c") == ("i.0", "i.1@j", "k")
 
 
+def test_fuse_of_no_loops_gives_one_that_runs_once(s):
+    assert s.fuse("c", []).loops("c") == ("once", "i", "j", "k")
+
+
+def test_unroll_takes_any_number_of_loops(s):
+    several = s.unroll("c", "i", "k")
+    assert several.stages == s.unroll("c", "i").unroll("c", "k").stages
+    assert Schedule.replay(s.dag, several.steps).stages == several.stages
+
+
 def test_reorder_moves_the_named_loops_only(s):
     assert s.reorder("c", ["k", "i"]).loops("c") == ("k", "j", "i")
 

@@ -5,8 +5,8 @@ Adding and scaling keep the form, so address arithmetic never becomes a tree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import gcd
 from typing import Union
 
@@ -47,17 +47,34 @@ class IndexArithmetic:
         return mod(self.affine(), divisor)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Var(IndexArithmetic):
-    """A loop variable; equal by name, so names are unique within a program. It runs from 0."""
+    """A loop variable; equal by name, so names are unique within a program. It runs from 0.
+
+    Each name has one object: comparing and hashing, asked for all the time, are the object's own,
+    and there is one index of it.
+    """
 
     name: str
+    _index: Affine = field(repr=False)
 
-    def __hash__(self) -> int:  # asked for all the time: half of what the generated one takes
-        return hash(self.name)
+    def __new__(cls, name: str) -> Var:
+        known = _VARIABLES.get(name)
+        if known is None:
+            known = object.__new__(cls)
+            object.__setattr__(known, "name", name)
+            object.__setattr__(known, "_index", Affine(((known, 1),)))
+            known = _VARIABLES.setdefault(name, known)
+        return known
+
+    def __reduce__(self) -> tuple[type[Var], tuple[str]]:
+        return Var, (self.name,)
 
     def affine(self) -> Affine:
-        return Affine(((self, 1),))
+        return self._index
+
+
+_VARIABLES: dict[str, Var] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +118,7 @@ class Affine:
             return Affine(self.terms, self.constant + constant) if constant else self
         if not self.terms:
             return Affine(other.terms, self.constant + other.constant)
-        merged = dict(self.terms)
-        for atom, coefficient in other.terms:
-            total = merged.get(atom, 0) + coefficient
-            if total:
-                merged[atom] = total
-            else:
-                del merged[atom]
-        return Affine(tuple(merged.items()), self.constant + other.constant)
+        return weighted_sum(((self, 1), (other, 1)))
 
     def __radd__(self, other: Index) -> Affine:
         return index(other) + self
@@ -118,7 +128,7 @@ class Affine:
             return self
         if factor == 0:
             return Affine()
-        return Affine(tuple((a, c * factor) for a, c in self.terms), self.constant * factor)
+        return Affine(tuple([(a, c * factor) for a, c in self.terms]), self.constant * factor)
 
     __rmul__ = __mul__
 
@@ -127,7 +137,10 @@ class Affine:
 
     def __sub__(self, other: Index) -> Affine:
         other = index(other)
-        return self + other * -1 if other.terms else self + -other.constant
+        if not other.terms:
+            constant = other.constant
+            return Affine(self.terms, self.constant - constant) if constant else self
+        return weighted_sum(((self, 1), (other, -1)))
 
     def __rsub__(self, other: Index) -> Affine:
         return index(other) - self
@@ -146,30 +159,40 @@ class Affine:
         """Every variable inside, those under divisions too."""
         found: set[Var] = set()
         for atom, _ in self.terms:
-            found |= {atom} if isinstance(atom, Var) else atom.value.variables()
+            if isinstance(atom, Var):
+                found.add(atom)
+            else:
+                found |= atom.value.variables()
         return frozenset(found)
 
     def substitute(self, values: Mapping[Var, Affine], bounds: Bounds = {}) -> Affine:  # noqa: B006
         """Every variable replaced where `values` has it.
 
-        Divisions are simplified anew under the bounds.
+        Divisions in which something is replaced are simplified anew under the bounds.
         """
         merged: dict[Atom, int] = {}
-        constant = self.constant
+        constant, changed = self.constant, False
         for atom, coefficient in self.terms:
             if isinstance(atom, Var):
                 new = values.get(atom)
-                if new is None:
-                    merged[atom] = merged.get(atom, 0) + coefficient
-                    continue
-            elif isinstance(atom, FloorDiv):
-                new = floor_div(atom.value.substitute(values, bounds), atom.divisor, bounds)
             else:
-                new = mod(atom.value.substitute(values, bounds), atom.divisor, bounds)
+                inner = atom.value.substitute(values, bounds)
+                if inner is atom.value:
+                    new = None
+                elif isinstance(atom, FloorDiv):
+                    new = floor_div(inner, atom.divisor, bounds)
+                else:
+                    new = mod(inner, atom.divisor, bounds)
+            if new is None:
+                merged[atom] = merged.get(atom, 0) + coefficient
+                continue
+            changed = True
             constant += new.constant * coefficient
-            for inner, scale in new.terms:
-                merged[inner] = merged.get(inner, 0) + scale * coefficient
-        return Affine(tuple((a, c) for a, c in merged.items() if c), constant)
+            for one, scale in new.terms:
+                merged[one] = merged.get(one, 0) + scale * coefficient
+        if not changed:
+            return self
+        return Affine(tuple([term for term in merged.items() if term[1]]), constant)
 
     def range(self, bounds: Bounds) -> tuple[int, int]:
         """Smallest and largest value, inclusive; exact for affine terms, safe for divisions.
@@ -181,7 +204,8 @@ class Affine:
             if isinstance(atom, Var):
                 lo, hi = bounds[atom]
             elif isinstance(atom, FloorDiv):
-                lo, hi = (end // atom.divisor for end in atom.value.range(bounds))
+                lo, hi = atom.value.range(bounds)
+                lo, hi = lo // atom.divisor, hi // atom.divisor
             else:
                 inner_lo, inner_hi = atom.value.range(bounds)
                 if inner_lo // atom.divisor == inner_hi // atom.divisor:
@@ -235,21 +259,34 @@ Index = Union[Affine, IndexArithmetic, int]
 
 def index(value: Index) -> Affine:
     """Anything usable as an index, as an `Affine`."""
+    if isinstance(value, Affine):
+        return value
     return Affine((), value) if isinstance(value, int) else value.affine()
+
+
+def weighted_sum(parts: Iterable[tuple[Affine, int]]) -> Affine:
+    """Indexes times their factors, added up."""
+    merged: dict[Atom, int] = {}
+    constant = 0
+    for value, factor in parts:
+        constant += value.constant * factor
+        for atom, coefficient in value.terms:
+            merged[atom] = merged.get(atom, 0) + coefficient * factor
+    return Affine(tuple([term for term in merged.items() if term[1]]), constant)
 
 
 def floor_div(value: Affine, divisor: int, bounds: Bounds = {}) -> Affine:  # noqa: B006
     """`value // divisor`, simplified as far as the variables' bounds allow."""
-    return _divide(value, divisor, bounds)[0]
+    return divided(value, divisor, bounds)[0]
 
 
 def mod(value: Affine, divisor: int, bounds: Bounds = {}) -> Affine:  # noqa: B006
     """`value % divisor`, simplified as far as the variables' bounds allow."""
-    return _divide(value, divisor, bounds)[1]
+    return divided(value, divisor, bounds)[1]
 
 
-def _divide(value: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine]:
-    """Quotient and remainder."""
+def divided(value: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine]:
+    """Quotient and remainder, simplified as far as the variables' bounds allow."""
     if divisor == 1:
         return value, Affine()
     whole, rest = multiples(value, divisor)
@@ -264,7 +301,7 @@ def _divide(value: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine
         multiple, small = multiples(rest, factor)
         span = _range(small, bounds)
         if span and span[0] >= 0 and span[1] < factor:
-            quotient, remainder = _divide(multiple, divisor // factor, bounds)
+            quotient, remainder = divided(multiple, divisor // factor, bounds)
             return whole + quotient, remainder * factor + small
     if len(rest.terms) == 1 and not rest.constant:
         ((atom, coefficient),) = rest.terms
@@ -273,7 +310,7 @@ def _divide(value: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine
             return whole + outer, Affine(((Mod(rest, divisor), 1),))
         if coefficient == 1 and isinstance(atom, Mod) and atom.divisor % divisor == 0:
             outer = Affine(((FloorDiv(rest, divisor), 1),))
-            return whole + outer, _divide(atom.value, divisor, bounds)[1]
+            return whole + outer, divided(atom.value, divisor, bounds)[1]
     return whole + Affine(((FloorDiv(rest, divisor), 1),)), Affine(((Mod(rest, divisor), 1),))
 
 
@@ -312,16 +349,21 @@ def _quotient(atom: FloorDiv | Mod) -> FloorDiv | None:
 
 def multiples(value: Affine, divisor: int) -> tuple[Affine, Affine]:
     """(a, b) with value = a*divisor + b, every multiple of the divisor in a."""
+    whole, rest = [], []
+    for atom, coefficient in value.terms:
+        if coefficient % divisor:
+            rest.append((atom, coefficient))
+        else:
+            whole.append((atom, coefficient // divisor))
     return (
-        Affine(
-            tuple((a, c // divisor) for a, c in value.terms if c % divisor == 0),
-            value.constant // divisor,
-        ),
-        Affine(tuple((a, c) for a, c in value.terms if c % divisor), value.constant % divisor),
+        Affine(tuple(whole), value.constant // divisor),
+        Affine(tuple(rest), value.constant % divisor),
     )
 
 
 def _range(value: Affine, bounds: Bounds) -> tuple[int, int] | None:
+    if not bounds and value.terms:
+        return None
     try:
         return value.range(bounds)
     except KeyError:

@@ -36,7 +36,7 @@ class Axis(IndexArithmetic):
         return Var(self.name)
 
     def affine(self) -> Affine:
-        return Affine(((self.var, 1),))
+        return self.var.affine()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def compute(
         reduction.combiner if reduction else None,
         reduced,
     )
-    for read in tensor.reads:
+    for read in {id(read): read for read in tensor.reads}.values():
         for one in read.indices:
             if unknown := one.variables() - known:
                 raise ValueError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.affine import (
     Affine,
@@ -117,9 +117,10 @@ class Load(Arithmetic):
     indices: tuple[Affine, ...]
 
 
-Value = Union[Const, IndexValue, Op, Read, Load]
+Value = Const | IndexValue | Op | Read | Load
 Operand = Any
 """A `Value`, a number, or an index; what `as_value` takes."""
+_NUMBERS = (int, float)
 
 OPERATIONS: Mapping[str, int] = {
     # arithmetic: integers floor on `div`; `max` and `min` return NaN if either side is NaN
@@ -137,29 +138,52 @@ OPERATIONS: Mapping[str, int] = {
 """Operation name to number of arguments."""
 
 
+_TYPED = (Op, Const)
+
+
 def dtype_of(value: Value) -> str:
     """The dtype an expression has."""
-    if isinstance(value, IndexValue):
-        return "int64"
+    if isinstance(value, _TYPED):
+        return value.dtype
     if isinstance(value, Read):
         return value.tensor.dtype
-    if isinstance(value, Load):
-        return value.buffer.dtype
-    return value.dtype
+    return value.buffer.dtype if isinstance(value, Load) else "int64"
 
 
-def map_value(value: Value, leaf: Callable[[Value], Value]) -> Value:
-    """The expression with every leaf (all but `Op`) replaced by what `leaf` makes of it."""
-    if isinstance(value, Op):
-        return Op(value.name, tuple(map_value(arg, leaf) for arg in value.args), value.dtype)
-    return leaf(value)
+def map_value(
+    value: Value,
+    leaf: Callable[[Value], Value],
+    operation: Callable[[str, tuple[Value, ...], str], Value] = Op,
+) -> Value:
+    """The expression with every leaf (all but `Op`) replaced by what `leaf` makes of it.
+
+    Operations become what `operation` makes of name, arguments and dtype. A leaf that stands in
+    several places is replaced once.
+    """
+    done: dict[int, Value] = {}
+
+    def mapped(one: Value) -> Value:
+        if isinstance(one, Op):
+            return operation(one.name, tuple([mapped(arg) for arg in one.args]), one.dtype)
+        known = done.get(id(one))
+        if known is None:
+            known = done[id(one)] = leaf(one)
+        return known
+
+    return mapped(value)
 
 
 def leaves(value: Value) -> list[Value]:
     """All leaves, left to right, repeats kept."""
-    if isinstance(value, Op):
-        return [found for arg in value.args for found in leaves(arg)]
-    return [value]
+    found: list[Value] = []
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Op):
+            pending += one.args[::-1]
+        else:
+            found.append(one)
+    return found
 
 
 # --- building values ------------------------------------------------------------------------------
@@ -167,7 +191,7 @@ def leaves(value: Value) -> list[Value]:
 
 def as_value(operand: Operand, dtype: str = "float32") -> Value:
     """A value as it is, an index as an `IndexValue`, a number as a `Const` of the dtype."""
-    if isinstance(operand, Const | IndexValue | Op | Read | Load):
+    if isinstance(operand, Value):
         return operand
     if isinstance(operand, Affine | IndexArithmetic):
         return IndexValue(index(operand))
@@ -180,14 +204,13 @@ def as_value(operand: Operand, dtype: str = "float32") -> Value:
 
 def _same_dtype(name: str, *operands: Operand) -> tuple[tuple[Value, ...], str]:
     """The operands as values of the dtype that those have which are not mere numbers."""
-    known = [as_value(o) for o in operands if not isinstance(o, int | float)]
-    dtypes = {dtype_of(value) for value in known} or {"float32"}
+    dtypes = {dtype_of(as_value(o)) for o in operands if not isinstance(o, _NUMBERS)} or {"float32"}
     if len(dtypes) > 1:
         raise ValueError(
             f"{name} of {' and '.join(sorted(dtypes))}: cast one side, e.g. cast(x, 'float32')"
         )
     (dtype,) = dtypes
-    return tuple(as_value(operand, dtype) for operand in operands), dtype
+    return tuple([as_value(operand, dtype) for operand in operands]), dtype
 
 
 def _binary(name: str, left: Operand, right: Operand) -> Op:

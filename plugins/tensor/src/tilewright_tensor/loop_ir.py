@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Union
+from typing import Literal
 
 from tilewright_tensor.expr import Affine, Value, Var
 
@@ -137,21 +137,23 @@ class CopyWait:
     pending: int
 
 
-Statement = Union[Loop, Store, Guard, Allocate, Block, Prefetch, Barrier, CopyGroup, CopyWait]
+Around = Loop | Guard | Allocate | CopyGroup
+"""Statements with one statement inside."""
+Statement = Around | Store | Block | Prefetch | Barrier | CopyWait
 
 
 def inside(statement: Statement) -> tuple[Statement, ...]:
     """The statements directly inside a statement."""
     if isinstance(statement, Block):
         return statement.statements
-    return (statement.body,) if isinstance(statement, Loop | Guard | Allocate | CopyGroup) else ()
+    return (statement.body,) if isinstance(statement, Around) else ()
 
 
 def changed_inside(statement: Statement, change: Callable[[Statement], Statement]) -> Statement:
     """The statement with what `change` makes of the statements directly inside it."""
     if isinstance(statement, Block):
         return block([change(one) for one in statement.statements])
-    if isinstance(statement, Loop | Guard | Allocate | CopyGroup):
+    if isinstance(statement, Around):
         return replace(statement, body=change(statement.body))
     return statement
 

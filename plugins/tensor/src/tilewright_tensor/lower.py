@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tilewright_tensor.affine import Affine, Var, floor_div, mod, multiples
-from tilewright_tensor.expr import Load, Op, Read, Value, leaves
+from tilewright_tensor.affine import Affine, Var, divided, mod, multiples
+from tilewright_tensor.expr import Load, Op, Read, Value, leaves, map_value
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import (
     Allocate,
@@ -136,20 +136,17 @@ class _Lowering:
             return layout.physical_index(logical, bounds)
         if lanes := self.lanes.get(name):
             axis, width = lanes
-            block, lane = floor_div(logical[axis], width, bounds), mod(logical[axis], width, bounds)
+            block, lane = divided(logical[axis], width, bounds)
             return (*logical[:axis], block, *logical[axis + 1 :], lane)
         return tuple(logical)
 
     def _loaded(self, value: Value, facts: Facts) -> Value:
         """The value with reads of tensors turned into loads of buffers."""
-        if isinstance(value, Op):
-            args = tuple(self._loaded(arg, facts) for arg in value.args)
-            return (
-                facts.simplified(value.name, args, value.dtype)
-                if facts.conditions
-                else Op(value.name, args, value.dtype)
-            )
-        return self._load(value) if isinstance(value, Read) else value
+
+        def leaf(one: Value) -> Value:
+            return self._load(one) if isinstance(one, Read) else one
+
+        return map_value(value, leaf, facts.simplified if facts.conditions else Op)
 
     def _load(self, read: Read) -> Load:
         name = read.tensor.name

@@ -14,6 +14,7 @@ from tilewright_tensor.expr import IndexValue, Load, Value, map_value
 from tilewright_tensor.facts import Facts
 from tilewright_tensor.loop_ir import (
     Allocate,
+    Around,
     Block,
     Buffer,
     CopyGroup,
@@ -76,9 +77,7 @@ def _cuts_inside(statement: Statement, var: Var, facts: Facts, inner: tuple[Var,
                 return True
     if isinstance(statement, Loop):
         inner = (*inner, statement.var)
-    return isinstance(statement, Loop | Guard | Allocate | CopyGroup) and _cuts_inside(
-        statement.body, var, facts, inner
-    )
+    return isinstance(statement, Around) and _cuts_inside(statement.body, var, facts, inner)
 
 
 def _shortened(loop: Loop, guard: Guard) -> Statement:

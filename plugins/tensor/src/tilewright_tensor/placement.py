@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from math import gcd, prod
 
-from tilewright_tensor.affine import Affine, Atom, Bounds, Var, floor_div, mod, rejoined
-from tilewright_tensor.expr import Const, IndexValue, Op, Read, Value, leaves
+from tilewright_tensor.affine import Affine, Atom, Bounds, Var, divided, rejoined
+from tilewright_tensor.expr import IndexValue, Read, Value, leaves, map_value
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import LoopKind
 from tilewright_tensor.schedule import Schedule
@@ -59,12 +59,13 @@ class Fold:
 
     def place(self, offset: Affine, bounds: Bounds) -> Affine:
         """Where in the region an offset from its start is kept."""
-        quotient, rest = floor_div(offset, self.stride, bounds), mod(offset, self.stride, bounds)
+        quotient, rest = divided(offset, self.stride, bounds)
         return quotient * self.run + rest
 
     def offset(self, place: Affine, bounds: Bounds) -> Affine:
         """The offset from the start of a place in the region."""
-        return floor_div(place, self.run, bounds) * self.stride + mod(place, self.run, bounds)
+        quotient, rest = divided(place, self.run, bounds)
+        return quotient * self.stride + rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ class _Placer:
                         f"{shared.var.name} has {shared.extent}"
                     )
                 if loop.extent < shared.extent:
-                    too_few.append((Affine(((shared.var, 1),)), loop.extent))
+                    too_few.append((shared.var.affine(), loop.extent))
                 loop = PlacedLoop(
                     name, shared.var, loop.extent, loop.kind, loop.reduction, shares=True
                 )
@@ -200,10 +201,7 @@ class _Placer:
                 self.bounds[loop.var] = (0, loop.extent - 1)
             loops.append(loop)
         indices = stage.indices(
-            {
-                loop.name: Affine(((loop.var, 1),)) if loop.extent > 1 else Affine()
-                for loop in loops
-            },
+            {loop.name: loop.var.affine() if loop.extent > 1 else Affine() for loop in loops},
             extents,
             self.bounds,
         )
@@ -220,10 +218,13 @@ class _Placer:
         ]
         if stage.attach:
             for axis in stage.axes:
-                conditions += [(point[axis.var], axis.extent), (-point[axis.var], 1)]
+                low, high = point[axis.var].range(self.bounds)
+                if low < 0 or high >= axis.extent:
+                    conditions += [(point[axis.var], axis.extent), (-point[axis.var], 1)]
         point.update((axis.var, indices[axis.name]) for axis in stage.reduce_axes)
         body = _resolved(stage.body, point, facts)
-        for read in (leaf for leaf in leaves(body) if isinstance(leaf, Read)):
+        reads = {id(leaf): leaf for leaf in leaves(body) if isinstance(leaf, Read)}
+        for read in reads.values():
             self.reads.setdefault(read.tensor.name, []).append((stage.name, read.indices))
         self.placed[stage.name] = Placement(
             stage, tuple(loops), start, region, local, body, facts,
@@ -350,13 +351,14 @@ def _span(
     """
     outer, inner = [], []
     for atom, coefficient in index.terms:
-        variables = {atom} if isinstance(atom, Var) else atom.value.variables()
-        if variables <= fixed:
+        variables = (atom,) if isinstance(atom, Var) else atom.value.variables()
+        known = [var in fixed for var in variables]
+        if all(known):
             outer.append((atom, coefficient))
-        elif variables.isdisjoint(fixed):
-            inner.append((atom, coefficient))
-        else:
+        elif any(known):
             return None
+        else:
+            inner.append((atom, coefficient))
     low, high = Affine(tuple(inner), index.constant).range(bounds)
     return Affine(tuple(outer)), low, high, _fold(inner, bounds)
 
@@ -387,14 +389,11 @@ def _resolved(value: Value, point: Mapping[Var, Affine], facts: Facts) -> Value:
     def at_point(one: Affine) -> Affine:
         return rejoined(one.substitute(point, facts.bounds))
 
-    def resolved(value: Value) -> Value:
-        if isinstance(value, Op):
-            return facts.simplified(value.name, tuple(map(resolved, value.args)), value.dtype)
-        if isinstance(value, Read):
-            return Read(value.tensor, tuple(map(at_point, value.indices)))
-        if isinstance(value, IndexValue):
-            return IndexValue(value.value.substitute(point, facts.bounds))
-        assert isinstance(value, Const)
-        return value
+    def leaf(one: Value) -> Value:
+        if isinstance(one, Read):
+            return Read(one.tensor, tuple(map(at_point, one.indices)))
+        if isinstance(one, IndexValue):
+            return IndexValue(one.value.substitute(point, facts.bounds))
+        return one
 
-    return resolved(value)
+    return map_value(value, leaf, facts.simplified)

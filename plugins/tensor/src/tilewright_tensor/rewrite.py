@@ -136,7 +136,7 @@ def with_factored_reduction(stages: Stages, name: str, loop: str) -> Stages:
         relations=tuple(
             r
             for r in stage.relations
-            if (r.parent if isinstance(r, Split) else r.parents[0]) not in reductions
+            if reductions.isdisjoint((r.parent,) if isinstance(r, Split) else r.parents)
         ),
         kinds={one: kind for one, kind in stage.kinds.items() if one in spatial},
         prefetches=(),

@@ -79,10 +79,14 @@ class Schedule:
         )
 
     def fuse(self, stage: Name, loops: Sequence[str]) -> Schedule:
-        """Adjacent loops, outermost first, become one, named `a@b@c`."""
+        """Adjacent loops, outermost first, become one, named `a@b@c`.
+
+        Of none there is a new outermost loop, `once`: what the nest of a scalar can be bound by.
+        """
         found = self._stage("fuse", stage)
         positions = [self._loop("fuse", found, loop, "loops") for loop in loops]
-        if len(loops) < 2 or positions != list(range(positions[0], positions[0] + len(loops))):
+        first = positions[0] if positions else 0
+        if len(loops) == 1 or positions != list(range(first, first + len(loops))):
             raise ValueError(
                 f"argument 2, 'loops' of fuse: {', '.join(loops)} are not two or more neighbours "
                 f"in this order, "
@@ -92,12 +96,12 @@ class Schedule:
             raise ValueError(
                 f"argument 2, 'loops' of fuse: {', '.join(loops)} mix reduction and spatial loops"
             )
-        child = "@".join(loops)
+        child = "@".join(loops) or "once"
         return self._changed(
             ("fuse", found.name, tuple(loops)),
             replace(
                 found,
-                loops=found.loops[: positions[0]] + (child,) + found.loops[positions[-1] + 1 :],
+                loops=(*found.loops[:first], child, *found.loops[first + len(loops) :]),
                 relations=(*found.relations, Fuse(tuple(loops), child)),
                 kinds={name: kind for name, kind in found.kinds.items() if name not in loops},
             ),
@@ -121,20 +125,20 @@ class Schedule:
             ("reorder", found.name, tuple(loops)), replace(found, loops=tuple(order))
         )
 
-    def unroll(self, stage: Name, loop: str) -> Schedule:
-        """Code generation repeats the body for every value."""
-        return self._annotated("unroll", stage, loop, "unrolled")
+    def unroll(self, stage: Name, *loops: str) -> Schedule:
+        """Code generation repeats the body for every value of each loop."""
+        return self._annotated("unroll", stage, loops, "unrolled")
 
     def vectorize(self, stage: Name, loop: str) -> Schedule:
         """Code generation makes one vector operation of it.
 
         The loop has to be the innermost, and no reduction.
         """
-        return self._annotated("vectorize", stage, loop, "vectorized")
+        return self._annotated("vectorize", stage, (loop,), "vectorized")
 
     def parallel(self, stage: Name, loop: str) -> Schedule:
         """Iterations run on several threads."""
-        return self._annotated("parallel", stage, loop, "parallel")
+        return self._annotated("parallel", stage, (loop,), "parallel")
 
     def bind(self, stage: Name, loop: str, thread: LoopKind) -> Schedule:
         """The loop runs over a GPU's blocks or threads: `blockIdx.x` ... `threadIdx.z`, `vthread`.
@@ -146,7 +150,7 @@ class Schedule:
                 f"argument 3, 'thread' of bind: expected one of {', '.join(_BINDINGS)}, "
                 f"got {thread!r}"
             )
-        return self._annotated("bind", stage, loop, thread)
+        return self._annotated("bind", stage, (loop,), thread)
 
     def prefetch(self, stage: Name, loop: str, tensor: Name, offset_bytes: int) -> Schedule:
         """At the start of the loop's body.
@@ -325,25 +329,28 @@ class Schedule:
                 f"argument {position}, '{parameter}' of {primitive}: no loop named '{loop}', "
                 f"loops of {stage.name} are {', '.join(stage.loops)}"
             )
-        for other in self.stages.values():
-            if primitive in ("split", "fuse") and other.attach == (stage.name, loop):
+        for other in self.stages.values() if primitive in ("split", "fuse") else ():
+            if other.attach == (stage.name, loop):
                 raise ValueError(
                     f"argument 2, '{parameter}' of {primitive}: "
                     f"{other.name} is computed at '{loop}'"
                 )
         return stage.loops.index(loop)
 
-    def _annotated(self, primitive: str, stage: Name, loop: str, kind: LoopKind) -> Schedule:
+    def _annotated(
+        self, primitive: str, stage: Name, loops: Sequence[str], kind: LoopKind
+    ) -> Schedule:
         found = self._stage(primitive, stage)
-        self._loop(primitive, found, loop)
-        if kind != "unrolled" and loop in found.reductions():
-            raise ValueError(
-                f"argument 2, 'loop' of {primitive}: '{loop}' is a reduction, use rfactor first"
-            )
+        for loop in loops:
+            self._loop(primitive, found, loop)
+            if kind != "unrolled" and loop in found.reductions():
+                raise ValueError(
+                    f"argument 2, 'loop' of {primitive}: '{loop}' is a reduction, use rfactor first"
+                )
         arguments = (kind,) if primitive == "bind" else ()
         return self._changed(
-            (primitive, found.name, loop, *arguments),
-            replace(found, kinds={**found.kinds, loop: kind}),
+            (primitive, found.name, *loops, *arguments),
+            replace(found, kinds={**found.kinds, **dict.fromkeys(loops, kind)}),
         )
 
     def _changed(self, step: Step, stage: Stage) -> Schedule:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil, prod
 from typing import Union
 
-from tilewright_tensor.affine import Affine, Bounds, floor_div, mod, rejoined
+from tilewright_tensor.affine import Affine, Bounds, divided, rejoined
 from tilewright_tensor.dag import Axis, Combiner, Tensor
 from tilewright_tensor.expr import Read, Value, leaves, map_value
 from tilewright_tensor.loop_ir import LoopKind, Scope
@@ -36,7 +36,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Fuse:
-    """`parents`, outermost first, become the one loop `child`."""
+    """`parents`, outermost first, become the one loop `child`; of none, it runs once."""
 
     parents: tuple[str, ...]
     child: str
@@ -125,7 +125,7 @@ class Stage:
             if isinstance(relation, Split):
                 if relation.parent in found:
                     found.update(relation.children)
-            elif relation.parents[0] in found:
+            elif not found.isdisjoint(relation.parents):
                 found.add(relation.child)
         return frozenset(found)
 
@@ -159,11 +159,12 @@ class Stage:
                 continue
             rest = found[relation.child]
             # the outermost that runs at all takes the rest: within the guards it is in range
-            outermost = next((p for p in relation.parents if extents[p] > 1), relation.parents[0])
+            outermost = next(
+                (p for p in relation.parents if extents[p] > 1), next(iter(relation.parents), None)
+            )
             for parent in reversed(relation.parents):
                 if parent == outermost:
                     found[parent], rest = rest, Affine()
                     continue
-                found[parent] = mod(rest, extents[parent], bounds)
-                rest = floor_div(rest, extents[parent], bounds)
+                rest, found[parent] = divided(rest, extents[parent], bounds)
         return found
