@@ -1,4 +1,6 @@
-r"""What compiles of each CUDA space, how fast, and how well registers are foretold; prints JSON.
+"""What compiles of each CUDA space, how fast, and how well registers are foretold.
+
+Prints a line of JSON a space as it is done, compiler and target before the first.
 
     uv run python benchmarks/cuda/compile_rate.py [--count 200] [--jobs 2] [--only gemm.cuda]
 
@@ -163,22 +165,22 @@ def main() -> None:
     compiler = find_compiler()
     if compiler is None:
         sys.exit(f"no CUDA compiler: {REMEDY}")
-    report: dict[str, Any] = {"compiler": compiler.version, "target": str(TARGET), "spaces": []}
+    print(json.dumps({"compiler": compiler.version, "target": str(TARGET)}), flush=True)
     with ProcessPoolExecutor(options.jobs) as pool:
         for strategy in options.only:
             for text in TASKS[strategy]:
                 space = host().space(task_of(text), f"{strategy}*")
                 points = space.sample(random.Random(0), options.count)
                 asked = [(text, point.to_json()) for point in points]
-                entry = summary(list(pool.map(compiled, asked)))
                 few = space.size <= COUNTED
-                entry |= {
+                entry = {
+                    "strategy": strategy,
+                    "task": text,
                     "points": space.size,
                     "feasible": sum(1 for _ in space.points()) if few else None,
+                    **summary(list(pool.map(compiled, asked))),
                 }
-                report["spaces"].append({"strategy": strategy, "task": text, **entry})
-                print(f"{strategy} {text}: done", file=sys.stderr)
-    print(json.dumps(report, indent=2))
+                print(json.dumps(entry), flush=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #   batches      8 min   ResNet-50 at batch 1, both networks at batch 64, beside PyTorch
 #   all                  one after the other
 #
+# A part, the worker it measures with and PyTorch each have a context: the GPU's compute mode has to be Default.
 # The Python is $PYTHON (default python3, 3.11 or newer). What it lacks is taken from the wheels that bundle.sh has
 # collected and put into OUT/site; a Python that has `tilewright` already needs no wheels. `--device emulated`
 # rehearses a part without a GPU: small shapes, few trials, times that mean nothing.

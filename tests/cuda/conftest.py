@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -14,8 +17,9 @@ from tilewright.target import Target
 from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.artifact import artifact_of
-from tilewright_cuda.emulation.compile import compiler_version
+from tilewright_cuda.emulation.compile import compile_kernels, compiler_version
 from tilewright_cuda.generate import generate
+from tilewright_cuda.program import CudaProgram
 
 TARGET = Target.parse("cuda:arch=sm_90")
 
@@ -45,6 +49,15 @@ class EmulatedAnswers:
         """What the reference allows."""
         return self.host.reference(task.workload.operator).tolerance(task.workload)
 
+    def compile(self, task: Task, configs: Iterable[ConfigEntity]) -> None:
+        """Have the configs' kernels compiled, side by side; they are remembered."""
+        texts = [text for config in configs for text in self._program(task, config).modules]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(compile_kernels, texts))
+
+    def _program(self, task: Task, config: ConfigEntity) -> CudaProgram:
+        return generate(self.host.lower(task, config), arch_of(TARGET)).program
+
     def relative_error(self, task: Task, config: ConfigEntity) -> float:
         """Largest error by the largest value; the kernel runs in every order of threads."""
         reference = self.host.reference(task.workload.operator)
@@ -53,7 +66,7 @@ class EmulatedAnswers:
         packed = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
         result = reference.pack(output, layouts.outputs[0])
         poison = np.full_like(result, np.nan if result.dtype.kind == "f" else 1)
-        program = generate(self.host.lower(task, config), arch_of(TARGET)).program
+        program = self._program(task, config)
         artifact = artifact_of(TARGET, program, [None] * len(program.modules), {})
         device = next(one for one in self.backend.probe() if one.name == "emulated")
         kernel = self.backend.load(artifact, device)

@@ -71,6 +71,34 @@ def test_processes_that_make_the_same_see_whole_files_only():
     assert files == [CODE._path("source").name]
 
 
+_CLAIMING = """
+import sys
+from tilewright_cuda.code_cache import CodeCache
+code = CodeCache("test", "bin")
+for source in map(str, range(200)):
+    with code.claim(source):
+        if code.read(source) is None:
+            code.keep(source, b"machine code")
+            print(source)
+"""
+
+
+def test_what_is_claimed_is_made_by_one_process_only():
+    claiming = [
+        subprocess.Popen([sys.executable, "-c", _CLAIMING], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    made = [source for one in claiming for source in one.communicate(timeout=60)[0].split()]
+    assert sorted(made, key=int) == [*map(str, range(200))]
+
+
+def test_a_claim_where_nothing_can_be_written_holds_nobody_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(CodeCache, "folder", tmp_path / "file")
+    (tmp_path / "file").write_text("")
+    with CODE.claim("source"):
+        assert CODE.read("source") is None
+
+
 def test_an_emulated_kernel_that_was_cut_short_is_compiled_again():
     if emulation_compile.compiler_version() is None:
         pytest.skip("no C++ compiler on this machine")

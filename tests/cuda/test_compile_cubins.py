@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from threading import Thread
 
 import pytest
 
@@ -111,6 +112,26 @@ def test_a_text_is_compiled_once(monkeypatch):
     monkeypatch.setattr(type(find_compiler()), "compile", None)
     assert compiled(text(8), SM_90) == first
     assert [path.suffix for path in CUBINS.folder.rglob("*") if path.is_file()] == [".cubin"]
+
+
+def test_a_text_that_another_compiles_is_waited_for(monkeypatch):
+    made = []
+
+    class Compiler:
+        version, major = "slow", 13
+
+        def compile(self, text, arch):
+            made.append(text)
+            if len(made) == 1:
+                second.start()
+                second.join(0.2)  # without waiting for the first, it ends before that
+            return b"cubin", ""
+
+    second = Thread(target=compiled, args=(text(8), SM_90))
+    monkeypatch.setattr(compiler, "find_compiler", Compiler)
+    assert compiled(text(8), SM_90) == b"cubin"
+    second.join()
+    assert made == [text(8)]
 
 
 @needs_compiler

@@ -60,6 +60,14 @@ def test_convolutions_of_any_size_have_a_fallback(size: tuple[int, int], filters
         assert config is not None or strategy.name == "derived.cuda"
 
 
+@pytest.mark.parametrize("name", ["reduction.cuda", "derived.cuda"])
+def test_many_threads_reduce_to_a_scalar(name: str) -> None:
+    asked = task("reduce_sum(64x64, keepdims=False) + relu()")
+    config = host().schedule(name).fallback(asked)
+    first, *_ = generate(host().lower(asked, config), arch_of(asked.target)).program.launches
+    assert first.block[0] >= 256
+
+
 def test_depth_is_split_only_where_multiprocessors_would_be_idle() -> None:
     configs = (
         host().space(task("dense(4096x4096, 4096x4096)"), "gemm.cuda").sample(random.Random(0), 64)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -54,6 +57,22 @@ class CodeCache:
         """What was made from this source."""
         path = self.find(source)
         return path.read_bytes()[:-_DIGEST_BYTES] if path else None
+
+    @contextmanager
+    def claim(self, source: str) -> Iterator[None]:
+        """Nobody else has claimed this source meanwhile: what one makes, no other makes as well.
+
+        Who comes second waits, and should look again. Sources whose files are in one folder are
+        claimed together; a process that ends holds none.
+        """
+        folder = self._path(source).parent
+        with ExitStack() as held:
+            with suppress(OSError):  # a full disk costs only speed
+                folder.mkdir(parents=True, exist_ok=True)
+                descriptor = os.open(folder, os.O_RDONLY)
+                held.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
 
     def keep(self, source: str, made: bytes) -> Path:
         """The file that holds it from now on. Raises OSError where there is no room."""

@@ -55,10 +55,12 @@ def compiled(text: str, arch: Arch) -> bytes | None:
     if compiler is None:
         return None
     source = f"{compiler.version}\n{arch.name}\n{text}"
-    known = CUBINS.read(source)
-    if known is not None:
+    if known := CUBINS.read(source):
         return known
-    cubin, _ = compiler.compile(text, arch.name)
-    with suppress(OSError):  # a full disk costs only speed
-        CUBINS.keep(source, cubin)
-    return cubin
+    with CUBINS.claim(source):
+        if known := CUBINS.read(source):  # another process was first
+            return known
+        cubin, _ = compiler.compile(text, arch.name)
+        with suppress(OSError):  # a full disk costs only speed
+            CUBINS.keep(source, cubin)
+        return cubin

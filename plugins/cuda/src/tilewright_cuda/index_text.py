@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright_cuda.c_names import CNames
-from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var, rejoined
+from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var, rejoined, weighted_sum
 from tilewright_tensor.facts import Condition
 from tilewright_tensor.loop_ir import Buffer
 
@@ -32,10 +32,8 @@ class IndexText:
         parts: list[str] = []
         for atom, coefficient in value.terms:
             text = self.names.of(atom.name) if isinstance(atom, Var) else self._division(atom)
-            if abs(coefficient) != 1:
+            if wide or abs(coefficient) != 1:
                 text = f"{text} * {abs(coefficient)}{wide}"
-            elif wide:
-                text = f"{text} * 1{wide}"
             sign = "-" if coefficient < 0 else "+" if parts else ""
             parts.append(f" {sign} {text}" if parts else f"{sign}{text}")
         if value.constant or not parts:
@@ -57,11 +55,11 @@ class IndexText:
 
     def flat(self, buffer: Buffer, indices: Sequence[Affine]) -> Affine:
         """The access as one index into row-major memory."""
-        total, step = Affine(), 1
+        parts, step = [], 1
         for index, extent in zip(reversed(indices), reversed(buffer.shape), strict=True):
-            total = index * step + total
+            parts.append((index, step))
             step *= extent
-        return rejoined(total)
+        return rejoined(weighted_sum(reversed(parts)))
 
     def _division(self, atom: FloorDiv | Mod) -> str:
         value, divisor, is_mod = atom.value, atom.divisor, isinstance(atom, Mod)

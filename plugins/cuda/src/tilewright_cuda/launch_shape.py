@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewright_cuda.value_text import ITEM_BYTES, c_type
@@ -58,15 +57,19 @@ def launch_shape(nest: Statement) -> LaunchShape:
     extents: dict[LoopKind, int] = {}
     shared, local = 0, 0
     registers: tuple[int, ...] = ()
-    for statement, alive in _alive(nest, ()):
+    pending: list[tuple[Statement, tuple[Buffer, ...]]] = [(nest, ())]
+    while pending:
+        statement, alive = pending.pop()
         if isinstance(statement, Loop) and (statement.kind in GRID or statement.kind in THREADS):
             extents[statement.kind] = max(extents.get(statement.kind, 1), statement.extent)
         elif isinstance(statement, Allocate):
+            alive = (*alive, statement.buffer)
             shared = max(shared, sum(aligned_bytes(b) for b in alive if b.scope == "shared"))
             local = max(local, sum(buffer_bytes(b) for b in alive if b.scope == "local"))
             here = sorted((b.size for b in alive if b.scope == "register"), reverse=True)
             if sum(here) > sum(registers):
                 registers = tuple(here)
+        pending += [(one, alive) for one in reversed(inside(statement))]
     return LaunchShape(extents, shared, registers, local)
 
 
@@ -79,14 +82,3 @@ def buffer_bytes(buffer: Buffer) -> int:
 def aligned_bytes(buffer: Buffer) -> int:
     """Size of a shared buffer, rounded up so that the next one starts aligned."""
     return -(-buffer_bytes(buffer) // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-
-
-def _alive(
-    statement: Statement, alive: tuple[Buffer, ...]
-) -> Iterator[tuple[Statement, tuple[Buffer, ...]]]:
-    """Every statement with the scratch that is alive in it."""
-    if isinstance(statement, Allocate):
-        alive = (*alive, statement.buffer)
-    yield statement, alive
-    for one in inside(statement):
-        yield from _alive(one, alive)

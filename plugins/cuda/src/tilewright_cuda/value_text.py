@@ -48,6 +48,8 @@ class ValueText:
 
     def __init__(self, index: IndexText) -> None:
         self.index = index
+        self._elements: dict[int, tuple[Load, str]] = {}
+        """Text of an access by its identity, which holds as long as the access is kept here."""
 
     def value(self, value: Value) -> str:
         """The value as a C expression; binary operations stand in parentheses."""
@@ -69,8 +71,12 @@ class ValueText:
 
     def element(self, access: Load) -> str:
         """`buffer[index]`."""
+        if known := self._elements.get(id(access)):
+            return known[1]
         flat = self.index.flat(access.buffer, access.indices)
-        return f"{self.index.names.of(access.buffer.name)}[{self.index.index(flat)}]"
+        text = f"{self.index.names.of(access.buffer.name)}[{self.index.index(flat)}]"
+        self._elements[id(access)] = access, text
+        return text
 
     def copy(self, store: Store) -> str | None:
         """An asynchronous copy of 4 bytes; None where the store is no copy, or of another size."""
@@ -153,11 +159,11 @@ def constant_text(value: Const, helpers: set[str]) -> str:
     if not value.dtype.startswith("float"):
         return f"({c_type(value.dtype)}){int(value.value)}"
     suffix = "f" if value.dtype == "float32" else ""
-    number = float(np.dtype(value.dtype).type(value.value))
+    number = np.dtype(value.dtype).type(value.value)
     if not math.isfinite(number):
         name = "NAN" if math.isnan(number) else "INFINITY"
         helpers.add(name)
         return f"({'-' if number < 0 else ''}({c_type(value.dtype)}){name})"
-    shortest = str(np.dtype(value.dtype).type(value.value))
+    shortest = str(number)
     text = shortest if any(c in shortest for c in ".e") else f"{shortest}.0"
     return f"({text}{suffix})" if number < 0 else f"{text}{suffix}"

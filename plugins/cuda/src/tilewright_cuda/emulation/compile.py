@@ -81,11 +81,13 @@ def _shared_object(
             remedy=INSTALL,
         )
     content = "\0".join((name, version, *flags, source))
-    known = _OBJECTS.find(content)
-    if known is not None:
+    if known := _OBJECTS.find(content):
         return known
-    with tempfile.TemporaryDirectory(prefix="tilewright-emulation-") as folder:
-        made = Path(folder, f"{name}.so")
+    folder = tempfile.TemporaryDirectory(prefix="tilewright-emulation-")
+    with _OBJECTS.claim(content), folder as path:
+        if known := _OBJECTS.find(content):  # another process was first
+            return known
+        made = Path(path, f"{name}.so")
         done = subprocess.run(
             [COMPILER, *flags, "-x", "c++", "-o", str(made), "-", *libraries],
             input=source, capture_output=True, text=True, timeout=_SECONDS, check=False,

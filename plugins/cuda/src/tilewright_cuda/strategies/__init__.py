@@ -48,6 +48,6 @@ STRATEGIES = (
     _strategy("layout_transform", ("layout_transform",)),
     _strategy("elementwise", ()),
     _strategy("derived", (), priority=5),
-    _strategy("default", (), priority=0),
+    _strategy("default", (), revision=2, priority=0),
 )
 """Named as AutoTVM names templates, `MODULE.cuda`; `make(operators)` gives the working half."""

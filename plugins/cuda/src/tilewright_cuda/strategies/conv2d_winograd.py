@@ -111,7 +111,7 @@ class Conv2dWinograd(TensorSchedule):
             s = s.transform_layout("tiles", "ABDC")
         a, b, c, p = s.loops("tiles")
         inner = [p, c] if form.layout == "NHWC" else [c, p]
-        s = s.reorder("tiles", [*inner, a, b]).unroll("tiles", a).unroll("tiles", b)
+        s = s.reorder("tiles", [*inner, a, b]).unroll("tiles", a, b)
         s, thread = _threads(s, "tiles", inner, config["block"])
         for stage in ("rows", "image"):
             s = _in_registers(s, stage, "tiles", thread)
@@ -126,7 +126,7 @@ class Conv2dWinograd(TensorSchedule):
         places = [n, f"{h}.0", f"{w}.0"]
         around = [*places, c] if form.layout == "NHWC" else [n, c, *places[1:]]
         s = s.reorder(final, [*around, f"{h}.1", f"{w}.1"])
-        s = s.unroll(final, f"{h}.1").unroll(final, f"{w}.1")
+        s = s.unroll(final, f"{h}.1", f"{w}.1")
         s, thread = _threads(s, final, around, config["block"])
         for stage in ("outputs", "result_rows", "results"):
             s = _in_registers(s, stage, final, thread)
@@ -164,15 +164,18 @@ class _Form:
         """Tiles of all images."""
         return self.image[0] * self.tiles[0] * self.tiles[1]
 
-    def product(self, weight: Tensor | None = None, tiles: Tensor | None = None) -> MatrixProduct:
-        """For each element of a tile: filters by places, or places by filters."""
+    def product(self, factors: Sequence[Tensor] = ()) -> MatrixProduct:
+        """For each element of a tile: filters by places, or places by filters.
+
+        The factors are filters and tiles; none are needed to plan the product.
+        """
         size, channels, filters = self.matrices.inputs, self.image[1], self.result[1]
 
         def of_filters(b: Axis, c: Axis, oc: Axis) -> Value:
-            return weight[b // size, b % size, c, oc]
+            return factors[0][b // size, b % size, c, oc]
 
         def of_tiles(b: Axis, c: Axis, p: Axis) -> Value:
-            return tiles[b // size, b % size, c, p]
+            return factors[1][b // size, b % size, c, p]
 
         if self.layout == "NHWC":
             return MatrixProduct(
@@ -219,7 +222,7 @@ class _Form:
             (size, size, *places),
             lambda a, b, c, p: _combined(self.matrices.data, b, lambda j: rows[a, j, c, p]),
         )
-        product = self.product(weight, tiles).computed(tile)
+        product = self.product((weight, tiles)).computed(tile)
         return self._back(product)
 
     def _back(self, product: Tensor) -> Tensor:
@@ -277,8 +280,7 @@ def _threads(s: Schedule, stage: str, loops: Sequence[str], threads: int) -> tup
 
 
 def _in_registers(s: Schedule, stage: str, consumer: str, loop: str) -> Schedule:
-    for one in s.loops(stage):
-        s = s.unroll(stage, one)
+    s = s.unroll(stage, *s.loops(stage))
     return s.compute_at(stage, consumer, loop, "register")
 
 

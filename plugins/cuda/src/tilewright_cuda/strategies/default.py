@@ -38,10 +38,7 @@ def one_thread_an_element(s: Schedule, stage: str, block: int) -> Schedule:
     found = s.stages[stage]
     if found.combiner is not None:
         s = s.cache_write(stage, "register")
-    loops = s.loops(stage)
-    if not loops:
-        return s
-    s, one = fused(s, stage, loops)
+    s, one = fused(s, stage, s.loops(stage))
     s = s.split(stage, one, [min(block, max(1, prod(found.shape)))])
     s = s.bind(stage, f"{one}.0", "blockIdx.x").bind(stage, f"{one}.1", "threadIdx.x")
     if found.combiner is not None:

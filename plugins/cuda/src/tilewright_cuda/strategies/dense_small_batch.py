@@ -96,8 +96,7 @@ class DenseSmallBatch(TensorSchedule):
             step = f"{step}.1"
         else:
             s = s.reorder(part, [o, thread, step, n, *lanes])
-        for loop in (n, *lanes):
-            s = s.unroll(part, loop)
+        s = s.unroll(part, n, *lanes)
         if lanes:
             for name in ("data", "weight"):
                 s = s.cache_read(name, "register", [part])

@@ -9,14 +9,6 @@ from tilewright_tensor.derived.strategy import Derived
 from tilewright_tensor.operators.operators import Operators
 
 
-class GpuDerived(Derived):
-    """Any operator with a definition and at least one axis to bind to threads."""
-
-    def applies(self, task: Task) -> bool:
-        """float32 throughout, some elements; a layout transform has nothing to derive from."""
-        return super().applies(task) and len(self.operators.output(task.workload).shape) > 0
-
-
 def limits(_task: Task) -> Limits:
     """What a thread of a block has; the same for every GPU."""
     return Limits(lanes=1, registers=255, cache_bytes=48 << 10, threads=1024)
@@ -24,4 +16,4 @@ def limits(_task: Task) -> Limits:
 
 def make(operators: Operators) -> Derived:
     """The strategy's working half."""
-    return GpuDerived(operators, "derived.cuda", limits, GPU_RULES)
+    return Derived(operators, "derived.cuda", limits, GPU_RULES)

@@ -86,8 +86,9 @@ class Gemm(TensorSchedule):
         first, second = (spec.shape for spec in anchor.inputs)
         if anchor.operator == "dense":
             packed = anchor.inputs[1].role == "constant"
+            rows, columns = shape
             return MatrixProduct(
-                1, *shape, first[1],
+                1, rows, columns, first[1],
                 lambda _, m, k: tensors[0][m, k],
                 lambda _, k, n: tensors[1][n, k],
                 lambda product: compute("dense", shape, lambda n, o: product[0, n, o]),

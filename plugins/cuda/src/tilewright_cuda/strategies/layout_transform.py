@@ -16,6 +16,7 @@ from tilewright.task import Task
 from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts, fused
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.expr import Value
+from tilewright_tensor.loop_ir import LoopKind
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule
@@ -23,6 +24,9 @@ from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_floa
 
 _TILE = 32
 _BANKS = 32
+_PLACES: tuple[LoopKind, ...] = (
+    "blockIdx.z", "blockIdx.x", "blockIdx.y", "threadIdx.y", "threadIdx.x",
+)  # fmt: skip
 
 
 class LayoutTransform(TensorSchedule):
@@ -67,10 +71,7 @@ class LayoutTransform(TensorSchedule):
         s = s.split(final, inner, [_TILE])
         order = [n, f"{outer}.0", f"{inner}.0", f"{outer}.1", f"{inner}.1", f"{outer}.2"]
         s = s.reorder(final, order).unroll(final, f"{outer}.2")
-        for loop, thread in zip(
-            order, ("blockIdx.z", "blockIdx.x", "blockIdx.y", "threadIdx.y", "threadIdx.x"),
-            strict=False,
-        ):  # fmt: skip
+        for loop, thread in zip(order, _PLACES, strict=False):
             s = s.bind(final, loop, thread)
         s = s.compute_at("tile", final, f"{inner}.1", "shared")
         s = s.storage_align("tile", _BANKS, 1)

@@ -32,8 +32,8 @@ class Reduction(TensorSchedule):
     name = "reduction.cuda"
 
     def applies(self, task: Task) -> bool:
-        """float32, to at least one element a row: a scalar has no loop over rows."""
-        return is_float32(task) and len(self.operators.output(task.workload).shape) > 0
+        """float32."""
+        return is_float32(task)
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Threads of a row and rows of a block, in each layout."""
@@ -64,8 +64,7 @@ class Reduction(TensorSchedule):
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Rows over blocks and threads, and threads within them."""
         layout = config.strategy.partition("/")[2]
-        along = "threadIdx.x" if _contiguous(task, layout) else "threadIdx.y"
-        threads = RowThreads(config["rows"], config["threads"], along)
+        threads = RowThreads.of(config.values, contiguous=_contiguous(task, layout))
         s, final = schedule, schedule.dag.outputs[0].name
         for tensor in s.dag.computes[1:-1]:
             s = s.inline(tensor)
@@ -107,11 +106,8 @@ def _computed(task: Task, tensors: Sequence[Tensor], attributes: object) -> Tens
     )
 
     def element(*place: Axis) -> Value:
-        whole = place if keeps else [0] * rank
-        if not keeps:
-            for axis, one in zip(kept, place, strict=True):
-                whole[axis] = one
-        found = total[rows.row_of(whole)]
+        known = dict(zip(range(rank) if keeps else kept, place, strict=True))
+        found = total[rows.row_of([known.get(axis, 0) for axis in range(rank)])]
         mean = anchor.operator in ("reduce_mean", "global_avg_pool2d")
         return found / rows.length if mean else found
 

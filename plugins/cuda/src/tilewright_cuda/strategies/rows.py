@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from tilewright.space.constraint import Expression
 from tilewright.space.knobs import Knobs
@@ -72,6 +73,13 @@ class RowThreads:
     threads: int
     along: LoopKind = "threadIdx.x"
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any], *, contiguous: bool) -> RowThreads:
+        """Those of the knobs `rows` and `threads`."""
+        return cls(
+            values["rows"], values["threads"], "threadIdx.x" if contiguous else "threadIdx.y"
+        )
+
     @property
     def across(self) -> LoopKind:
         """The thread dimension over rows."""
@@ -82,34 +90,34 @@ class RowThreads:
     ) -> Schedule:
         """The stage reduced by the threads of its row, inside the consumer's loop.
 
-        Its first axis is the row; any other is gone through by every thread. Each thread reduces
-        its share, `lanes` neighbouring elements at a time; then fewer threads at each step the
-        shares of others (rfactor of Suriana et al., CGO 2017; the tree of Harris, 2007). The last
-        step is each thread's own where the consumer is inside the threads' loop (scope `register`),
-        else one thread's (`shared`).
+        Its first axis, if it has any, is the row; others are gone through by every thread. Each
+        thread reduces its share, `lanes` neighbouring elements at a time; then fewer threads at
+        each step the shares of others (rfactor of Suriana et al., CGO 2017; the tree of Harris,
+        2007). The last step is each thread's own where the consumer is inside the threads' loop
+        (scope `register`), else one thread's (`shared`).
         """
         k = s.loops(stage)[-1]
-        width, parts = self.threads, []
+        width, parts = self.threads, list[str]()
         while width > 1:
             inner = [lanes] if lanes > 1 and not parts else []
             s = s.split(stage, k, [width, *inner]).rfactor(stage, f"{k}.1")
             parts.append(list(s.stages)[list(s.stages).index(stage) - 1])
             k, width = f"{k}.1", (width // _LAST_STEP if width > _LAST_STEP else 1)
         for part in parts:
-            row, *others, column = s.loops(part)[: len(s.stages[part].axes)]
+            *around, column = s.loops(part)[: len(s.stages[part].axes)]
+            row, others = around[:1], around[1:]
             held = s.stages[part].combiner is not None
             if held:
                 s = s.cache_write(part, "register")
-            s = s.reorder(part, [row, column, *others])
-            s = s.bind(part, row, self.across).bind(part, column, self.along)
+            s = s.reorder(part, [*row, column, *others]).bind(part, column, self.along)
+            for one in row:
+                s = s.bind(part, one, self.across)
             for nest in (part, *([f"{part}.register"] if held else [])):
-                for one in others:
-                    s = s.unroll(nest, one)
+                s = s.unroll(nest, *others)
             s = s.compute_at(part, consumer, at, "shared")
             if held:
                 s = s.compute_at(f"{part}.register", part, column, "register")
-        for one in s.loops(stage)[1 : len(s.stages[stage].axes)]:
-            s = s.unroll(stage, one)
+        s = s.unroll(stage, *s.loops(stage)[1 : len(s.stages[stage].axes)])
         return s.compute_at(stage, consumer, at, scope)
 
 

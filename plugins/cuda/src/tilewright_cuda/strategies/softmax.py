@@ -63,8 +63,7 @@ class Softmax(TensorSchedule):
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """A row's threads go through it three times; what they join is in shared memory."""
-        along = "threadIdx.x" if _contiguous(task) else "threadIdx.y"
-        threads = RowThreads(config["rows"], config["threads"], along)
+        threads = RowThreads.of(config.values, contiguous=_contiguous(task))
         s, final = schedule, schedule.dag.outputs[0].name
         for tensor in s.dag.computes[3:-1]:
             s = s.inline(tensor)

@@ -28,7 +28,7 @@ def image_layouts(shape: Sequence[int]) -> list[str]:
 
 
 def fused(schedule: Schedule, stage: str, loops: Sequence[str]) -> tuple[Schedule, str]:
-    """Neighbouring loops as one: (schedule, its name)."""
+    """Neighbouring loops as one, of none a loop that runs once: (schedule, its name)."""
     if len(loops) == 1:
         return schedule, loops[0]
-    return schedule.fuse(stage, list(loops)), "@".join(loops)
+    return schedule.fuse(stage, list(loops)), "@".join(loops) or "once"

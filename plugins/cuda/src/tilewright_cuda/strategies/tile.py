@@ -110,12 +110,9 @@ class Tile:
             s = s.bind(stage, one, "blockIdx.z")
         s = s.bind(stage, f"{m}.0", "blockIdx.x").bind(stage, f"{n}.0", "blockIdx.y")
         s = s.bind(stage, f"{m}.1", "threadIdx.y").bind(stage, thread, "threadIdx.x")
-        s = s.unroll(stage, f"{m}.2")
         if runs % _VECTOR == 0 and self.tn % _VECTOR == 0:
             s = s.vectorize(stage, inner.pop())
-        for loop in inner:
-            s = s.unroll(stage, loop)
-        return s, thread
+        return s.unroll(stage, f"{m}.2", *inner), thread
 
     def _accumulated(self, s: Schedule, product: MatrixProduct, stage: str) -> Schedule:
         """The thread's sums: over tiles of the depth, then over what is in shared memory."""
@@ -125,8 +122,7 @@ class Tile:
         if self.tn > _VECTOR:
             s, columns = s.split(stage, n, [_VECTOR]), [f"{n}.0", f"{n}.1"]
         s = s.reorder(stage, [*batch, f"{k}.0", f"{k}.1", m, *columns])
-        for loop in (f"{k}.1", m, *columns):
-            s = s.unroll(stage, loop)
+        s = s.unroll(stage, f"{k}.1", m, *columns)
         for name, extent in (("left", self.tm), ("right", self.tn)):
             s = s.cache_read(name, "register", [stage])
             copy = f"{name}.register"

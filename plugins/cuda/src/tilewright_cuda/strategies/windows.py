@@ -57,13 +57,11 @@ def windows_scheduled(s: Schedule, anchor: str, config: ConfigEntity) -> Schedul
     blocks.insert(3 if window_layout(config) == "NHWC" else 1, f"{c}.0")
     inside = [f"{h}.1", f"{w}.1", f"{c}.1"]
     s = s.reorder(final, [*blocks, *inside])
-    s = s.unroll(final, inside[0]).unroll(final, inside[1]).vectorize(final, inside[2])
+    s = s.unroll(final, inside[0], inside[1]).vectorize(final, inside[2])
     s, one = fused(s, final, blocks)
     s = s.split(final, one, [config["block"]])
     s = s.bind(final, f"{one}.0", "blockIdx.x").bind(final, f"{one}.1", "threadIdx.x")
     s = s.compute_at(total, final, f"{one}.1", "register")
     n, c, h, w, *window = s.loops(total)
     s = s.reorder(total, [n, *window, h, w, c])
-    for loop in [*(window if config["unroll"] else []), h, w]:
-        s = s.unroll(total, loop)
-    return s.vectorize(total, c)
+    return s.unroll(total, *(window if config["unroll"] else []), h, w).vectorize(total, c)

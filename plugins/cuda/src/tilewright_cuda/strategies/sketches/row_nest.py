@@ -14,6 +14,7 @@ from tilewright_tensor.derived.access import readers, reads, reduction_size, sin
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.vectors import SCALAR, Vectors
 from tilewright_tensor.layout import Layout
+from tilewright_tensor.loop_ir import Scope
 from tilewright_tensor.schedule import Schedule
 
 _THREADS = (32, 64, 128, 256, 512)
@@ -63,10 +64,9 @@ class RowNest:
         rows = len(s.stages[self.members[0]].axes)
         own = s.loops(self.stage)[: len(s.stages[self.stage].axes)]
         around, columns = own[:rows], own[rows:]
-        at, scope = "", "shared"
-        if around:
-            s, at = fused(s, self.stage, around)
-            s = s.bind(self.stage, at, "blockIdx.x")
+        scope: Scope = "shared"
+        s, at = fused(s, self.stage, around)
+        s = s.bind(self.stage, at, "blockIdx.x")
         if columns:
             s, column = fused(s, self.stage, columns)
             s = s.split(self.stage, column, [threads.threads])
@@ -82,7 +82,8 @@ class RowNest:
     def cost(self, schedule: Schedule, values: Mapping[str, Any]) -> float:
         """About eight terms a thread."""
         terms = max(reduction_size(schedule.stages[name]) for name in self.members)
-        return abs(values["threads"] - max(32, terms / 8)) / 1024
+        threads: int = values["threads"]
+        return abs(threads - max(32, terms / 8)) / 1024
 
     def constant_layout(
         self, problem: Problem, schedule: Schedule, name: str, values: Mapping[str, Any]

@@ -45,7 +45,8 @@ class ThreadNest:
 
     def cost(self, schedule: Schedule, values: Mapping[str, Any]) -> float:
         """256 threads are a good start."""
-        return abs(values[f"{self.stage}.block"] - 256) / 1024
+        block: int = values[f"{self.stage}.block"]
+        return abs(block - 256) / 1024
 
     def constant_layout(
         self, problem: Problem, schedule: Schedule, name: str, values: Mapping[str, Any]

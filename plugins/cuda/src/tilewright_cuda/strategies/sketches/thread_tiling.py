@@ -90,8 +90,7 @@ class ThreadTiling:
         order = [loops[dim.axis] for dim in layouts[self.consumer].dims]
         levels = [[f"{loop}.{level}" for loop in order] for level in (0, 2, 1, 3)]
         s = s.reorder(self.consumer, [loop for level in levels for loop in level])
-        for loop in (*levels[2], *levels[3]):
-            s = s.unroll(self.consumer, loop)
+        s = s.unroll(self.consumer, *levels[2], *levels[3])
         s, block = fused(s, self.consumer, levels[0])
         s, thread = fused(s, self.consumer, levels[1])
         s = s.bind(self.consumer, block, "blockIdx.x").bind(self.consumer, thread, "threadIdx.x")
@@ -151,8 +150,7 @@ class ThreadTiling:
         tile = [[f"{loop}.{n}" for loop in spatial] for n in range(3)]
         s = s.reorder(self.stage, [*level[0], *level[1], *tile[0], *tile[1], *level[2], *tile[2]])
         unrolled = [*tile[0], *tile[1], *tile[2], *level[2]]
-        for loop in [*unrolled, *(level[1] if values["unroll"] else [])]:
-            s = s.unroll(self.stage, loop)
+        s = s.unroll(self.stage, *unrolled, *(level[1] if values["unroll"] else []))
         return s, level[0][-1]
 
     def _cached(self, stage: Stage) -> tuple[str, ...]:
@@ -195,7 +193,7 @@ def _extent(stage: Stage, index: Affine, whole: int) -> Expression | int:
 
 def _spatial(extent: int) -> list[tuple[int, ...]]:
     """(blocks, virtual threads, threads, outer and inner part of a thread's run)."""
-    found = []
+    found: list[tuple[int, ...]] = []
     for inner, third, virtual in product(_INNER, (1, 2), _VIRTUAL):
         held = inner * third * virtual
         if extent % held == 0:
