@@ -14,6 +14,7 @@ from tilewright.target import Target
 from tilewright.task import Task
 from tilewright_tensor.affine import Affine, Var, index
 from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, lt, select
+from tilewright_tensor.facts import Facts
 from tilewright_tensor.interpret import interpret
 from tilewright_tensor.loop_ir import (
     Block,
@@ -25,18 +26,30 @@ from tilewright_tensor.loop_ir import (
     Store,
     inside,
 )
+from tilewright_tensor.peel import ranges
+from tilewright_x86.emit import emit
+from tilewright_x86.isa import ISAS
 from tilewright_x86.skipped_terms import skipping_zero_terms
+
+
+def lowered(text: str, **tile: object) -> LoopProgram:
+    """A convolution on AVX-512 by its fallback with another tile."""
+    host = PluginHost.load()
+    task = Task(host.reference("conv2d").parse(text, ""), Target.parse("x86:isa=avx512,threads=1"))
+    values = host.schedule("conv2d_direct").fallback(task).values
+    return host.lower(task, ConfigEntity("conv2d_direct", {**values, **tile}))
 
 
 @pytest.fixture(scope="module")
 def convolution() -> LoopProgram:
     """Three taps in each direction over an image of 5x7, one row and all columns in a tile."""
-    host = PluginHost.load()
-    workload = host.reference("conv2d").parse("(1x16x5x7, 32x16x3x3, padding=1)", "")
-    task = Task(workload, Target.parse("x86:isa=avx512,threads=1"))
-    values = host.schedule("conv2d_direct").fallback(task).values
-    tile = {"tile_oh": (5, 1), "tile_ow": (1, 7)}
-    return host.lower(task, ConfigEntity("conv2d_direct", {**values, **tile}))
+    return lowered("(1x16x5x7, 32x16x3x3, padding=1)", tile_oh=(5, 1), tile_ow=(1, 7))
+
+
+@pytest.fixture(scope="module")
+def wide_convolution() -> LoopProgram:
+    """Five taps at every second of 29 columns, six tiles of two results and half a one."""
+    return lowered("(1x16x4x29, 32x16x3x5, strides=2, padding=2)", tile_oh=(3, 1), tile_ow=(8, 2))
 
 
 def guards(statement: Statement, around: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
@@ -118,3 +131,43 @@ def test_guarded_code_agrees_with_the_interpreter(
     inputs = [random.uniform(-1, 1, b.shape).astype(np.float32) for b in convolution.inputs]
     (got,), (expected,) = run_x86(convolution, inputs, isa), interpret(convolution, inputs)
     np.testing.assert_allclose(got, expected, rtol=2e-6, atol=2e-5)
+
+
+def test_guarded_code_with_tiles_apart_agrees_with_the_interpreter(
+    wide_convolution: LoopProgram, isa: str, run_x86: Callable[..., Any]
+) -> None:
+    test_guarded_code_agrees_with_the_interpreter(wide_convolution, isa, run_x86)
+
+
+def loops(statement: Statement) -> Iterator[Loop]:
+    if isinstance(statement, Loop):
+        yield statement
+    for one in inside(statement):
+        yield from loops(one)
+
+
+def conditions(statement: Statement) -> Iterator[tuple[Affine, int]]:
+    if isinstance(statement, Guard):
+        yield from statement.conditions
+    for one in inside(statement):
+        yield from conditions(one)
+
+
+def test_only_tiles_at_the_edges_of_a_row_test_their_columns(
+    wide_convolution: LoopProgram,
+) -> None:
+    facts = Facts(ranges(wide_convolution.body))
+    (tiles,) = (loop for loop in loops(wide_convolution.body) if loop.var.name == "conv2d.ow.0")
+    assert 4 <= tiles.extent < 7
+    tested = [c for c in conditions(tiles) if tiles.var in c[0].variables()]
+    assert tested
+    assert all(facts.holds(condition) for condition in tested)
+    assert not all(facts.holds(condition) for condition in conditions(wide_convolution.body))
+
+
+def test_code_is_marked_where_values_in_registers_go_on_behind_guards(
+    convolution: LoopProgram,
+) -> None:
+    without = lowered("(1x16x7x9, 32x16x3x3)", tile_oh=(5, 1), tile_ow=(1, 7))
+    assert emit(convolution, ISAS[0], 1).joins
+    assert not emit(without, ISAS[0], 1).joins

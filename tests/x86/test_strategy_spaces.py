@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -48,9 +49,33 @@ def test_every_width_has_a_register_tile_that_hides_the_latency_of_its_sums(widt
 @pytest.mark.parametrize("width", [17, 19, 23, 29, 31, 37, 53])
 def test_prime_widths_have_tiles_beside_two_vectors(width: int) -> None:
     conv = task(f"conv2d(1x64x{width}x{width}, 64x64x3x3, padding=1)")
+    assert any(7 <= tile[-1] <= 14 for tile in values(conv, "tile_ow"))
+
+
+def values(conv: Task, name: str) -> list[Any]:
+    """Values of a knob in the space of direct convolution."""
     (alternative,) = host().space(conv, "conv2d_direct").alternatives
-    knob = next(knob for knob in alternative.knobs if knob.name == "tile_ow")
-    assert any(7 <= tile[-1] <= 14 for tile in knob.values)
+    return list(next(knob for knob in alternative.knobs if knob.name == name).values)
+
+
+def test_wider_register_tiles_have_widths_of_their_own() -> None:
+    conv = task("conv2d(1x64x56x56, 64x64x3x3, padding=1)")
+    assert {(4, 14), (10, 6)} <= set(values(conv, "tile_ow"))
+    assert {2, 4} <= set(values(conv, "vectors"))
+
+
+@pytest.mark.parametrize(("filters", "expected"), [(64, [2, 4]), (40, [1, 5]), (8, [1])])
+def test_without_broadcasts_in_multiply_adds_no_tile_has_one_vector(
+    filters: int, expected: list[int]
+) -> None:
+    text = f"conv2d(1x64x56x56, {filters}x64x3x3, padding=1)"
+    assert values(task(text, "avx2"), "vectors") == expected
+    assert 1 in values(task(text), "vectors")
+
+
+def test_no_more_channels_are_unrolled_than_a_block_has() -> None:
+    stem = task("conv2d(1x3x64x64, 32x3x7x7, strides=2, padding=3)")
+    assert values(stem, "unroll_ic") == [1]
 
 
 def test_groups_of_several_filters_are_convolved_directly() -> None:

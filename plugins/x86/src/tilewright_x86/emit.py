@@ -74,6 +74,7 @@ class _Kernel:
         self.functions: list[str] = []
         self.declarations: set[str] = set()
         self.facts = LoopFacts(isa)
+        self.joins = False
 
     def emit(self) -> KernelText:
         program = self.program
@@ -98,6 +99,7 @@ class _Kernel:
             (main, *self.functions),
             frozenset(self.declarations),
             workspace_bytes,
+            self.joins,
         )
 
 
@@ -331,7 +333,8 @@ class _Function:
         label = text.label
         text.effect(f"br label %after{number}")
         text.block(f"after{number}")
-        self.registers.merge(skipped, skipped_label, label)
+        if self.registers.merge(skipped, skipped_label, label):
+            self.kernel.joins = True
 
 
 def _loaded(entry: list[str], kind: str, array: str, position: int, name: str) -> str:

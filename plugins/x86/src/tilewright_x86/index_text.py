@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tilewright_tensor.affine import Affine, Atom, FloorDiv, Var
+from tilewright_tensor.affine import Affine, Atom, FloorDiv, Mod, Var
 from tilewright_x86.llvm_text import FunctionText
 
 
@@ -59,7 +59,9 @@ class Indexes:
         self.function = function
         self.lanes: Lanes | None = None
         self._values: dict[str, Linear] = {}  # by name: a text's hash is cached, a Var's is not
+        # Names are never used again, so that what was made of some cannot become stale.
         self._pointers: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
+        self._quotients: dict[tuple[type[Atom], Linear, int, int], Linear] = {}
         self._orders: dict[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]] = {}
         self._ranges: dict[str, tuple[int, int]] = {}
         self._depths: dict[str, int] = {}
@@ -133,7 +135,16 @@ class Indexes:
 
     def _division(self, atom: Atom) -> Linear:
         assert not isinstance(atom, Var)
-        inner, divisor = self.linear(atom.value), atom.divisor
+        inner = self.linear(atom.value)
+        width = self.lanes.width if self.lanes and inner.stride else 0
+        key = (type(atom), inner, atom.divisor, width)
+        quotient = self._quotients.get(key)
+        if quotient is None:
+            quotient = self._quotients[key] = self._divided(atom, inner)
+        return quotient
+
+    def _divided(self, atom: FloorDiv | Mod, inner: Linear) -> Linear:
+        divisor = atom.divisor
         quotient = [(name, c // divisor) for name, c in inner.terms if c % divisor == 0]
         rest_terms = tuple((name, c) for name, c in inner.terms if c % divisor)
         whole, part = divmod(inner.constant, divisor)
@@ -215,7 +226,7 @@ class Indexes:
 
         One step a loop, each written in the loop that defines it.
         """
-        key = (base, terms)  # names are never used again, so that an entry cannot become stale
+        key = (base, terms)
         pointer = self._pointers.get(key)
         if pointer is None:
             pointer = self._pointers[key] = self._pointer(base, terms, item_type)

@@ -150,11 +150,12 @@ class RegisterSlots:
             )
         return lines
 
-    def merge(self, skipped: dict[Buffer, dict[int, Slot]], skipped_label: str, label: str) -> None:
-        """Join a guarded body with the path around it.
+    def merge(self, skipped: dict[Buffer, dict[int, Slot]], skipped_label: str, label: str) -> bool:
+        """Join a guarded body with the path around it; tells whether their values differ anywhere.
 
         The phis are written at the present place.
         """
+        differ = False
         for buffer, before in skipped.items():
             slots = self.held[buffer.name]
             for start, slot in slots.items():
@@ -162,11 +163,13 @@ class RegisterSlots:
                 if old is not None and (old.width, old.valid) != (slot.width, slot.valid):
                     raise NeedsMemoryError(buffer)
                 if old is None or old.value != slot.value:
+                    differ = True
                     value = self.function.value(
                         f"phi {type_of(buffer, slot)} [ {slot.value}, %{label} ], "
                         f"[ {old.value if old else 'undef'}, %{skipped_label} ]"
                     )
                     slots[start] = slot._replace(value=value)
+        return differ
 
 
 def type_of(buffer: Buffer, slot: Slot) -> str:

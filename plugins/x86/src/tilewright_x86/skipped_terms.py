@@ -3,17 +3,19 @@
 A padded image that is inlined into a convolution reads `select(inside, data[...], 0)`. A term with
 such a factor adds nothing outside: the condition becomes a guard around the addition, and is
 tested where its variables are known, not in every loop further in. Neither is a padded copy of the
-image written and read, nor are the terms of its margin computed.
+image written and read, nor are the terms of its margin computed. Tiles at the edges of a row, which
+alone need the tests, are taken out of the loop over the others.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright_tensor.affine import Var
+from tilewright_tensor.affine import Affine, Var, index
 from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value
-from tilewright_tensor.facts import Condition
+from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import (
+    Allocate,
     Block,
     Guard,
     Loop,
@@ -23,12 +25,18 @@ from tilewright_tensor.loop_ir import (
     Store,
     block,
     changed_inside,
+    inside,
 )
+from tilewright_tensor.peel import ranges, renamed
+
+_COPIED = 2
+"""Tiles without tests for each one with them: fewer are not worth the copies of the code."""
 
 
 def skipping_zero_terms(program: LoopProgram) -> LoopProgram:
     """The program with sums guarded; as in TVM, 0 times an infinity or NaN counts as 0."""
-    return replace(program, body=_skipping(program.body))
+    body = _skipping(program.body)
+    return replace(program, body=_edges_apart(body, Facts(ranges(body))))
 
 
 def _skipping(statement: Statement) -> Statement:
@@ -108,3 +116,35 @@ def _in_front(statements: list[Statement]) -> Statement:
         return block(statements)
     (guard,) = guards
     return Guard(guard.conditions, block([*others, guard.body]))
+
+
+def _edges_apart(statement: Statement, facts: Facts) -> Statement:
+    if not (isinstance(statement, Loop) and isinstance(statement.body, Allocate)):
+        return changed_inside(statement, lambda one: _edges_apart(one, facts))
+    loop, tile = statement, statement.body
+    tested = [c for c in _tested(tile) if loop.var in c[0].variables()]
+
+    def is_edge(number: int) -> bool:
+        known = Facts({**facts.bounds, loop.var: (number, number)})
+        return not all(known.holds(condition) for condition in tested)
+
+    first, last = 0, loop.extent - 1
+    while first < last and is_edge(first):
+        first += 1
+    while last > first and is_edge(last):
+        last -= 1
+    others = last - first + 1
+    if loop.kind != "serial" or others == loop.extent or others < _COPIED * (loop.extent - others):
+        return loop
+    before, after = (
+        [renamed(tile, {loop.var: Affine((), number)}, f".{number}") for number in numbers]
+        for numbers in (range(first), range(last + 1, loop.extent))
+    )
+    between = renamed(tile, {loop.var: index(loop.var) + first}, "")
+    return block([*before, Loop(loop.var, others, loop.kind, between), *after])
+
+
+def _tested(statement: Statement) -> list[Condition]:
+    """The conditions of all guards inside."""
+    here = statement.conditions if isinstance(statement, Guard) else ()
+    return [*here, *(condition for one in inside(statement) for condition in _tested(one))]

@@ -185,7 +185,7 @@ class Values:
         if name in _LOGIC or name == "not":
             return self._logic(value)
         operands = [self.emit(arg) for arg in value.args]
-        if name == "mul" and self._is_zero(*operands, value.dtype):
+        if name == "mul" and self._is_zero(operands[0], operands[1], value.dtype):
             return Operand(constant(0.0, value.dtype), False)
         varies = any(operand.varies for operand in operands)
         texts = (

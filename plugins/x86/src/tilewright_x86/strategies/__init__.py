@@ -30,7 +30,7 @@ def _loader(name: str) -> Callable[[PluginHost], Schedule]:
 
 
 STRATEGIES = (
-    _strategy("conv2d_direct", ("conv2d",), revision=2),
+    _strategy("conv2d_direct", ("conv2d",), revision=3),
     _strategy("conv2d_depthwise", ("conv2d",)),
     _strategy("conv2d_pixels", ("conv2d",)),
     _strategy("dense_packed", ("dense",)),

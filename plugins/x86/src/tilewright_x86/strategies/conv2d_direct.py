@@ -21,6 +21,7 @@ from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_x86.isa import isa_of
 from tilewright_x86.skipped_terms import skipping_zero_terms
 from tilewright_x86.strategies.flat_images import flattened, is_pointwise, unflattened
 from tilewright_x86.strategies.next_reads import fetching_next_filters, fetching_next_pixels
@@ -40,6 +41,8 @@ _ROWS, _VECTORS = 4, 6
 """Most rows and vectors of filters of a register tile."""
 _LONG_ROW = 96
 """Pixels in a row that is worth no lengthening."""
+_UNROLLED = 1, 2, 4
+"""Input channels that may be unrolled, where a block has as many."""
 _NARROW = 8
 """With fewer input channels than this the image stays in plain NCHW."""
 
@@ -65,10 +68,11 @@ class Conv2dDirect(TensorSchedule):
         filters, channels, taps = _group(task)
         height, width = self._image(task)
         knobs = Knobs(self.name)
-        block_ic = knobs.define_knob("block_ic", _input_blocks(channels, lanes(task)))
+        block_ics = _input_blocks(channels, lanes(task))
+        block_ic = knobs.define_knob("block_ic", block_ics)
         knobs.define_knob("block_oc", channel_blocks(filters, lanes(task)))
-        vectors = knobs.define_knob("vectors", vector_counts(filters, lanes(task), _VECTORS))
-        widths = [(-1, columns) for columns in _columns(width, registers(task))]
+        vectors = knobs.define_knob("vectors", self._vectors(task))
+        widths = [(-1, columns) for columns in self._columns(task)]
         tile_ow = knobs.define_split(
             "tile_ow", width, num_outputs=2, policy="candidate", candidate=widths
         )
@@ -78,7 +82,7 @@ class Conv2dDirect(TensorSchedule):
         )
         outer = knobs.define_knob("outer", ["filters", "rows"])
         unroll_kw = knobs.define_knob("unroll_kw", [False, True] if taps > 1 else [False])
-        unroll_ic = knobs.define_knob("unroll_ic", [1, 2, 4])
+        unroll_ic = knobs.define_knob("unroll_ic", [n for n in _UNROLLED if n <= max(block_ics)])
         pixels_too = ["pixels"] if is_pointwise(task.workload) else []
         prefetch = knobs.define_knob("prefetch", ["none", "filters", *pixels_too])
         # with rows outermost it is not all tiles of the image that share filters
@@ -168,15 +172,40 @@ class Conv2dDirect(TensorSchedule):
         _, _, height, width = self.operators.output(_folded(task).workload).shape
         return height, width
 
+    def _columns(self, task: Task) -> list[int]:
+        """Widths of register tiles: divisors, and those with which the fewest tiles make a row.
+
+        There is one of the latter for each number of vectors of filters, save one vector, which
+        reads most for a multiply-add: four vectors and six pixels read less than two and fourteen.
+        A last tile that is narrower is peeled.
+        """
+        limit, counts = registers(task) - 1, self._vectors(task)
+        _, width = self._image(task)
+        divisors = {n for n in range(1, min(width, limit - 2) + 1) if width % n == 0}
+        several = [vectors for vectors in counts if vectors > 1] or counts
+        most = [(limit - 1 - vectors) // vectors for vectors in several]
+        return sorted(divisors.union(-(-width // -(-width // columns)) for columns in most))
+
+    def _vectors(self, task: Task) -> list[int]:
+        """Numbers of vectors of filters of register tiles.
+
+        Only AVX-512 multiplies with an element of memory: without it, one vector takes a broadcast
+        for every multiply-add, and is left out where others hide the latency of their sums.
+        """
+        filters, _, _ = _group(task)
+        counts, limit = vector_counts(filters, lanes(task), _VECTORS), registers(task) - 1
+        if isa_of(task.target).vector_bits == 512:
+            return counts
+        return [n for n in counts[1:] if (limit - 1 - n) // n * n >= _CHAINS] or counts
+
     def _tiles(self, task: Task) -> list[tuple[int, int, int]]:
         """(rows, columns, vectors) of the register tiles that fit the registers."""
-        filters, _, _ = _group(task)
-        height, width = self._image(task)
+        height, _ = self._image(task)
         return [
             (rows, columns, vectors)
             for rows in _heights(height)
-            for columns in _columns(width, registers(task))
-            for vectors in vector_counts(filters, lanes(task), _VECTORS)
+            for columns in self._columns(task)
+            for vectors in self._vectors(task)
             if rows * columns * vectors + vectors + 1 <= registers(task) - 1
         ]
 
@@ -199,21 +228,6 @@ def _folded(task: Task) -> Task:
     together = [n for n in range(1, height + 1) if height % n == 0 and n * width >= _LONG_ROW]
     flat = flattened(workload, height, width, height // min(together, default=height))
     return task if flat is None else replace(task, workload=flat)
-
-
-def _columns(width: int, register_count: int) -> list[int]:
-    """Widths of register tiles: divisors, and near-equal cuts where no divisor is good.
-
-    Good is what fills three quarters of the registers together with two vectors of filters. A last
-    tile that is narrower is peeled.
-    """
-    most = register_count - 4
-    divisors = [n for n in range(1, min(width, most) + 1) if width % n == 0]
-    fits = most // 2
-    if width <= fits or any(3 * fits <= 4 * n <= 4 * fits for n in divisors):
-        return divisors
-    cuts = {-(-width // count) for count in range(1, width)}
-    return sorted({*divisors, *(n for n in cuts if fits <= 2 * n and n <= most)})
 
 
 def _heights(height: int) -> list[int]:
