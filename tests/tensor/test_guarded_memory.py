@@ -48,9 +48,29 @@ def constant(value=1.0):
 
 def test_copies_start_on_cache_lines_and_hold_the_array():
     copies = ColdCopies().of(constant(), 4, 0xFFFFFFFE)
+    copies.have(4)
     assert copies.places.shape == (4, 3, 5)
     assert (copies.places == 1.0).all()
     assert {place.ctypes.data % 64 for place in copies.places} == {0}
+
+
+def test_places_are_written_when_they_are_asked_for_and_once():
+    copies = ColdCopies().of(constant(), 4, 0xFFFFFFFE)
+    copies.places[...] = 7.0
+    copies.have(3)
+    copies.have(2)
+    assert [place.min() for place in copies.places] == [7.0, 1.0, 1.0, 7.0]
+    copies.write(constant(5.0))
+    copies.have(4)
+    assert (copies.places == 5.0).all()
+
+
+def test_an_array_that_may_change_is_copied_at_once():
+    array = np.ones((3, 5), np.float32)
+    copies = ColdCopies().of(array, 4, 0xFFFFFFFE)
+    array[...] = 2.0
+    copies.have(4)
+    assert (copies.places == 1.0).all()
 
 
 def test_copies_of_the_same_read_only_array_are_made_once():

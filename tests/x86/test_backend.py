@@ -16,6 +16,7 @@ from tilewright.target import Target
 from tilewright_tensor.affine import Var, index
 from tilewright_tensor.expr import Load, Op
 from tilewright_tensor.loop_ir import Buffer, Loop, LoopProgram, Store
+from tilewright_x86 import kernel as kernel_module
 from tilewright_x86.backend import X86Backend
 from tilewright_x86.cpu import cache_bytes
 from tilewright_x86.isa import ISAS, available, resolve_target
@@ -141,6 +142,59 @@ def test_launches_rotate_through_the_copies_of_an_operand() -> None:
     assert seen == [1, 5, 1, 1]
     kernel.time(1)  # goes on where the launches stopped
     assert kernel.read(2)[0] == 5
+
+
+def test_every_launch_finds_the_constant_whether_its_copy_was_there_before_or_not() -> None:
+    arrays = _arrays()
+    arrays[1].flags.writeable = False
+    for _ in range(2):  # the second kernel gets the copies of the first
+        kernel = _kernel(_add())
+        kernel.bind(arrays, {1: 100})
+        for number in (0, 1, 3, 1, 40, 80, 200):
+            kernel.write(2, np.zeros(100, np.float32))
+            kernel.time(number) if number else kernel.launch()
+            assert kernel.read(2).tolist() == list(range(1, 101))
+        kernel.close()
+
+
+class _Spy:
+    """The clock, which notes what constants timed launches meet that are in a cache."""
+
+    def __init__(self, kernel: Any, clock: Any) -> None:
+        self.kernel, self.clock = kernel, clock
+        self.cold: set[int] = set()
+        self.warm: list[int] = []
+
+    def flush(self, address: int, size: int) -> None:
+        self.clock.flush(address, size)
+        self.cold.update(range(address, address + size, 64))
+
+    def time(self, function: int, table: int, rows: int, width: int, first: int, many: int) -> int:
+        for row in range(first, first + many):
+            constant = int(self.kernel.table[row % rows, 1])
+            if constant not in self.cold:
+                self.warm.append(row)
+            self.cold.discard(constant)
+        nanoseconds: int = self.clock.time(function, table, rows, width, first, many)
+        return nanoseconds
+
+
+def test_every_timed_launch_finds_its_constants_in_no_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arrays = _arrays()
+    arrays[1].flags.writeable = False
+    for _ in range(2):  # the second kernel gets the copies of the first, which were in use
+        kernel = _kernel(_add())
+        kernel.bind(arrays, {1: 100})
+        spy = _Spy(kernel, kernel_module._clock())
+        monkeypatch.setattr(kernel_module, "_clock", lambda spy=spy: spy)
+        kernel.launch()
+        for number in (1, 4, 5, 5, 40):
+            kernel.time(number)
+        monkeypatch.undo()
+        assert spy.warm == []
+        kernel.close()
 
 
 def test_write_reaches_every_copy() -> None:

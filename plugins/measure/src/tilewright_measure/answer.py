@@ -96,8 +96,9 @@ def compare(got: np.ndarray, expected: np.ndarray, bound: float, name: str) -> N
         return
     wide = np.result_type(got, np.float32)
     with np.errstate(invalid="ignore", over="ignore"):
-        difference = np.abs(got.astype(wide, copy=False) - expected.astype(wide, copy=False))
-    largest = float(np.abs(expected).max()) or 1.0
+        difference = np.subtract(got, expected, dtype=wide)
+    np.abs(difference, out=difference)
+    largest = max(float(expected.max()), -float(expected.min())) or 1.0
     worst = float(difference.max())
     if worst <= bound * largest:  # false for a NaN
         return

@@ -27,7 +27,7 @@ class AnswerCheck:
         self._kernel = kernel
         self._case = case
         self._outputs = dict(enumerate(layouts.outputs, len(layouts.inputs)))
-        self._right: dict[int, bytes] = {}
+        self._right: dict[int, np.ndarray] = {}
 
     def poison(self) -> None:
         for output, (operand, layout) in enumerate(self._outputs.items()):
@@ -38,7 +38,7 @@ class AnswerCheck:
             raise RefusedError(FailureKind.WRONG_ANSWER, f"it wrote to {overrun}")
         for output, (operand, layout) in enumerate(self._outputs.items()):
             found = np.asarray(self._kernel.read(operand))
-            bits = found.tobytes()
-            if bits != self._right.get(operand):
+            bits, right = found.view(f"u{found.itemsize}"), self._right.get(operand)
+            if right is None or not np.array_equal(bits, right):
                 self._case.check(output, layout, found)
                 self._right[operand] = bits

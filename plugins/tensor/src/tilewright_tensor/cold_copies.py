@@ -17,7 +17,8 @@ _KEPT_BYTES = 1 << 30
 class Copies:
     """An array so many times along a new first axis of `places`, each on a cache line.
 
-    `word` guards them, see GuardedMemory.
+    A place holds the array from when it is asked for: memory that no launch comes to is never
+    touched. `word` guards them, see GuardedMemory.
     """
 
     def __init__(self, array: NDArray[Any], count: int, word: int) -> None:
@@ -28,15 +29,26 @@ class Copies:
         self.places: NDArray[Any] = np.ndarray(
             (count, *array.shape), array.dtype, self.memory.bytes, strides=(stride, *rows)
         )
+        self._made = 0
+        self.have(count if array.flags.writeable else 1)  # later it may be another array
+
+    def have(self, count: int) -> None:
+        """See to it that the first so many places hold the array."""
+        if count > self._made:
+            self.places[self._made : count] = self.array
+            self._made = count
+
+    def write(self, array: NDArray[Any]) -> None:
+        """Overwrite every place."""
         self.places[...] = array
+        self._made = len(self.places)
 
 
 class ColdCopies:
     """Makes copies, and gives those of a read-only array again to who asks for the same.
 
-    Copies that fill the caches twice take tens of milliseconds to write, longer than the kernel
-    runs that is measured on them, and the candidates of a task share their constants. So the last
-    gigabyte is kept.
+    The candidates of a task share their constants, and memory touched for the first time takes
+    longer to write than the kernel runs that is measured on it. So the last gigabyte is kept.
     """
 
     def __init__(self) -> None:

@@ -51,6 +51,8 @@ class HostKernel(ABC):
     def bind(self, arrays: Sequence[Any], copies: Mapping[int, int]) -> None:
         """Copy the arrays into memory of the kernel's own, 64-byte aligned.
 
+        Further copies of a read-only array are made when launches come to them.
+
         Raises ValueError on another shape or dtype.
         """
         if len(arrays) != len(self._specs):
@@ -73,7 +75,7 @@ class HostKernel(ABC):
         """Overwrite every copy of an operand. Raises ValueError on another shape or dtype."""
         _check(operand, array, *self._specs[operand])
         _cold_copies.forget(self._operands[operand])
-        self._operands[operand].places[...] = array
+        self._operands[operand].write(array)
 
     def read(self, operand: int) -> NDArray[Any]:
         """The first copy's present content, as a copy."""
@@ -90,16 +92,22 @@ class HostKernel(ABC):
     def launch(self) -> None:
         """Run once; returns when it is done."""
         rows, columns = self.table.shape
+        self._have(self.turn + 1)
         row = self.table.ctypes.data + 8 * columns * self.turn
         self.turn = (self.turn + 1) % rows
         self.run(row)
 
     def time(self, number: int) -> float:
         """Seconds that `number` launches take together, the loop around them included."""
+        self._have(len(self.table))  # all: with what they hold, copies leave the caches
         start = time.perf_counter()
         for _ in range(number):
             self.launch()
         return time.perf_counter() - start
+
+    def _have(self, rows: int) -> None:
+        for operand in self._operands:
+            operand.have(rows)
 
     def memory(self) -> Iterator[tuple[int, int]]:
         """(address, bytes) of every operand with all its copies, and of the workspace."""

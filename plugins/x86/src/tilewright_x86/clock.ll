@@ -2,6 +2,7 @@
 
 declare i32 @clock_gettime(i32, ptr)
 declare void @llvm.x86.sse2.clflush(ptr)
+declare void @llvm.x86.clflushopt(ptr)
 declare void @llvm.x86.sse2.mfence()
 
 define internal i64 @now() {
@@ -38,14 +39,23 @@ exit:
   ret i64 %elapsed
 }
 
-define void @flush(ptr %memory, i64 %bytes) {
+; from all caches; `unordered`, many lines at a time, where the machine has clflushopt
+define void @flush(ptr %memory, i64 %bytes, i64 %unordered) #0 {
 entry:
   %some = icmp sgt i64 %bytes, 0
+  %many = icmp ne i64 %unordered, 0
   br i1 %some, label %loop, label %exit
 loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %i = phi i64 [ 0, %entry ], [ %next, %done ]
   %line = getelementptr i8, ptr %memory, i64 %i
+  br i1 %many, label %fast, label %slow
+fast:
+  call void @llvm.x86.clflushopt(ptr %line)
+  br label %done
+slow:
   call void @llvm.x86.sse2.clflush(ptr %line)
+  br label %done
+done:
   %next = add i64 %i, 64
   %again = icmp slt i64 %next, %bytes
   br i1 %again, label %loop, label %exit
@@ -53,3 +63,5 @@ exit:
   call void @llvm.x86.sse2.mfence()
   ret void
 }
+
+attributes #0 = { "target-features"="+sse2,+clflushopt" }

@@ -48,12 +48,17 @@ ISAS = (
 @cache
 def available() -> tuple[Isa, ...]:
     """The levels this machine can run, widest first; empty on another architecture."""
+    return tuple(isa for isa in ISAS if features().issuperset(isa.features))
+
+
+@cache
+def features() -> frozenset[str]:
+    """What LLVM finds in this machine's processor; nothing on another architecture."""
     import llvmlite.binding as llvm
 
     if not llvm.get_process_triple().startswith(("x86_64", "amd64")):
-        return ()
-    features = llvm.get_host_cpu_features()
-    return tuple(isa for isa in ISAS if all(features.get(name) for name in isa.features))
+        return frozenset()
+    return frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
 
 
 def isa_of(target: Target) -> Isa:

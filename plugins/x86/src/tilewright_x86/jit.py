@@ -19,9 +19,6 @@ llvm.initialize_native_asmprinter()
 # spilled: half the speed of some kernels, and a third of the compile time. The emitter already
 # writes addresses as one pointer a loop and constant offsets.
 llvm.set_option("tilewright", "-disable-lsr")
-# Sinking moves multiply-adds behind the guards that follow them, away from their operands, which
-# are then spilled: half the speed of convolutions with padding.
-llvm.set_option("tilewright", "-disable-machine-sink")
 
 PIPELINES: Mapping[str, tuple[str, ...]] = {
     # the emitter hoists, shares and promotes, so that code generation alone reaches the peak
@@ -52,9 +49,15 @@ def target_machine(isa: Isa) -> llvm.TargetMachine:
     )
 
 
-def compile_object(text: str, isa: Isa, passes: str = "none") -> bytes:
-    """Object code of a module. Raises ValueError where LLVM refuses the text."""
-    data: bytes = target_machine(isa).emit_object(optimised(text, isa, passes))
+def compile_object(text: str, isa: Isa, passes: str = "none", *, sinking: bool = True) -> bytes:
+    """Object code of a module. Raises ValueError where LLVM refuses the text.
+
+    sinking   whether instructions may move behind the branches in front of what uses them
+    """
+    module = optimised(text, isa, passes)
+    with _lock:  # the option is the process's
+        llvm.set_option("tilewright", f"-disable-machine-sink={str(not sinking).lower()}")
+        data: bytes = target_machine(isa).emit_object(module)
     return data
 
 
@@ -91,7 +94,9 @@ class Loaded:
 
     def __init__(self, objects: Sequence[bytes], isa: Isa) -> None:
         with _lock:
-            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _engine_machine(isa))
+            empty = llvm.parse_assembly("")
+            self._engine = llvm.create_mcjit_compiler(empty, _engine_machine(isa))
+            self._engine.remove_module(empty)  # compiling it would take longer than all the rest
             for data in objects:
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
             self._engine.finalize_object()

@@ -14,8 +14,12 @@ from tilewright.roles import Artifact
 from tilewright_tensor.host_kernel import HostKernel
 from tilewright_x86 import jit
 from tilewright_x86.artifact import FORMAT
-from tilewright_x86.isa import ISAS, require
+from tilewright_x86.isa import ISAS, features, require
 from tilewright_x86.parallel import hold_pool
+
+# Copies are made cold for so many times the launches asked for: for all samples of a time together,
+# because the threads of the pool fall asleep meanwhile.
+_AHEAD = 6
 
 
 class X86Kernel(HostKernel):
@@ -33,9 +37,19 @@ class X86Kernel(HostKernel):
         """Call the code."""
         self._function(row)
 
+    def bind(self, arrays: Sequence[Any], copies: Mapping[int, int]) -> None:
+        super().bind(arrays, copies)
+        self._cold_rows = 0
+
     def time(self, number: int) -> float:
-        """Seconds that `number` launches take together; the loop around them is native code."""
+        """Seconds that `number` launches take together; the loop around them is native code.
+
+        Of what is in several places, each launch finds a copy that is in no cache, even if it is
+        among the first, or was read for another kernel.
+        """
         rows, columns = self.table.shape
+        if min(rows, self.turn + number) > self._cold_rows:
+            self._make_cold(min(rows, self.turn + _AHEAD * number))
         nanoseconds: int = _clock().time(
             self._address, self.table.ctypes.data, rows, 8 * columns, self.turn, number
         )
@@ -46,6 +60,14 @@ class X86Kernel(HostKernel):
         """Evict every copy of every operand, and the workspace, from all caches."""
         for address, size in self.memory():
             _clock().flush(address, size)
+
+    def _make_cold(self, rows: int) -> None:
+        for operand in self._operands:
+            if len(operand.places) > 1:
+                operand.have(rows)
+                fresh = operand.places[self._cold_rows : rows]
+                _clock().flush(fresh.ctypes.data, len(fresh) * fresh.strides[0])
+        self._cold_rows = rows
 
     def close(self) -> None:
         """Give memory and code back."""
@@ -89,7 +111,11 @@ class _Clock:
         self.time = ctypes.CFUNCTYPE(long, long, long, long, long, long, long)(
             self._code.address("time_launches")
         )
-        self.flush = ctypes.CFUNCTYPE(None, long, long)(self._code.address("flush"))
+        self._flush = ctypes.CFUNCTYPE(None, long, long, long)(self._code.address("flush"))
+        self._unordered = "clflushopt" in features()
+
+    def flush(self, address: int, size: int) -> None:
+        self._flush(address, size, self._unordered)
 
 
 @cache
