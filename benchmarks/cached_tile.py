@@ -1,7 +1,8 @@
 """Multiply-adds of a register tile whose factors come from the first-level cache.
 
-What any kernel that reads its operands can reach at most: some processors run these at a lower
-clock than multiply-adds in registers, which the FMA peak counts.
+What any kernel that reads its operands can reach: on a core of one's own as much as multiply-adds
+in registers, which the FMA peak counts, but less where another hyperthread, as on virtual machines,
+issues loads and instructions meanwhile. The fewer loads a multiply-add takes, the less is lost.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from tilewright_x86.backend import X86Backend
 from tilewright_x86.isa import isa_of
 from tilewright_x86.kernel import load_kernel
 
-_ROUNDS, _STEPS, _UNROLLED, _VECTORS = 300, 64, 4, 2
-_PIXELS = {512: 12, 256: 6, 128: 4}  # by bits of a vector: the tiles of the convolutions
+_ROUNDS, _STEPS, _UNROLLED = 300, 64, 4
+_TILES = {512: (6, 4), 256: (6, 2), 128: (4, 2)}
+"""Pixels and vectors of filters by bits of a vector, as the convolutions have them."""
 
 
 class CachedTile:
@@ -25,7 +27,7 @@ class CachedTile:
 
     def __init__(self, target: Target) -> None:
         isa = isa_of(target)
-        program = _tile(_PIXELS[isa.vector_bits], isa.lanes(4))
+        program = _tile(*_TILES[isa.vector_bits], isa.lanes(4))
         self.kernel = load_kernel(X86Backend().build(program, target))
         operands = (*program.inputs, *program.outputs)
         self.kernel.bind([np.ones(b.shape, np.float32) for b in operands], {})
@@ -37,17 +39,17 @@ class CachedTile:
         return 2 * self.operations / self.kernel.time(2)
 
 
-def _tile(pixels: int, lanes: int) -> LoopProgram:
-    image, filters = Buffer("image", (_STEPS, pixels)), Buffer("filters", (_STEPS, _VECTORS, lanes))
-    out = Buffer("out", (pixels, _VECTORS, lanes))
-    sums = Buffer("sums", (pixels, _VECTORS, lanes), scope="register")
+def _tile(pixels: int, vectors: int, lanes: int) -> LoopProgram:
+    image, filters = Buffer("image", (_STEPS, pixels)), Buffer("filters", (_STEPS, vectors, lanes))
+    out = Buffer("out", (pixels, vectors, lanes))
+    sums = Buffer("sums", (pixels, vectors, lanes), scope="register")
     names = ("round", "step", "unrolled", "pixel", "vector", "lane")
     round_, step, unrolled, pixel, vector, lane = (Var(name) for name in names)
     now, at = step * _UNROLLED + unrolled, (index(pixel), index(vector), index(lane))
 
     def every(statement: Store) -> Loop:
         inner = Loop(lane, lanes, "vectorized", statement)
-        return Loop(pixel, pixels, "unrolled", Loop(vector, _VECTORS, "unrolled", inner))
+        return Loop(pixel, pixels, "unrolled", Loop(vector, vectors, "unrolled", inner))
 
     factors = (
         Load(image, (now, index(pixel))),

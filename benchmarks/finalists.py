@@ -13,17 +13,18 @@ was the lowest: what would have been chosen without measuring finalists again.
 from __future__ import annotations
 
 import argparse
-import random
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import quantiles
 
+from in_turns import in_turns
+
 from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
 from tilewright.measure import MeasureInput
 from tilewright.options import Choice
-from tilewright.roles import MeasureContext, RunContext
+from tilewright.roles import RunContext
 from tilewright.run_setup import make_context
 from tilewright.task import Task
 from tilewright.task_set import TaskSet, WeightedTask
@@ -32,8 +33,8 @@ from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
 
 TASKS = {
-    "conv2d(1x112x19x19, 112x112x1x1)": "conv2d_direct",
-    "conv2d(1x80x13x13, 80x80x3x3, padding=1)": "conv2d_direct",
+    "conv2d(1x80x28x28, 48x80x1x1)": "conv2d_direct",
+    "conv2d(1x3x112x112, 64x3x7x7, strides=2, padding=3)": "conv2d_direct",
     "dense(16x512, 512x512)": "dense_packed",
 }
 _FINALISTS = 3
@@ -77,22 +78,9 @@ def measured_at_length(
     task: Task, configs: list[ConfigEntity], context: RunContext, rounds: int
 ) -> Mapping[ConfigEntity, float]:
     """The long time of each config that works, from rounds over all of them."""
-    made = MeasureContext(context.host, context.device, context.seed)
-    builder = context.host.make("builder", *context.builder, made)
-    runner = context.host.make("runner", *context.runner, made)
-    samples: dict[ConfigEntity, list[float]] = {}
-    try:
-        asked = [MeasureInput(task, config, context.conditions) for config in configs]
-        built = list(zip(asked, builder.build(asked), strict=True))
-        for number in range(rounds):
-            random.Random(number).shuffle(built)
-            futures = runner.run(*zip(*built, strict=True))
-            for (each, _), future in zip(built, futures, strict=True):
-                samples.setdefault(each.config, []).extend(future.result().costs)
-    finally:
-        runner.close()
-        builder.close()
-    return {config: quantiles(costs, n=5)[0] for config, costs in samples.items() if costs}
+    asked = [MeasureInput(task, config, context.conditions) for config in configs]
+    samples = in_turns(context, asked, rounds)
+    return {each.config: quantiles(costs, n=5)[0] for each, costs in samples.items() if costs}
 
 
 def choose(

@@ -4,27 +4,35 @@
         [--schedulers gradient round-robin]
 
 Each pair tunes the tasks of the file once under each scheduler, from nothing, with one seed and in
-alternating order, so that a machine that slows down does no scheduler a favour. The total is the
-sum of weight x best time over the tasks, as `tuning_curve` in run.json has it; the columns show it
-at quarters of the budget, `-` while a task has no time yet. `search` is the tuners' share of the
-run's time: features, prediction, fitting and evolution together.
+alternating order. The total is the sum of weight x best time over the tasks, as `tuning_curve` in
+run.json has it; the columns show it at quarters of the budget, `-` while a task has no time yet.
+`again` is the total of the chosen configs measured once more, those of both schedulers in turns:
+what a machine that slowed down between the runs does to neither. It decides who won. `search` is
+the tuners' share of the run's time: features, prediction, fitting and evolution together.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
+
+from in_turns import in_turns
 
 import tilewright
+from tilewright.measure import MeasureInput
 from tilewright.options import Choice
 from tilewright.records import JsonlRecordStore
+from tilewright.roles import RunContext
+from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import TuneReport, tune_tasks
 
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
+ROUNDS = 9
 
 
 def main() -> None:
@@ -38,8 +46,8 @@ def main() -> None:
     options = parser.parse_args()
     first, second = options.schedulers
     print(f"{options.pipeline.stem}, {options.budget} each\n")
-    print("| pair | scheduler | 1/4 ms | 1/2 ms | 3/4 ms | total ms | trials | a task | search |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| pair | scheduler | 1/4 | 1/2 | 3/4 | total ms | again | trials | a task | search |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     won = 0
     for pair in range(options.first, options.first + options.pairs):
         order = [first, second] if pair % 2 == 0 else [second, first]
@@ -47,9 +55,10 @@ def main() -> None:
             name: tuned(options.pipeline, pair, name, options.tuner, options.budget)
             for name in order
         }
+        again = measured_again(options.pipeline, reports)
         for name in (first, second):
-            print(row(pair, name, reports[name]), flush=True)
-        won += total(reports[first]) <= total(reports[second])
+            print(row(pair, name, reports[name], again[name]), flush=True)
+        won += again[first] <= again[second]
     print(f"\n{first} is no worse than {second} in {won} of {options.pairs}")
 
 
@@ -67,14 +76,43 @@ def tuned(path: Path, seed: int, scheduler: str, tuner: str, budget: str) -> Tun
         )
 
 
-def row(pair: int, name: str, report: TuneReport) -> str:
+def measured_again(path: Path, reports: Mapping[str, TuneReport]) -> dict[str, float]:
+    """Seconds in total by scheduler: medians over rounds in which the configs of all take turns.
+
+    Infinite where a task has no config that works.
+    """
+    context, tasks = tilewright.Pipeline.load(path).tasks(device="cpu")
+    chosen = {name: choices(tasks, report, context) for name, report in reports.items()}
+    samples = in_turns(context, [each for configs in chosen.values() for each in configs], ROUNDS)
+    times = {each: median(costs) if costs else float("inf") for each, costs in samples.items()}
+    weights = {entry.task: entry.weight for entry in tasks}
+    return {
+        name: sum(weights[each.task] * times[each] for each in configs)
+        if len(configs) == len(weights)
+        else float("inf")
+        for name, configs in chosen.items()
+    }
+
+
+def choices(tasks: TaskSet, report: TuneReport, context: RunContext) -> list[MeasureInput]:
+    """Each task's chosen config, as it is measured."""
+    configs = [(entry.task, report.outcomes[entry.task.key].best_config) for entry in tasks]
+    return [
+        MeasureInput(task, config, context.conditions.for_workload(task.workload))
+        for task, config in configs
+        if config is not None
+    ]
+
+
+def row(pair: int, name: str, report: TuneReport, again: float) -> str:
     end = report.curve[-1][0] if report.curve else 0.0
     totals = (at(report.curve, share * end) for share in QUARTERS)
     counts = sorted(outcome.trials for outcome in report.outcomes.values())
     measured = report.measurement
+    share = measured["split"].get("search", 0.0) / measured["seconds"]
     return (
-        f"| {pair} | {name} | {' | '.join(totals)} | {measured['trials']} "
-        f"| {counts[0]} to {counts[-1]} | {measured['split']['search'] / measured['seconds']:.0%} |"
+        f"| {pair} | {name} | {' | '.join(totals)} | {again * 1e3:.2f} | {measured['trials']} "
+        f"| {counts[0]} to {counts[-1]} | {share:.0%} |"
     )
 
 
@@ -82,11 +120,6 @@ def at(curve: Sequence[tuple[float, float]], seconds: float) -> str:
     """The total that was known at a time, in ms."""
     known = [value for when, value in curve if when <= seconds]
     return f"{known[-1] * 1e3:.2f}" if known else "-"
-
-
-def total(report: TuneReport) -> float:
-    """Seconds in the end; infinite where a task has none."""
-    return report.curve[-1][1] if report.curve else float("inf")
 
 
 if __name__ == "__main__":
