@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tilewright.target import Target
 from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.artifact import artifact_of
-from tilewright_cuda.emulation.compile import compile_kernels, compiler_version
+from tilewright_cuda.emulation.compile import compiler_version
 from tilewright_cuda.generate import generate
 from tilewright_cuda.program import CudaProgram
 
@@ -49,11 +50,16 @@ class EmulatedAnswers:
         """What the reference allows."""
         return self.host.reference(task.workload.operator).tolerance(task.workload)
 
-    def compile(self, task: Task, configs: Iterable[ConfigEntity]) -> None:
-        """Have the configs' kernels compiled, side by side; they are remembered."""
-        texts = [text for config in configs for text in self._program(task, config).modules]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(compile_kernels, texts))
+    def relative_errors(self, task: Task, configs: Sequence[ConfigEntity]) -> list[float]:
+        """That of each; side by side in processes, because the emulation runs one kernel in one."""
+        self.expected(task)  # once, for all of them
+        with ProcessPoolExecutor(
+            os.cpu_count(),
+            get_context("fork"),
+            initializer=_inherit,
+            initargs=(self, task, configs),
+        ) as pool:
+            return list(pool.map(_relative_error, range(len(configs))))
 
     def _program(self, task: Task, config: ConfigEntity) -> CudaProgram:
         return generate(self.host.lower(task, config), arch_of(TARGET)).program
@@ -79,6 +85,20 @@ class EmulatedAnswers:
         got, wanted = got.astype(np.float64), output.astype(np.float64)
         error = float(np.abs(got - wanted).max()) / max(float(np.abs(wanted).max()), 1e-30)
         return error if np.isfinite(error) else float("inf")
+
+
+_inherited: list[Any] = []
+"""In a process of `relative_errors`: whose it is, the task and its configs."""
+
+
+def _inherit(answers: EmulatedAnswers, task: Task, configs: Sequence[ConfigEntity]) -> None:
+    _inherited[:] = answers, task, configs
+
+
+def _relative_error(number: int) -> float:
+    answers, task, configs = _inherited
+    error: float = answers.relative_error(task, configs[number])
+    return error
 
 
 @pytest.fixture(scope="session")
