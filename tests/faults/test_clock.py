@@ -45,13 +45,11 @@ def jumping_clock(monkeypatch):
 def test_d18_a_budget_of_seconds_is_spent_by_a_clock_that_does_not_jump(
     jumping_clock, pipeline_file
 ):
-    path = pipeline_file(
-        tune="tuner: toy, budget: 0.3s", runner="seconds: 0.01", sizes="[8, 16, 24]"
-    )
+    path = pipeline_file(tune="tuner: toy, budget: 1s", runner="seconds: 0.03", sizes="[8, 16, 24]")
     start = time.perf_counter()
     result = Pipeline.load(path).run()
-    assert 0.2 < time.perf_counter() - start < 5
-    assert 1 < result.report["measurement"]["trials"] <= 32
+    assert 0.7 < time.perf_counter() - start < 5
+    assert 5 < result.report["measurement"]["trials"] <= 35
     assert all(0 <= stage["seconds"] < 5 for stage in result.report["stages"])
 
 
