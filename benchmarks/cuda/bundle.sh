@@ -4,7 +4,8 @@
 #
 #     benchmarks/cuda/bundle.sh [--python 3.12] [--folder dist/cuda-wheels] [--nvrtc] [--pycuda] [--skip NAME]...
 #
-# --nvrtc   the compiler too (60 MB); without it that of the machine's toolkit or of its PyTorch is taken, else nvcc
+# --nvrtc   the compiler too, of CUDA 13 and of CUDA 12 for a driver that knows no later one (150 MB); without it that
+#           of the machine's toolkit or of its PyTorch is taken, else nvcc
 # --pycuda  PyCUDA's source distribution and what its build needs: `run_all.sh PART --pycuda` builds it there
 # --skip    leave a distribution out that the machine has already: numpy, scipy, onnx and onnxruntime are most of it
 set -euo pipefail
@@ -33,7 +34,7 @@ binary=(--only-binary=:all: --python-version "$python" --implementation cp "${pl
 ours=(core plugins/{tensor,cuda,search,graph,measure,onnx})
 python3 -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir "$folder" "${ours[@]/#/./}"
 names=(tilewright tilewright-cuda 'tilewright-search[xgb]' tilewright-measure tilewright-onnx)
-[[ $nvrtc ]] && names+=(nvidia-cuda-nvrtc)
+[[ $nvrtc ]] && names+=(nvidia-cuda-nvrtc nvidia-cuda-nvrtc-cu12)
 "${download[@]}" "${binary[@]}" --find-links "$folder" "${names[@]}"
 if [[ $pycuda ]]; then
   # its own list of needs leaves out numpy

@@ -48,12 +48,24 @@ def test_doctor_says_how_to_get_what_is_not_there_and_that_the_rest_works(capsys
 
 @pytest.mark.parametrize(
     ("driver", "chosen"),
-    [(None, "nvrtc 13.5"), ((13, 0), "nvrtc 13.5"), ((12, 4), "nvcc 12.8.1"), ((11, 8), None)],
+    [
+        (None, "nvrtc 13.5"),
+        ((13, 0), "nvrtc 13.5"),
+        ((12, 4), "nvrtc 12.9"),
+        ((11, 8), "nvcc 11.8.1"),
+        ((10, 2), None),
+    ],
 )
-def test_no_compiler_is_taken_whose_code_the_driver_would_not_load(monkeypatch, driver, chosen):
+def test_no_compiler_is_taken_whose_code_the_driver_would_not_load(
+    monkeypatch, tmp_path, driver, chosen
+):
     monkeypatch.setattr(libcuda, "driver_version", lambda: driver)
-    monkeypatch.setattr(nvrtc, "find_nvrtc", lambda: _Found("nvrtc 13.5", ""))
-    monkeypatch.setattr(nvcc, "find_nvcc", lambda: _Found("nvcc 12.8.1", ""))
+    monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(("nvrtc 13.5", "nvrtc 12.9")))
+    monkeypatch.setattr(nvrtc, "Nvrtc", lambda path: _Found(path, path))
+    monkeypatch.setattr(nvcc, "Nvcc", lambda path: _Found("nvcc 11.8.1", path))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "nvcc").touch()
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     _forget_compiler()
     try:
         assert getattr(find_compiler(), "version", None) == chosen
@@ -92,3 +104,6 @@ def _forget_compiler() -> None:
     from tilewright_cuda import compiler
 
     compiler.find_compiler.cache_clear()
+    for find in (nvrtc.find_nvrtc, nvcc.find_nvcc):
+        if hasattr(find, "cache_clear"):  # no stand-in
+            find.cache_clear()

@@ -49,6 +49,17 @@ def test_every_point_can_be_launched(text: str, arch: str) -> None:
             assert generate(host().lower(asked, config), arch_of(asked.target)).program.launches
 
 
+@pytest.mark.parametrize(
+    "text", ["dense(60x72, 100x72)", "conv2d(1x24x14x14, 40x24x3x3, padding=1)"]
+)
+def test_what_configs_share_is_only_what_is_equal(text: str) -> None:
+    asked = task(text)
+    for name in {strategy.name for strategy in host().strategies(asked)} - {"derived.cuda"}:
+        for config in host().space(asked, f"{name}*").sample(random.Random(0), 4):
+            alone = host().strategy(name).load(host())
+            assert str(host().lower(asked, config)) == str(alone.lower(asked, config)), config
+
+
 @pytest.mark.parametrize("filters", [1, 5, 16, 67])
 @pytest.mark.parametrize("size", [(1, 1), (1, 17), (7, 7), (13, 31)])
 def test_convolutions_of_any_size_have_a_fallback(size: tuple[int, int], filters: int) -> None:

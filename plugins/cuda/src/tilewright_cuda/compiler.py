@@ -24,25 +24,17 @@ class Compiler(Protocol):
 
 @cache
 def find_compiler() -> Compiler | None:
-    """NVRTC, else nvcc, else None: then artefacts hold texts only.
-
-    Where there is a driver, none of a later major version of CUDA: it would not load the code.
-    """
-    from tilewright_cuda.libcuda import driver_version
+    """NVRTC, else nvcc, else None: then artefacts hold texts only."""
     from tilewright_cuda.nvcc import find_nvcc
     from tilewright_cuda.nvrtc import find_nvrtc
 
-    driver = driver_version()
-    for compiler in (find_nvrtc(), find_nvcc()):
-        if compiler and (driver is None or compiler.major <= driver[0]):
-            return compiler
-    return None
+    return find_nvrtc() or find_nvcc()
 
 
 CUBINS = CodeCache("cubin", "cubin")
 REMEDY = (
-    "pip install 'tilewright-cuda[nvrtc]', or a CUDA toolkit with nvcc in PATH; of a version that "
-    "the driver knows"
+    "pip install 'tilewright-cuda[nvrtc]', nvidia-cuda-nvrtc-cu12 for a driver of CUDA 12, or a "
+    "CUDA toolkit with nvcc in PATH; of a version that the driver knows"
 )
 
 

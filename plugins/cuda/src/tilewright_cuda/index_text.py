@@ -20,6 +20,8 @@ class IndexText:
         self.bounds: dict[Var, tuple[int, int]] = {}
         self.helpers: set[str] = set()
         """Names of the prelude that were used."""
+        self._flat: dict[tuple[str, int], tuple[Sequence[Affine], Affine]] = {}
+        """By buffer and identity of the indexes, which holds as long as they are kept here."""
 
     def helper(self, name: str) -> str:
         """A name of the prelude, which the text will need."""
@@ -55,11 +57,16 @@ class IndexText:
 
     def flat(self, buffer: Buffer, indices: Sequence[Affine]) -> Affine:
         """The access as one index into row-major memory."""
+        key = buffer.name, id(indices)
+        if key in self._flat:
+            return self._flat[key][1]
         parts, step = [], 1
         for index, extent in zip(reversed(indices), reversed(buffer.shape), strict=True):
             parts.append((index, step))
             step *= extent
-        return rejoined(weighted_sum(reversed(parts)))
+        flat = rejoined(weighted_sum(reversed(parts)))
+        self._flat[key] = indices, flat
+        return flat
 
     def _division(self, atom: FloorDiv | Mod) -> str:
         value, divisor, is_mod = atom.value, atom.divisor, isinstance(atom, Mod)

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from tilewright_cuda.compile_error import CompileError
+from tilewright_cuda.libcuda import driver_loads
 
 _SECONDS = 300
 
@@ -47,7 +48,10 @@ class Nvcc:
 
 @cache
 def find_nvcc() -> Nvcc | None:
-    """The nvcc of CUDA_HOME, of PATH, or of the usual place; None where none answers."""
+    """The nvcc of CUDA_HOME, of PATH, or of the usual place; None where none answers.
+
+    One that is too new for the driver is passed over.
+    """
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
     for path in (
         str(Path(home, "bin", "nvcc")) if home else None,
@@ -56,7 +60,9 @@ def find_nvcc() -> Nvcc | None:
     ):
         if path and Path(path).exists():
             try:
-                return Nvcc(path)
+                found = Nvcc(path)
             except (OSError, subprocess.SubprocessError):
                 continue
+            if driver_loads(found.major):
+                return found
     return None

@@ -17,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from tilewright_cuda.compile_error import CompileError
+from tilewright_cuda.libcuda import driver_loads
 
 _WHEELS = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-nvrtc-cu13")
 _LIBRARY = re.compile(r"libnvrtc\.so(\.\d+)*\Z")
@@ -74,12 +75,14 @@ class Nvrtc:
 
 @cache
 def find_nvrtc() -> Nvrtc | None:
-    """The first NVRTC that loads, or None."""
+    """The first NVRTC that loads and that is not too new for the driver, or None."""
     for path in _candidates():
         try:
-            return Nvrtc(path)
+            found = Nvrtc(path)
         except (OSError, CompileError, AttributeError):
             continue
+        if driver_loads(found.major):
+            return found
     return None
 
 

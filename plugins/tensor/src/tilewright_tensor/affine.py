@@ -98,15 +98,20 @@ Bounds = Mapping[Var, tuple[int, int]]
 """Inclusive range of each variable."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Affine:
     """`constant + sum of coefficient * atom`.
 
     Terms are in order of first use, without zero coefficients, no atom twice.
     """
 
-    terms: tuple[tuple[Atom, int], ...] = ()
-    constant: int = 0
+    terms: tuple[tuple[Atom, int], ...]
+    constant: int
+
+    def __init__(self, terms: tuple[tuple[Atom, int], ...] = (), constant: int = 0) -> None:
+        # what a frozen dataclass has of its own takes twice as long, and lowering makes thousands
+        _set_terms(self, terms)
+        _set_constant(self, constant)
 
     def affine(self) -> Affine:
         return self
@@ -254,6 +259,7 @@ class Affine:
         return "".join(parts)
 
 
+_set_terms, _set_constant = (vars(Affine)[slot].__set__ for slot in ("terms", "constant"))
 Index = Union[Affine, IndexArithmetic, int]
 
 
@@ -319,6 +325,8 @@ def rejoined(value: Affine) -> Affine:
 
     `(v // d)*d + v % d` is `v`, and `(v // d % e)*d + v % d` is `v % (d*e)`.
     """
+    if len(value.terms) < 2:
+        return value
     for atom, coefficient in value.terms:
         if isinstance(atom, Var):
             continue

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from types import FunctionType
 from typing import Any
 
 from tilewright_tensor.affine import Affine, Index, IndexArithmetic, Var, index
@@ -149,6 +150,9 @@ def compute(
 
 
 def _parameter_names(body: Callable[..., Any], rank: int) -> tuple[str, ...]:
+    if isinstance(body, FunctionType) and not body.__code__.co_flags & inspect.CO_VARARGS:
+        # as a signature has them, which takes as long to make as all the rest of a tensor
+        return body.__code__.co_varnames[: body.__code__.co_argcount]
     parameters = inspect.signature(body).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return tuple(f"i{d}" for d in range(rank))

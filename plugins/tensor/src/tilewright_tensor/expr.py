@@ -204,13 +204,14 @@ def as_value(operand: Operand, dtype: str = "float32") -> Value:
 
 def _same_dtype(name: str, *operands: Operand) -> tuple[tuple[Value, ...], str]:
     """The operands as values of the dtype that those have which are not mere numbers."""
-    dtypes = {dtype_of(as_value(o)) for o in operands if not isinstance(o, _NUMBERS)} or {"float32"}
+    values = [one if isinstance(one, _NUMBERS) else as_value(one) for one in operands]
+    dtypes = {dtype_of(one) for one in values if not isinstance(one, _NUMBERS)} or {"float32"}
     if len(dtypes) > 1:
         raise ValueError(
             f"{name} of {' and '.join(sorted(dtypes))}: cast one side, e.g. cast(x, 'float32')"
         )
     (dtype,) = dtypes
-    return tuple([as_value(operand, dtype) for operand in operands]), dtype
+    return tuple([as_value(one, dtype) for one in values]), dtype
 
 
 def _binary(name: str, left: Operand, right: Operand) -> Op:

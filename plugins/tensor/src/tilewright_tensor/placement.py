@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from math import gcd, prod
+from math import prod
 
-from tilewright_tensor.affine import Affine, Atom, Bounds, Var, divided, rejoined
+from tilewright_tensor.affine import Affine, Bounds, Var, rejoined
 from tilewright_tensor.expr import IndexValue, Read, Value, leaves, map_value
 from tilewright_tensor.facts import Condition, Facts
+from tilewright_tensor.fold import Fold, fold_of
 from tilewright_tensor.loop_ir import LoopKind
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.stage import Split, Stage
@@ -48,24 +48,6 @@ class PlacedGuard:
     depth: int
     conditions: tuple[Condition, ...]
     after_guests: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """Runs of `run` indexes that begin `stride` apart, kept side by side."""
-
-    run: int
-    stride: int
-
-    def place(self, offset: Affine, bounds: Bounds) -> Affine:
-        """Where in the region an offset from its start is kept."""
-        quotient, rest = divided(offset, self.stride, bounds)
-        return quotient * self.run + rest
-
-    def offset(self, place: Affine, bounds: Bounds) -> Affine:
-        """The offset from the start of a place in the region."""
-        quotient, rest = divided(place, self.run, bounds)
-        return quotient * self.stride + rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +234,8 @@ class _Placer:
         region: list[int] = []
         folds: list[Fold | None] = []
         for indices, extent in zip(zip(*reads, strict=True), stage.shape, strict=True):
-            spans = {_span(index, fixed, self.bounds) for index in dict.fromkeys(indices)}
+            distinct = {id(index): index for index in indices}.values()
+            spans = {_span(index, fixed, self.bounds) for index in distinct}
             origins = {span[0] for span in spans if span}
             found = {span[3] for span in spans if span}
             fold = found.pop() if len(found) == 1 and stage.scope == "register" else None
@@ -289,6 +272,8 @@ class _Placer:
     def _guards(
         self, stage: Stage, loops: list[PlacedLoop], conditions: list[Condition], facts: Facts
     ) -> tuple[PlacedGuard, ...]:
+        if not conditions:
+            return ()
         depth_of = {loop.var: depth for depth, loop in enumerate(loops) if not loop.shares}
         barrier = max(
             (d for d, loop in enumerate(loops) if self._shares_inside(stage.name, loop.name)),
@@ -360,38 +345,23 @@ def _span(
         else:
             inner.append((atom, coefficient))
     low, high = Affine(tuple(inner), index.constant).range(bounds)
-    return Affine(tuple(outer)), low, high, _fold(inner, bounds)
-
-
-def _fold(terms: Sequence[tuple[Atom, int]], bounds: Bounds) -> Fold | None:
-    """How far apart the values of the terms lie, None where they lie together."""
-    if any(not isinstance(atom, Var) or c < 0 or bounds[atom][0] for atom, c in terms):
-        return None
-    ordered = sorted(terms, key=lambda term: -term[1])
-    for count in range(1, len(ordered) + 1):
-        stride = gcd(*(c for _, c in ordered[:count]))
-        run = Affine(tuple(ordered[count:])).range(bounds)[1] + 1
-        whole = Affine(tuple(ordered[:count])).range(bounds)[1]
-        if (
-            whole
-            and run < stride
-            and whole // stride + 1
-            == prod(bounds[atom][1] + 1 for atom, _ in ordered[:count] if isinstance(atom, Var))
-        ):
-            return Fold(run, stride)
-    return None
+    return Affine(tuple(outer)), low, high, fold_of(inner, bounds)
 
 
 def _resolved(value: Value, point: Mapping[Var, Affine], facts: Facts) -> Value:
     """The value at a point, what is known folded."""
+    # what is unrolled reads by few indexes, again and again
+    known: dict[int, Affine] = {}
 
-    @cache  # what is unrolled reads by few indexes, again and again
     def at_point(one: Affine) -> Affine:
-        return rejoined(one.substitute(point, facts.bounds))
+        found = known.get(id(one))
+        if found is None:
+            found = known[id(one)] = rejoined(one.substitute(point, facts.bounds))
+        return found
 
     def leaf(one: Value) -> Value:
         if isinstance(one, Read):
-            return Read(one.tensor, tuple(map(at_point, one.indices)))
+            return Read(one.tensor, tuple([at_point(index) for index in one.indices]))
         if isinstance(one, IndexValue):
             return IndexValue(one.value.substitute(point, facts.bounds))
         return one

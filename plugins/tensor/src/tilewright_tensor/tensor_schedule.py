@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from typing import Any
 
 from tilewright.config import ConfigEntity
 from tilewright.layouts import Layouts
@@ -24,6 +26,7 @@ class TensorSchedule(ABC):
 
     def __init__(self, operators: Operators) -> None:
         self.operators = operators
+        self._dag = lru_cache(maxsize=64)(self.dag)
 
     @abstractmethod
     def applies(self, task: Task) -> bool: ...
@@ -41,9 +44,14 @@ class TensorSchedule(ABC):
     @abstractmethod
     def fallback(self, task: Task) -> ConfigEntity | None: ...
 
-    def dag(self, task: Task, config: ConfigEntity) -> Dag:
+    def variant(self, task: Task, config: ConfigEntity) -> Hashable:
+        """What `dag` depends on beside the task: configs of one variant share it."""
+        del task, config
+        return None
+
+    def dag(self, task: Task, variant: Any) -> Dag:
         """What is scheduled: the operator's definition, unless another algorithm computes it."""
-        del config
+        del variant
         return self.operators.compute_dag(task.workload)
 
     def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
@@ -53,7 +61,7 @@ class TensorSchedule(ABC):
 
     def schedule(self, task: Task, config: ConfigEntity) -> Schedule:
         """The schedule of a config, as steps that replay."""
-        dag = self.dag(task, config)
+        dag = self._dag(task, self.variant(task, config))
         layouts = self.layouts(task, config)
         schedule = Schedule.of(dag)
         operands = zip(
@@ -75,6 +83,12 @@ def logical_layouts(task: Task, output_rank: int) -> Layouts:
 def is_float32(task: Task) -> bool:
     """Whether every operand is float32."""
     return all(spec.dtype == "float32" for spec in task.workload.inputs)
+
+
+def is_elementwise(task: Task, operators: Operators) -> bool:
+    """Whether the anchor is element-wise and has an axis."""
+    definition = operators.get(task.workload.operator)
+    return definition is not None and definition.elementwise and bool(task.workload.inputs[0].shape)
 
 
 def constants(task: Task) -> frozenset[int]:

@@ -18,7 +18,7 @@ from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
-from tilewright_cuda.strategies.matrix_product import MatrixProduct
+from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
 from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_layouts
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
@@ -72,13 +72,17 @@ class Conv2dIgemm(TensorSchedule):
         epilogue = epilogue_layouts(task, 2, image)
         return Layouts((image, filters, *epilogue), (image,), constants(task))
 
-    def dag(self, task: Task, config: ConfigEntity) -> Dag:
+    def variant(self, task: Task, config: ConfigEntity) -> tuple[str, Padded]:
+        """Layout and padded extents of the product."""
+        layout = _layout(config)
+        return layout, self._product(task, layout).padded(Tile.of(config.values))
+
+    def dag(self, task: Task, variant: tuple[str, Padded]) -> Dag:
         """The product of the padded tiles of filters and pixels."""
+        layout, padded = variant
         return self.operators.compute_dag(
             task.workload,
-            lambda tensors, _: self._product(task, _layout(config), tensors).computed(
-                Tile.of(config.values)
-            ),
+            lambda tensors, _: self._product(task, layout, tensors).computed(padded),
         )
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:

@@ -18,7 +18,7 @@ from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
-from tilewright_cuda.strategies.matrix_product import MatrixProduct
+from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
 from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_layouts, fused
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.affine import Affine
@@ -88,18 +88,22 @@ class Conv2dWinograd(TensorSchedule):
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Images as the alternative is named; filters transformed."""
-        outputs, image = _variant(config)
-        epilogue = epilogue_layouts(task, 2, image)
-        return Layouts((image, f"winograd{outputs}:ABIO", *epilogue), (image,), constants(task))
+        form = self._form(task, *_variant(config))
+        epilogue = epilogue_layouts(task, 2, form.layout)
+        return Layouts((form.layout, form.filters, *epilogue), (form.layout,), constants(task))
 
-    def dag(self, task: Task, config: ConfigEntity) -> Dag:
+    def variant(self, task: Task, config: ConfigEntity) -> tuple[_Form, Padded]:
+        """Size of the tiles, layout, and padded extents of the products."""
+        form = self._form(task, *_variant(config))
+        return form, form.product().padded(Tile.of(config.values))
+
+    def dag(self, task: Task, variant: tuple[_Form, Padded]) -> Dag:
         """Transforms and products."""
-        form, tile = self._form(task, *_variant(config)), Tile.of(config.values)
-        weight = Layout.parse(self.layouts(task, config).inputs[1])
+        form, padded = variant
         return self.operators.compute_dag(
             task.workload,
-            lambda tensors, _: form.computed(tensors, tile),
-            {1: weight.transformed_shape(task.workload.inputs[1].shape)},
+            lambda tensors, _: form.computed(tensors, padded),
+            {1: Layout.parse(form.filters).transformed_shape(task.workload.inputs[1].shape)},
         )
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
@@ -155,6 +159,11 @@ class _Form:
         return Winograd.of(self.outputs)
 
     @property
+    def filters(self) -> str:
+        """Layout of the transformed filters."""
+        return f"winograd{self.outputs}:ABIO"
+
+    @property
     def tiles(self) -> tuple[int, int]:
         """Tiles of an image, down and across."""
         return -(-self.result[2] // self.outputs), -(-self.result[3] // self.outputs)
@@ -193,7 +202,7 @@ class _Form:
     def _unused(product: Tensor) -> Tensor:
         return product
 
-    def computed(self, tensors: Sequence[Tensor], tile: Tile) -> Tensor:
+    def computed(self, tensors: Sequence[Tensor], padded: Padded) -> Tensor:
         """The convolution."""
         data, weight = tensors
         size, (down, across) = self.matrices.inputs, self.tiles
@@ -222,7 +231,7 @@ class _Form:
             (size, size, *places),
             lambda a, b, c, p: _combined(self.matrices.data, b, lambda j: rows[a, j, c, p]),
         )
-        product = self.product((weight, tiles)).computed(tile)
+        product = self.product((weight, tiles)).computed(padded)
         return self._back(product)
 
     def _back(self, product: Tensor) -> Tensor:

@@ -73,7 +73,7 @@ class DenseSmallBatch(TensorSchedule):
         weight = "OI" if 1 in found.packed else found.inputs[1]
         return Layouts((found.inputs[0], weight, *found.inputs[2:]), found.outputs, found.packed)
 
-    def dag(self, task: Task, config: ConfigEntity) -> Dag:
+    def dag(self, task: Task, variant: None) -> Dag:
         """The sums by output, then by row."""
         return self.operators.compute_dag(task.workload, _computed)
 

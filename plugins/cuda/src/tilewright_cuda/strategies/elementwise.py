@@ -14,7 +14,12 @@ from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts, fused, 
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    is_elementwise,
+    is_float32,
+)
 
 
 class Elementwise(TensorSchedule):
@@ -24,13 +29,7 @@ class Elementwise(TensorSchedule):
 
     def applies(self, task: Task) -> bool:
         """Element-wise anchors on float32 with at least one axis."""
-        definition = self.operators.get(task.workload.operator)
-        return (
-            definition is not None
-            and definition.elementwise
-            and is_float32(task)
-            and len(task.workload.inputs[0].shape) > 0
-        )
+        return is_float32(task) and is_elementwise(task, self.operators)
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Layout, threads of a block, elements of a vector, vectors of a thread."""

@@ -12,7 +12,7 @@ from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
-from tilewright_cuda.strategies.matrix_product import MatrixProduct
+from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
@@ -69,11 +69,14 @@ class Gemm(TensorSchedule):
             found = Layouts((found.inputs[0], "IO", *found.inputs[2:]), found.outputs, found.packed)
         return found
 
-    def dag(self, task: Task, config: ConfigEntity) -> Dag:
+    def variant(self, task: Task, config: ConfigEntity) -> Padded:
+        """Padded extents of the product."""
+        return self._product(task).padded(Tile.of(config.values))
+
+    def dag(self, task: Task, variant: Padded) -> Dag:
         """The product of padded tiles."""
         return self.operators.compute_dag(
-            task.workload,
-            lambda tensors, _: self._product(task, tensors).computed(Tile.of(config.values)),
+            task.workload, lambda tensors, _: self._product(task, tensors).computed(variant)
         )
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:

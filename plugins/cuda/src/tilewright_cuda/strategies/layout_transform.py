@@ -55,7 +55,7 @@ class LayoutTransform(TensorSchedule):
         operands = (source, *epilogue_layouts(task, 1, target))
         return Layouts(operands, (target,), constants(task) - {0})
 
-    def dag(self, task: Task, config: ConfigEntity) -> Dag:
+    def dag(self, task: Task, variant: None) -> Dag:
         """The image with its pixels in one row, and back."""
         return self.operators.compute_dag(task.workload, _computed)
 

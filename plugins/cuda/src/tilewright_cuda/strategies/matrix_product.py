@@ -20,6 +20,16 @@ Element = Callable[[Axis, Axis, Axis], Value]
 
 
 @dataclass(frozen=True, slots=True)
+class Padded:
+    """Extents of a product in whole tiles; the depth is that of each of its parts."""
+
+    rows: int
+    columns: int
+    part: int
+    parts: int
+
+
+@dataclass(frozen=True, slots=True)
 class MatrixProduct:
     """`product[b, m, n]`: the sum over k of `left[b, m, k] * right[b, k, n]`.
 
@@ -50,11 +60,19 @@ class MatrixProduct:
     left_along_depth: bool = False
     right_along_depth: bool = False
 
-    def computed(self, tile: Tile) -> Tensor:
+    def padded(self, tile: Tile) -> Padded:
+        """The extents in whole tiles."""
+        return Padded(
+            _rounded(self.rows, tile.bm),
+            _rounded(self.columns, tile.bn),
+            _rounded(-(-self.depth // tile.split_k), tile.bk),
+            tile.split_k,
+        )
+
+    def computed(self, padded: Padded) -> Tensor:
         """The output by way of `left`, `right`, with split depth `partial`, and `product`."""
-        rows, columns = _rounded(self.rows, tile.bm), _rounded(self.columns, tile.bn)
-        part = _rounded(-(-self.depth // tile.split_k), tile.bk)
-        depth = part * tile.split_k
+        rows, columns, part = padded.rows, padded.columns, padded.part
+        depth = part * padded.parts
 
         def left(b: Axis, k: Axis, m: Axis) -> Value:
             return _masked(self.left(b, m, k), (k, self.depth, depth), (m, self.rows, rows))
@@ -66,7 +84,7 @@ class MatrixProduct:
         other = compute("right", (self.batch, depth, columns), right)
         k = reduce_axis(part, "k")
         shape = (self.batch, rows, columns)
-        if tile.split_k == 1:
+        if padded.parts == 1:
             return self.result(
                 compute(
                     "product", shape, lambda b, m, n: reduce_sum(one[b, k, m] * other[b, k, n], k)
@@ -74,10 +92,10 @@ class MatrixProduct:
             )
         partial = compute(
             "partial",
-            (tile.split_k, *shape),
+            (padded.parts, *shape),
             lambda s, b, m, n: reduce_sum(one[b, s * part + k, m] * other[b, s * part + k, n], k),
         )
-        s = reduce_axis(tile.split_k, "s")
+        s = reduce_axis(padded.parts, "s")
         return self.result(
             compute("product", shape, lambda b, m, n: reduce_sum(partial[s, b, m, n], s))
         )

@@ -57,7 +57,7 @@ class Reduction(TensorSchedule):
         result = layout if len(output) == 4 else Layout.logical(len(output)).text
         return Layouts((layout, *epilogue_layouts(task, 1, result)), (result,), constants(task))
 
-    def dag(self, task: Task, config: ConfigEntity) -> Dag:
+    def dag(self, task: Task, variant: None) -> Dag:
         """A total a row, and from it the output."""
         return self.operators.compute_dag(task.workload, partial(_computed, task))
 

@@ -57,7 +57,7 @@ class Softmax(TensorSchedule):
         """Logical."""
         return logical_layouts(task, len(task.workload.inputs[0].shape))
 
-    def dag(self, task: Task, config: ConfigEntity) -> Dag:
+    def dag(self, task: Task, variant: None) -> Dag:
         """Maximum, exponentials and sum by rows."""
         return self.operators.compute_dag(task.workload, partial(_computed, task))
 
