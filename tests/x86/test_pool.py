@@ -129,7 +129,7 @@ def test_the_caller_keeps_its_affinity(fork: Callable) -> None:
 
 
 _SUM = """
-import os, threading
+import os, threading, time
 from pathlib import Path
 import numpy as np
 from tilewright.target import Target
@@ -147,6 +147,10 @@ def check(kernel):
     assert kernel.read(1).sum() == 4 * 1024, kernel.read(1).sum()
 def threads():
     return len(list(Path("/proc/self/task").iterdir()))
+def left(count):  # the system lists a thread that was joined a moment longer
+    end = time.monotonic() + 5
+    while threads() != count and time.monotonic() < end: time.sleep(0.01)
+    return threads()
 """
 
 
@@ -174,12 +178,12 @@ first.close()
 check(second)
 assert threads() == before + 1
 del second
-assert threads() == before, "the last one collected"
+assert left(before) == before, "the last one collected"
 third = a_kernel()
 check(third)
 assert threads() == before + 1
 third.close()
-assert threads() == before, "the last one closed"
+assert left(before) == before, "the last one closed"
 print("ended")
 """
     assert run(script) == "ended"
@@ -245,7 +249,7 @@ for _ in range(1000): check(kept)
 for host in hosts: host.join()
 assert not failed, failed
 kept.close()
-assert threads() == before
+assert left(before) == before
 print("all")
 """
     assert run(script) == "all"

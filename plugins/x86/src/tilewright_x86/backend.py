@@ -43,7 +43,7 @@ class X86Backend:
         kernel = emit(chosen.loops, isa, target.threads)
         return artifact_of(
             target,
-            [jit.compile_object(kernel.module, isa, chosen.passes, sinking=not kernel.joins)],
+            [jit.compile_kernel(kernel, isa, chosen.passes)],
             symbol=kernel.name,
             operands=[(b.shape, b.dtype) for b in (*chosen.loops.inputs, *chosen.loops.outputs)],
             workspace_bytes=kernel.workspace_bytes,

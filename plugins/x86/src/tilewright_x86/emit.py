@@ -4,7 +4,8 @@ A kernel is `void @NAME(ptr %operands)`: an array of pointers to the inputs, the
 the workspace where there is one. Loops are bottom-tested, unrolled and vectorised ones are expanded
 here, and buffers of scope `register` are SSA values carried by phis, so that the text runs at full
 speed without an optimiser (see `jit.py`). A parallel loop becomes a function `void (ptr context,
-i64 begin, i64 end)` that the pool calls with chunks of the loop.
+i64 begin, i64 end)` that the pool calls with chunks of the loop; where it is all of the program,
+its context is the operands.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tilewright_x86.isa import Isa
 from tilewright_x86.llvm_text import ITEM_BYTES, FunctionText
 from tilewright_x86.loop_facts import LoopFacts
 from tilewright_x86.memory_text import Memory
-from tilewright_x86.module_text import KernelText, workspace_layout
+from tilewright_x86.module_text import KernelText, handing_over, workspace_layout
 from tilewright_x86.register_slots import NeedsMemoryError, RegisterSlots
 from tilewright_x86.value_text import Values
 
@@ -77,23 +78,23 @@ class _Kernel:
         self.joins = False
 
     def emit(self) -> KernelText:
-        program = self.program
-        function = _Function(self)
-        entry = function.text.entry
-        operands = (*program.inputs, *program.outputs)
-        for position, buffer in enumerate(operands):
-            function.memory.bases[buffer.name] = _loaded(
-                entry, "ptr", "%operands", position, f"op{position}"
+        body = self.program.body
+        if isinstance(body, Loop) and body.extent > 1 and self.is_shared(body):
+            function = _Function(self, outlined=True)
+            workspace_bytes = self._operands(function)
+            function.chunk(body)
+            name = f"{self.symbol}.parallel"
+            main = function.text.text(
+                f"hidden void @{name}(ptr noalias %operands, i64 %begin, i64 %end) #0"
             )
-        offsets, workspace_bytes = workspace_layout(program)
-        if workspace_bytes:
-            base = _loaded(entry, "ptr", "%operands", len(operands), "workspace")
-            for number, (name, offset) in enumerate(offsets.items()):
-                entry.append(f"  %ws{number} = getelementptr i8, ptr {base}, i64 {offset}")
-                function.memory.bases[name] = f"%ws{number}"
-        function.statement(program.body)
-        function.text.effect("ret void")
-        main = function.text.text(f"void @{self.symbol}(ptr noalias %operands) #0")
+            entry = handing_over(self.symbol, name, body.extent, self.threads)
+            self.functions.append(entry)
+        else:
+            function = _Function(self)
+            workspace_bytes = self._operands(function)
+            function.statement(body)
+            function.text.effect("ret void")
+            main = function.text.text(f"void @{self.symbol}(ptr noalias %operands) #0")
         return KernelText(
             self.symbol,
             (main, *self.functions),
@@ -101,6 +102,24 @@ class _Kernel:
             workspace_bytes,
             self.joins,
         )
+
+    def is_shared(self, loop: Loop) -> bool:
+        """Whether threads share the iterations of a loop that is in no other parallel one."""
+        return loop.kind == "parallel" and self.threads > 1
+
+    def _operands(self, function: _Function) -> int:
+        """Load the pointers to operands and workspace; gives the bytes of the workspace."""
+        entry, bases = function.text.entry, function.memory.bases
+        operands = (*self.program.inputs, *self.program.outputs)
+        for position, buffer in enumerate(operands):
+            bases[buffer.name] = _loaded(entry, "ptr", "%operands", position, f"op{position}")
+        offsets, workspace_bytes = workspace_layout(self.program)
+        if workspace_bytes:
+            base = _loaded(entry, "ptr", "%operands", len(operands), "workspace")
+            for number, (name, offset) in enumerate(offsets.items()):
+                entry.append(f"  %ws{number} = getelementptr i8, ptr {base}, i64 {offset}")
+                bases[name] = f"%ws{number}"
+        return workspace_bytes
 
 
 class _Function:
@@ -171,12 +190,7 @@ class _Function:
             for number in range(node.extent):
                 self.indexes.bind(node.var, Linear(number))
                 self.statement(node.body)
-        elif (
-            kind == "parallel"
-            and self.kernel.threads > 1
-            and not self.outlined
-            and self.indexes.lanes is None
-        ):
+        elif self.kernel.is_shared(node) and not self.outlined and self.indexes.lanes is None:
             self._parallel_loop(node)
         else:
             self._rolled(node, node.extent, lambda: self.statement(node.body))
@@ -247,6 +261,12 @@ class _Function:
     def _touches_registers(self, node: Statement) -> bool:
         return bool(self.registers.held.keys() & self.kernel.facts.buffers(node))
 
+    def chunk(self, node: Loop) -> None:
+        """The loop from `%begin` to `%end`, as all of the function."""
+        bounds = "%begin", "%end"
+        self._rolled(node, node.extent, lambda: self.statement(node.body), bounds=bounds)
+        self.text.effect("ret void")
+
     def _parallel_loop(self, node: Loop) -> None:
         """Outline the body; the context is an array of every pointer and loop counter in reach."""
         name = f"{self.kernel.symbol}.parallel{len(self.kernel.functions)}"
@@ -268,13 +288,7 @@ class _Function:
                 outlined.indexes.name(inner, *ranges[counter], 0)
                 terms.append((inner, factor))
             outlined.indexes.bind_name(variable, Linear(value.constant, tuple(terms)))
-        outlined._rolled(
-            node,
-            node.extent,
-            lambda: outlined.statement(node.body),
-            bounds=("%begin", "%end"),
-        )
-        outlined.text.effect("ret void")
+        outlined.chunk(node)
         self.kernel.functions[place] = outlined.text.text(
             f"internal void @{name}(ptr noalias %context, i64 %begin, i64 %end) #0"
         )

@@ -8,17 +8,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm  # noqa: TID253 - the one file that drives it, imported late
 
 from tilewright_x86.isa import Isa
 
+if TYPE_CHECKING:
+    from tilewright_x86.module_text import KernelText
+
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
+llvm.initialize_native_asmparser()
 # Strength reduction gives every address of an unrolled body a register of its own, which are then
 # spilled: half the speed of some kernels, and a third of the compile time. The emitter already
 # writes addresses as one pointer a loop and constant offsets.
 llvm.set_option("tilewright", "-disable-lsr")
+# Branches in place of selects: seldom made of emitted text, at a twentieth of the compile time.
+llvm.set_option("tilewright", "-disable-select-optimize")
 
 PIPELINES: Mapping[str, tuple[str, ...]] = {
     # the emitter hoists, shares and promotes, so that code generation alone reaches the peak
@@ -59,6 +66,11 @@ def compile_object(text: str, isa: Isa, passes: str = "none", *, sinking: bool =
         llvm.set_option("tilewright", f"-disable-machine-sink={str(not sinking).lower()}")
         data: bytes = target_machine(isa).emit_object(module)
     return data
+
+
+def compile_kernel(kernel: KernelText, isa: Isa, passes: str) -> bytes:
+    """Object code of a kernel, without sinking where it joins (see `KernelText`)."""
+    return compile_object(kernel.module, isa, passes, sinking=not kernel.joins)
 
 
 def optimised(text: str, isa: Isa, passes: str = "none") -> llvm.ModuleRef:

@@ -42,7 +42,7 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
     arena_bytes = -(-network.arena_bytes // 64) * 64
     main = _main_function(network, kernels, calls, arena_bytes)
     objects = [
-        jit.compile_object(kernel.module, isa, program.passes, sinking=not kernel.joins)
+        jit.compile_kernel(kernel, isa, program.passes)
         for kernel, program in zip(kernels, programs, strict=True)
     ]
     objects.append(jit.compile_object(main, isa))

@@ -13,7 +13,12 @@ from tilewright.task import Task
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    is_elementwise,
+    is_float32,
+)
 from tilewright_x86.strategies.tensor_schedule import (
     blocked,
     channel_blocks,
@@ -33,13 +38,7 @@ class Elementwise(TensorSchedule):
 
     def applies(self, task: Task) -> bool:
         """Element-wise anchors on float32 with at least one axis."""
-        definition = self.operators.get(task.workload.operator)
-        return (
-            definition is not None
-            and definition.elementwise
-            and is_float32(task)
-            and len(task.workload.inputs[0].shape) > 0
-        )
+        return is_float32(task) and is_elementwise(task, self.operators)
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """The layout of all operands of full shape."""
