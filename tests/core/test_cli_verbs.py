@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -183,3 +186,13 @@ def test_doctor_names_what_is_missing(call, monkeypatch):
     code, out, _ = call("doctor", plugin=False)
     assert code == 1
     assert "FAIL 0 of role tuner: install a plugin that has one" in out
+
+
+@pytest.mark.parametrize("verb", [("schema",), ("plugins", "--json"), ("--help",)])
+def test_a_reader_that_has_gone_is_no_mistake_of_ours(verb):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = (sys.executable, "-c", "from tilewright.cli import main; main()", *verb)
+    with os.fdopen(writer, "w") as gone:
+        ended = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, check=False, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")

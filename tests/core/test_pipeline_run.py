@@ -85,6 +85,7 @@ def test_tasks_that_never_work_make_the_result_partial(pipeline_file, caplog):
         (["tune.tuner.toy.batch=many"], "--set tune.tuner.toy.batch=many"),
         (["measure.repeat=0"], "greater than or equal to 3"),
         (["seed=x"], "valid integer"),
+        (["strategies=toy.lop*"], r"--set strategies=.*'toy.lop\*'\n  did you mean 'toy.loop'"),
     ],
 )
 def test_a_bad_setting_is_refused_before_anything_runs(pipeline_file, tmp_path, settings, message):
@@ -212,14 +213,14 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(pipeline_file, tmp_path
 
 
 def test_a_stage_that_is_wrong_about_its_input_leaves_nothing(pipeline_file, tmp_path):
-    with pytest.raises(UsageError, match="matches 'nothing'"):
-        run(pipeline_file(sizes="[]"), "strategies=nothing", "source.sizes=[4]")
+    with pytest.raises(UsageError, match=r"matches '\*/none'"):
+        run(pipeline_file(sizes="[]"), "strategies='*/none'", "source.sizes=[4]")
     assert not (tmp_path / "runs").exists()
 
 
 def test_a_stage_that_is_wrong_about_its_input_says_where_it_stands(pipeline_file):
-    with pytest.raises(UsageError, match=r"toy.yaml:8:5: stages\[1\].tune: .*matches 'nothing'"):
-        run(pipeline_file(), "strategies=nothing")
+    with pytest.raises(UsageError, match=r"toy.yaml:8:5: stages\[1\].tune: .*matches '\*/none'"):
+        run(pipeline_file(), "strategies='*/none'")
 
 
 def test_a_mistake_in_the_input_keeps_the_report_of_the_run_before(pipeline_file):

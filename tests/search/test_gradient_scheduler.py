@@ -10,6 +10,7 @@ import pytest
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.roles import TaskState
+from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.testing.landscape import Landscape
 
 ROUND = 16
@@ -162,8 +163,14 @@ def test_every_network_has_its_own_latency_target(host):
     assert make({"latency_target_ms": 6.9}).next_task(states) == 2
 
 
-def test_a_network_that_is_not_there_is_a_mistake_of_the_user(host):
+def test_a_network_that_is_not_there_is_refused_before_anything_is_measured(host):
+    tasks = TaskSet(tuple(WeightedTask(s.task, networks=s.networks) for s in _shared_states()))
     for option in ("weights", "latency_target_ms"):
-        scheduler = host.make("scheduler", "gradient", {option: {"bb": 2}}, host)
+        scheduler = host.make("scheduler", "gradient", {option: {"bb": 2, "a": 2}}, host)
         with pytest.raises(UsageError, match="no network named 'bb'\n  did you mean 'b'"):
-            scheduler.next_task(_shared_states())
+            scheduler.check(tasks)
+        with pytest.raises(
+            UsageError, match="no network named 'bb'\n  the tasks are of no network"
+        ):
+            scheduler.check(TaskSet((WeightedTask(Landscape(16).task),)))
+        host.make("scheduler", "gradient", {option: {"b": 2, "a": 2}}, host).check(tasks)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions
 from tilewright.options import Choice
@@ -31,7 +32,7 @@ class TuneResult:
     """
 
     task: Task
-    config: Any
+    config: ConfigEntity | None
     seconds: float | None
     summary: Mapping[str, Any]
     partial: bool = False

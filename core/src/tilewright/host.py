@@ -18,7 +18,7 @@ from tilewright.errors import UsageError, did_you_mean
 from tilewright.fallback import infeasible
 from tilewright.plugin import Component, no_options
 from tilewright.plugin_loading import Owner, Plugin, load_plugins
-from tilewright.strategy import Schedule, Strategy
+from tilewright.strategy import Schedule, Strategy, selects
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -209,6 +209,15 @@ class PluginHost:
         found = (value for value, _ in self._owned("strategy").values())
         return tuple(s for s in found if fnmatchcase(s.name, wanted) and self._applies(s, task))
 
+    def check_strategies(self, pattern: str, target: Target, where: str) -> None:
+        """Raise UsageError where no strategy for this kind of target has a name that matches."""
+        owned = self._owned("strategy").values()
+        known = [strategy.name for strategy, _ in owned if target.kind in strategy.target_kinds]
+        wanted = pattern.partition("/")[0]
+        if known and not any(fnmatchcase(name, wanted) for name in known):
+            message = f"no strategy for {target} matches '{pattern}'"
+            raise UsageError(message, where=where, remedy=did_you_mean(wanted, known))
+
     def space(self, task: Task, pattern: str = "*") -> ConfigSpace:
         """All alternatives of the applicable strategies whose names match the glob.
 
@@ -222,7 +231,7 @@ class PluginHost:
                 alternative
                 for strategy in strategies
                 for alternative in self.schedule(strategy.name).alternatives(task)
-                if fnmatchcase(alternative.name, pattern) or fnmatchcase(strategy.name, pattern)
+                if selects(pattern, alternative.name)
             ]
             if not alternatives:
                 every = [] if pattern == "*" else self.space(task).alternatives

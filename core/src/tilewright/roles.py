@@ -218,7 +218,10 @@ class Runner(Protocol):
     def run(
         self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]
     ) -> Sequence[Future[MeasureResult]]:
-        """One future an input, in order; a failed build passes through as its failure."""
+        """One future an input, in order; a failed build passes through as its failure.
+
+        An input may come several times, with one and the same build.
+        """
         ...
 
     def close(self) -> None:
@@ -352,8 +355,14 @@ class RunContext:
     branch: str = ""
 
     def query(self, task: Task, where: Callable[[ConfigEntity], bool] | None = None) -> Query:
-        """Which records of a task count in this run; `where` narrows their configs."""
+        """Which records of a task count in this run: those of its strategies, or of `where`."""
         from tilewright.records import Query
+        from tilewright.strategy import selects
+
+        if where is None and self.strategies != "*":
+
+            def where(config: ConfigEntity) -> bool:
+                return selects(self.strategies, config.strategy)
 
         conditions = self.conditions.for_workload(task.workload)
         return Query(task, conditions, self.device.fingerprint, self.host.revisions, where=where)

@@ -42,7 +42,9 @@ def make_context(
     foreign_records: bool = False,
     measures: bool = True,
 ) -> RunContext:
-    """What stages share. Raises UsageError for a target, device or file that cannot be used.
+    """What stages share.
+
+    Raises UsageError for a target, device, file or glob of strategies that cannot be used.
 
     records   default `records.jsonl` in the run's folder
     runner, builder  default `local`
@@ -51,6 +53,7 @@ def make_context(
     """
     check_folder(folder, "--out")
     resolved = host.resolve_target(target)
+    host.check_strategies(strategies, resolved, "strategies")
     found = find_device(host, resolved, device) if measures else Device("none")
     runner, builder = runner or Choice("local"), builder or Choice("local")
     kept = record_store or Choice("jsonl")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -77,6 +78,12 @@ class Strategy:
         return task.target.kind in self.target_kinds and (
             not self.operators or task.workload.operator in self.operators
         )
+
+
+def selects(strategies: str, alternative: str) -> bool:
+    """Whether a glob over strategies, or over alternatives of theirs, takes this alternative."""
+    names = alternative, alternative.partition("/")[0]
+    return any(fnmatchcase(name, strategies) for name in names)
 
 
 class _Template:

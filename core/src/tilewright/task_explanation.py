@@ -120,7 +120,7 @@ class TaskExplanation:
         for rule, answer in self.asked.items():
             yield f"    {rule}: {_answer_line(answer)}"
         if self.measured:
-            yield f"  fastest of the {len(self.measured)} configs that have a time:"
+            yield f"  first of the {len(self.measured)} configs that have a time:"
         for record in self.measured[:count]:
             values = record.config.to_json()["values"]
             yield f"    {_ms(record.seconds)}  {record.config.strategy} {values}"

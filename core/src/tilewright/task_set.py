@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from tilewright.task import Task
 
@@ -47,3 +48,12 @@ class TaskSet:
                 networks = Counter(known.networks) + Counter(entry.networks)
                 found[entry.task] = WeightedTask(entry.task, weight, known.name, networks)
         return cls(tuple(found.values()))
+
+
+@runtime_checkable
+class ChecksTasks(Protocol):
+    """What a `TaskScheduler` may offer beside: it tells whether its options suit the tasks."""
+
+    def check(self, tasks: TaskSet) -> None:
+        """Raise UsageError where they do not; called before anything is measured."""
+        ...

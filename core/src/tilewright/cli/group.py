@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import select
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -102,15 +103,15 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as error:
         import traceback
 
-        # Click's own ends are no exceptions here: some plugin's code took it upon itself.
         last = traceback.extract_tb(error.__traceback__)[-1]
+        if last.filename == click.core.__file__ and _reader_is_gone():
+            # Stop the interpreter from flushing into it again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        # Some plugin's code took it upon itself.
         raise RuntimeError(
             f"{last.filename}:{last.lineno} called exit({error.code!r}) in the middle of a run"
         ) from error
-    except BrokenPipeError:
-        # The reader of our output has gone; stop the interpreter from flushing into it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -130,3 +131,10 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 )
 def _tilewright() -> None:
     """Tune tensor programs, choose data layouts, compile networks."""
+
+
+def _reader_is_gone() -> bool:
+    """Whether the other end of our output is closed: what Click ends a command for."""
+    output = select.poll()
+    output.register(sys.stdout.fileno(), 0)
+    return bool(output.poll(0))

@@ -24,7 +24,7 @@ from tilewright.cli import shared_options as shared
 @click.option(
     "--conditions", type=click.Choice(["cold", "warm"]), default="cold", show_default=True
 )
-@click.option("--repeat", type=click.IntRange(3), default=5, show_default=True)
+@click.option("--repeat", type=click.IntRange(3, 1000), default=5, show_default=True)
 @shared.device
 @shared.seed
 @click.option("--records", type=shared.NAMED_PATH, help="[runs/tune/records.jsonl]")

@@ -77,6 +77,7 @@ class Planner:
             target = host.resolve_target(file.target)
         except UsageError as error:
             raise error.placed(target_place) from None
+        host.check_strategies(file.strategies, target, self._where(("strategies",)))
         self._check_choices(host, file, ())
         self._check_choices(host, file.measure, ("measure",))
         stages = []

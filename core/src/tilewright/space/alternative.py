@@ -17,6 +17,7 @@ from tilewright.space.class_tree import Classes
 from tilewright.space.constraint import Expression, expression_from_json
 from tilewright.space.knob_group import KnobGroup
 from tilewright.space.knob_values import KnobValues
+from tilewright.space.value_types import value_types
 
 _MIX_TRIES = 8
 
@@ -148,12 +149,15 @@ class Alternative:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Alternative:
-        """The inverse of `to_json`. Raises UsageError for a constraint that is none."""
-        return cls(
-            data["name"],
-            tuple(map(KnobValues.from_json, data["knobs"])),
-            tuple(map(expression_from_json, data["constraints"])),
-        )
+        """The inverse of `to_json`. Raises UsageError for a constraint that makes no sense."""
+        knobs = tuple(map(KnobValues.from_json, data["knobs"]))
+        made = cls(data["name"], knobs, tuple(map(expression_from_json, data["constraints"])))
+        for constraint in made.constraints:
+            try:
+                value_types(constraint, {knob.name: knob for knob in knobs})
+            except UsageError as error:
+                raise error.placed(f"{made.name}: the constraint '{constraint}'") from None
+        return made
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:
@@ -167,14 +171,14 @@ class Alternative:
     def _groups(self) -> tuple[tuple[KnobGroup, tuple[int, ...]], ...]:
         """Knobs that constraints connect, with their places, the most significant first."""
         parts = [{knob.name} for knob in self.knobs]
-        for constraint in self.constraints:
-            names = constraint.knobs()
+        reads = [constraint.knobs() for constraint in self.constraints]
+        for names in reads:
             tied = [part for part in parts if part & names]
             parts = [part for part in parts if part not in tied] + [set().union(*tied)]
         groups = []
         for part in parts:
             places = [i for i in reversed(range(len(self.knobs))) if self.knobs[i].name in part]
-            own = [constraint for constraint in self.constraints if constraint.knobs() <= part]
+            own = [c for c, names in zip(self.constraints, reads, strict=True) if names <= part]
             groups.append((KnobGroup([self.knobs[i] for i in places], own), tuple(places)))
         return tuple(groups)
 

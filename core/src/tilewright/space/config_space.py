@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
-from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import accumulate, islice
 from typing import Any
@@ -64,10 +63,6 @@ class ConfigSpace:
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> ConfigSpace:
         """The space that a file describes, equal to the one that wrote it (`to_json`)."""
         return cls(map(Alternative.from_json, data))
-
-    def narrowed(self, pattern: str) -> ConfigSpace:
-        """The alternatives whose names match a glob."""
-        return ConfigSpace(a for a in self.alternatives if fnmatchcase(a.name, pattern))
 
     def get(self, index: int) -> ConfigEntity:
         """The config at a raw index, feasible or not. Raises IndexError outside the space."""
@@ -143,7 +138,7 @@ class ConfigSpace:
         generator state gives the same sample.
         """
         if self._has_at_most(2 * (count + (len(exclude) if isinstance(exclude, Sized) else 0))):
-            left = [index for index in self.indexes() if index not in exclude]
+            left = [index for index in self._listed if index not in exclude]
             return [self.get(index) for index in rng.sample(left, min(count, len(left)))]
         weights = [1.0 if balanced else a.roughly for a in self.alternatives]
         chosen: dict[int, None] = {}
@@ -178,9 +173,16 @@ class ConfigSpace:
         mixed = alternative.crossover(self.index(a) - offset, self.index(b) - offset, rng)
         return alternative.get(mixed)
 
+    @cached_property
+    def _listed(self) -> tuple[int, ...]:
+        """All feasible indexes, kept: at most twice as many as somebody drew or left out."""
+        return tuple(self.indexes())
+
     def _has_at_most(self, limit: int) -> bool:
         """Whether there are so few feasible points; counted only where there may be."""
-        if sum(alternative.roughly for alternative in self.alternatives) > 2 * limit:
+        vast_first = sorted(self.alternatives, key=lambda alternative: -alternative.size)
+        sums = accumulate(alternative.roughly for alternative in vast_first)
+        if any(so_far > 2 * limit for so_far in sums):
             return False
         valid = self.valid_count()
         return valid is not None and valid <= limit

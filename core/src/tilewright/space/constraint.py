@@ -115,15 +115,15 @@ class Expression:
         """The expressions this one is made of."""
         return ()
 
-    def walk(self) -> Iterator[Expression]:
+    def _walk(self) -> Iterator[Expression]:
         """Itself and everything inside, outermost first."""
         yield self
         for part in self.parts():
-            yield from part.walk()
+            yield from part._walk()
 
     def knobs(self) -> frozenset[str]:
         """Names of the knobs it reads."""
-        return frozenset(node.name for node in self.walk() if isinstance(node, Knob))
+        return frozenset(node.name for node in self._walk() if isinstance(node, Knob))
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """Its value for these knob values. Raises ZeroDivisionError where it divides by zero."""

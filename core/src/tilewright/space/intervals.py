@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from tilewright.space.constraint import OPERATIONS, Binary, Constant, Expression, Not
+from tilewright.space.constraint import OPERATIONS, Binary, Constant, Expression, Knob, Not
 
 Interval: TypeAlias = tuple[Any, Any] | None
 """(least, greatest), both the same once the value is known; None where nothing can be said."""
@@ -18,9 +18,7 @@ _ANY_TRUTH = (False, True)
 
 def atoms_of(expression: Expression) -> list[Expression]:
     """The largest parts that read one knob only, from left to right."""
-    if len(expression.knobs()) == 1:
-        return [expression]
-    return [atom for part in expression.parts() for atom in atoms_of(part)]
+    return _knobs_and_atoms(expression)[1]
 
 
 def compile_bound(expression: Expression, slots: Mapping[int, int]) -> Bound:
@@ -30,8 +28,8 @@ def compile_bound(expression: Expression, slots: Mapping[int, int]) -> Bound:
 
     slots   of the atoms, by identity
     """
-    if len(expression.knobs()) == 1:
-        slot = slots[id(expression)]
+    slot = slots.get(id(expression))
+    if slot is not None:
         return lambda atoms: atoms[slot]
     if isinstance(expression, Constant):
         constant = (expression.value, expression.value)
@@ -59,6 +57,16 @@ def hull(values: Sequence[Any]) -> Interval:
     if all(isinstance(value, int | float) for value in values):
         return (min(values), max(values))
     return None
+
+
+def _knobs_and_atoms(expression: Expression) -> tuple[frozenset[str], list[Expression]]:
+    parts = [_knobs_and_atoms(part) for part in expression.parts()]
+    knobs = frozenset[str]().union(*(knobs for knobs, _ in parts))
+    if isinstance(expression, Knob):
+        knobs = frozenset([expression.name])
+    if len(knobs) == 1:
+        return knobs, [expression]
+    return knobs, [atom for _, atoms in parts for atom in atoms]
 
 
 def _combine(

@@ -104,10 +104,10 @@ class KnobGroup:
     @cached_property
     def _rejection(self) -> Rejection | None:
         """What finds a point soon, None where neither all points nor live ones will do."""
-        if self._blind.share:
+        if self._blind.finds:
             return self._blind
         live = self._rejecting(self.tree.live_digits)
-        return live if live.share else None
+        return live if live.finds else None
 
     def _rejecting(self, pools: Sequence[Sequence[int]]) -> Rejection:
         return Rejection(self._knobs, self._constraints, pools)

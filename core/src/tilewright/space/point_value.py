@@ -17,8 +17,8 @@ def compile_value(expression: Expression, slots: Mapping[int, int]) -> Value:
 
     slots   of the atoms (see `atoms_of`), by identity
     """
-    if len(expression.knobs()) == 1:
-        slot = slots[id(expression)]
+    slot = slots.get(id(expression))
+    if slot is not None:
 
         def atom(atoms: Sequence[Interval]) -> Any:
             known = atoms[slot]

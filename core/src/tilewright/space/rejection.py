@@ -37,25 +37,32 @@ class Rejection:
         self._slots = sum(len(constraint.slots) for constraint in constraints)
 
     @cached_property
+    def finds(self) -> bool:
+        """Whether one point in fifty is feasible, by trying some: drawing then takes little."""
+        return len(self._hits(_LEAST_HITS)) == _LEAST_HITS
+
+    @cached_property
     def share(self) -> float:
-        """The share of points that are feasible, by trying some; 0 where it is below 1 in 50."""
-        if not all(pool for _, _, pool in self._levels):
-            return 0.0
-        if not any(closing for _, closing, _ in self._levels):
-            return 1.0
-        rng = random.Random(0)  # nobody else's: the question leaves no trace
-        tried = (tried for tried in range(1, _PROBES + 1) if self._attempt(rng) is not None)
-        hits = list(islice(tried, _HITS))
-        if len(hits) < _LEAST_HITS:
-            return 0.0
+        """The share of points that are feasible, by trying more of them; 0 below one in fifty."""
+        hits = self._hits(_HITS) if self.finds else []
         return len(hits) / (hits[-1] if len(hits) == _HITS else _PROBES)
 
     def draw(self, rng: random.Random) -> list[int]:
-        """Digits of a feasible point. Never returns where there is none: ask `share` first."""
+        """Digits of a feasible point. Never returns where there is none: see `finds`."""
         while True:
             digits = self._attempt(rng)
             if digits is not None:
                 return digits
+
+    def _hits(self, count: int) -> list[int]:
+        """Which of the first attempts find a point, counted from 1; no more of them than asked."""
+        if not all(pool for _, _, pool in self._levels):
+            return []
+        if not any(closing for _, closing, _ in self._levels):
+            return list(range(1, count + 1))
+        rng = random.Random(0)  # nobody else's: the question leaves no trace
+        tried = (tried for tried in range(1, _PROBES + 1) if self._attempt(rng) is not None)
+        return list(islice(tried, count))
 
     def _attempt(self, rng: random.Random) -> list[int] | None:
         """A point drawn knob by knob; None as soon as a constraint does not hold."""

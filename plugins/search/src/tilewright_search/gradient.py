@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tilewright.host import PluginHost
     from tilewright.roles import TaskState
     from tilewright.task import Task
+    from tilewright.task_set import TaskSet
 
 # Even the fastest task of its kind may have so much of its time to gain.
 _LEAST_GAP = 0.02
@@ -67,6 +68,10 @@ class GradientScheduler:
         self._host = host
         self._objective = Objective(options.weights, options.latency_target_ms)
         self._operations: dict[Task, int | None] = {}
+
+    def check(self, tasks: TaskSet) -> None:
+        """Raise UsageError where options name a network that no task is of."""
+        self._objective.check({name for entry in tasks for name in entry.networks})
 
     def next_task(self, states: Sequence[TaskState]) -> int | None:
         slopes = self._objective.slopes(states)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError, did_you_mean
@@ -31,12 +31,25 @@ class Objective:
         self._targets = target_ms if isinstance(target_ms, Mapping) else {}
         self._target = None if isinstance(target_ms, Mapping) else target_ms
 
+    def check(self, networks: Iterable[str]) -> None:
+        """Raise UsageError where importance or targets name a network that is none of these."""
+        known = sorted(networks)
+        for option, named in (("weights", self._importance), ("latency_target_ms", self._targets)):
+            for name in named:
+                if name not in known:
+                    raise UsageError(
+                        f"no network named '{name}'",
+                        where=f"scheduler 'gradient': {option}",
+                        remedy=did_you_mean(name, known)
+                        if known
+                        else "the tasks are of no network",
+                    )
+
     def slopes(self, states: Sequence[TaskState]) -> list[float]:
         """The derivative of the objective by the time of each task.
 
         0 for a task whose networks all meet their targets. A task that ended without a time is left
-        out: no batch of others makes up for it. Raises UsageError where options name a network that
-        there is not.
+        out: no batch of others makes up for it.
         """
         occurrences = [state.networks or {"": state.weight} for state in states]
         latencies: dict[str, float] = defaultdict(float)
@@ -45,7 +58,6 @@ class Objective:
             seconds = unknown if state.best_seconds is None else state.best_seconds
             for name, count in networks.items():
                 latencies[name] += count * seconds
-        self._check_names(latencies)
         worth = {
             name: self._importance.get(name, 1.0) if self._is_slow(name, seconds) else 0.0
             for name, seconds in latencies.items()
@@ -57,13 +69,3 @@ class Objective:
     def _is_slow(self, name: str, seconds: float) -> bool:
         target = self._targets.get(name, self._target)
         return target is None or seconds * 1e3 > target
-
-    def _check_names(self, known: Mapping[str, float]) -> None:
-        for option, named in (("weights", self._importance), ("latency_target_ms", self._targets)):
-            for name in named:
-                if known and name not in known:
-                    raise UsageError(
-                        f"no network named '{name}'",
-                        where=f"scheduler 'gradient': {option}",
-                        remedy=did_you_mean(name, sorted(filter(None, known))),
-                    )
