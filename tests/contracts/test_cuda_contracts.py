@@ -8,6 +8,7 @@ from tilewright.testing.strategy import (
     StrategyAnswersContract,
     StrategyContract,
 )
+from tilewright_graph.testing.linking import LinkContract
 
 TASKS = (
     "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
@@ -35,6 +36,16 @@ class TestCudaEmulated(BackendContract):
 
     target = TARGET
     tasks = TASKS
+    device_name = "emulated"
+
+
+class TestCudaNetworksOnGpu(LinkContract):
+    target = TARGET
+    device_name = "gpu0"
+
+
+class TestCudaNetworksEmulated(LinkContract):
+    target = TARGET
     device_name = "emulated"
 
 

@@ -13,6 +13,7 @@ from tilewright.host import PluginHost
 from tilewright.testing.backend import BackendContract
 from tilewright.testing.builder import BuilderContract
 from tilewright.testing.component import ComponentContract
+from tilewright.testing.on_target import OnTarget
 from tilewright.testing.runner import RunnerContract
 from tilewright.testing.scheduler import TaskSchedulerContract
 from tilewright.testing.store import StoreContract
@@ -24,6 +25,7 @@ from tilewright.testing.tuner import (
     TunerContract,
 )
 from tilewright_graph.testing.graph_tuner import GraphTunerContract
+from tilewright_graph.testing.linking import LinkContract
 from tilewright_search.testing.cost_model import CostModelContract
 
 COMPONENTS = (
@@ -63,8 +65,11 @@ def test_every_installed_component_is_tested(
     assert set(host.components(suite.role)) - tested == set()
 
 
-def test_every_installed_target_is_tested(host: PluginHost, tests: list[type]) -> None:
-    tested = {host.resolve_target(test.target).kind for test in _those(tests, BackendContract)}
+@pytest.mark.parametrize("suite", [BackendContract, LinkContract])
+def test_every_installed_target_is_tested(
+    host: PluginHost, tests: list[type], suite: type[OnTarget]
+) -> None:
+    tested = {host.resolve_target(test.target).kind for test in _those(tests, suite)}
     assert set(host.components("target")) - tested == set()
 
 

@@ -12,6 +12,7 @@ from tilewright.testing.strategy import (
     StrategyContract,
 )
 from tilewright.testing.tuner import BatchTunerContract, ReproducibleTunerContract, TunerContract
+from tilewright_graph.testing.linking import LinkContract
 
 pytest.importorskip("tilewright_acme", reason="install tests/third_party_plugin")
 
@@ -33,6 +34,10 @@ class TestAcmeCostliest(TaskSchedulerContract):
 class TestAcmeC(BackendContract, RotatingBackendContract):
     target = "acme-c"
     tasks = TASKS
+
+
+class TestAcmeNetworks(LinkContract):
+    target = "acme-c"
 
 
 class TestAcmeStrategies(StrategyContract, StrategyAnswersContract, ReproducibleStrategyContract):

@@ -8,6 +8,7 @@ from tilewright.testing.strategy import (
     StrategyAnswersContract,
     StrategyContract,
 )
+from tilewright_graph.testing.linking import LinkContract
 
 TASKS = (
     "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
@@ -29,6 +30,10 @@ TASKS = (
 class TestX86Backend(BackendContract, RotatingBackendContract):
     target = "native"
     tasks = TASKS
+
+
+class TestX86Networks(LinkContract):
+    target = "x86:threads=2"
 
 
 class TestX86Strategies(StrategyContract, StrategyAnswersContract, ReproducibleStrategyContract):

@@ -10,6 +10,9 @@ from tilewright.measure import Conditions
 from tilewright.records import BudgetRecord, GraphRecord, JsonlRecordStore, Record
 from tilewright.testing.store import StoreContract
 
+TURNS = "test_what_lost_to_finalists_before_their_turns_stands_behind_them"
+STILL_LEADS = "test_what_was_faster_than_finalists_before_their_turns_still_leads"
+
 
 class Good(JsonlRecordStore):
     fails = frozenset()
@@ -55,6 +58,7 @@ class WritesOver(Good):
         "test_what_was_appended_is_read_back_in_order",
         "test_writers_beside_each_other_lose_nothing",
         "test_budgets_add_up",
+        TURNS,
     }
 
     def append(self, records):
@@ -78,6 +82,8 @@ class GivesTheSlowest(Good):
         "test_other_devices_and_revisions_are_misses",
         "test_the_best_is_the_smallest_median_of_equal_conditions",
         "test_of_a_config_measured_again_the_last_time_counts",
+        TURNS,
+        STILL_LEADS,
     }
 
     def best(self, query):
@@ -86,7 +92,7 @@ class GivesTheSlowest(Good):
 
 
 class CountsTheFirstTime(Good):
-    fails = {"test_of_a_config_measured_again_the_last_time_counts"}
+    fails = {"test_of_a_config_measured_again_the_last_time_counts", TURNS}
 
     def best(self, query):
         if super().best(query) is None:
@@ -128,7 +134,14 @@ class ForgetsConditions(Good):
     fails = {"test_conditions_survive"}
 
     def append(self, records):
-        super().append(_with_usual_number(record) for record in records)
+        super().append(_with_conditions(record, number=1) for record in records)
+
+
+class ForgetsTurns(Good):
+    fails = {TURNS}
+
+    def append(self, records):
+        super().append(_with_conditions(record, turns=1) for record in records)
 
 
 class KeepsTheFirstChoice(Good):
@@ -154,11 +167,11 @@ class CountsOneBudget(Good):
         super().append(fresh)
 
 
-def _with_usual_number(record):
+def _with_conditions(record, **changed):
     if not isinstance(record, Record):
         return record
     asked = record.trial.input
-    conditions = replace(asked.conditions, number=1)
+    conditions = replace(asked.conditions, **changed)
     return replace(record, trial=replace(record.trial, input=replace(asked, conditions=conditions)))
 
 
@@ -177,6 +190,7 @@ class TestStores(StoreContract):
             MixesDevices,
             MixesRevisions,
             ForgetsConditions,
+            ForgetsTurns,
             KeepsTheFirstChoice,
             CountsOneBudget,
         ]

@@ -28,6 +28,11 @@ class Latency:
 
     seconds: tuple[float, ...]
 
+    def __str__(self) -> str:
+        told = self.to_json()
+        around = f"{told['min_ms']:.3f} to {told['max_ms']:.3f} ms in {told['runs']} runs"
+        return f"median {told['median_ms']:.3f} ms, {around}"
+
     def to_json(self) -> dict[str, Any]:
         """What run.json says of it, in milliseconds."""
         samples = [second * 1e3 for second in self.seconds]
