@@ -125,7 +125,7 @@ def test_only_finalists_are_measured_twice_even_with_a_forgetful_tuner(make):
 def test_a_stage_ends_when_all_tasks_are_exhausted(make):
     context = make()
     report = tune(context, TaskSet((task(8),)), budget="1000")
-    assert report.measurement["trials"] == 128 + 1
+    assert report.measurement["trials"] == 128 + 4
     (outcome,) = report.outcomes.values()
     assert outcome.reason == "exhausted"
     assert outcome.best_config["unroll"] == 8
@@ -155,10 +155,10 @@ def test_what_the_machinery_spoiled_is_measured_again_once(make):
 
 def test_early_stopping_ends_a_task(make):
     # In the toy's order the eighth config after the incumbent is the first that ends a batch without a new best;
-    # then the best is measured again.
+    # then the four finalists are measured again.
     report = tune(make(), TaskSet((task(8),)), budget="1000", early_stopping=1)
     (outcome,) = report.outcomes.values()
-    assert (outcome.reason, outcome.trials) == ("early_stopping", 9 + 1)
+    assert (outcome.reason, outcome.trials) == ("early_stopping", 9 + 4)
 
 
 def test_a_task_that_never_works_gives_its_share_to_no_one_else_for_ever(make):
@@ -183,6 +183,14 @@ def test_the_best_of_an_anchor_is_an_incumbent_of_its_kin(make):
     tried = [record.config for record in context.store.records(kin.task.key)]
     assert len(tried) == 2
     assert (tried[1]["unroll"], tried[1]["width"]) == (8, 32)
+
+
+def test_a_run_counts_records_of_its_strategies_only(make):
+    tune(make())
+    for strategies, counts in (("toy.*", True), ("toy.loop/none", False)):
+        context = make(strategies=strategies)
+        found = context.store.best(context.query(TASKS.tasks[0].task))
+        assert (found is not None) == counts
 
 
 def test_incumbents_alone_are_measured_only_once(make):
@@ -253,6 +261,27 @@ def test_spaces_are_made_as_far_as_the_budget_goes(make, monkeypatch):
     report = tune(context, many, budget="20")
     assert report.measurement["trials"] == 20
     assert len(made) <= 20
+
+
+def test_a_glob_or_a_scheduler_that_suits_not_every_task_is_refused_before_anything_is_measured(
+    make, monkeypatch
+):
+    many = TaskSet(tuple(task(size) for size in range(1, 41)))
+    context = make(strategies="toy.*")
+    schedule = type(context.host.schedule("toy.loop"))
+    monkeypatch.setattr(schedule, "applies", lambda _, task: task != many.tasks[-1].task)
+    with pytest.raises(UsageError, match="no strategy for 'toyadd'"):
+        tune(context, many, budget="400")
+    context = make()
+
+    def check(_, tasks):
+        raise UsageError(f"{len(tasks)} tasks are too many")
+
+    scheduler = context.host.component("scheduler", "toy").load()
+    monkeypatch.setattr(scheduler, "check", check, raising=False)
+    with pytest.raises(UsageError, match="40 tasks"):
+        tune(context, many, budget="400")
+    assert not context.store.records()
 
 
 def test_progress_names_the_task_that_is_next_and_at_last_none(make):

@@ -170,6 +170,7 @@ def test_conditions_are_warm_for_a_workload_without_constants():
         {"constants": "hot"},
         {"number": 0},
         {"repeat": 0},
+        {"turns": 0},
         {"min_repeat_ms": -1},
         {"cooldown_interval": -1},
     ],

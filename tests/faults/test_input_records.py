@@ -108,7 +108,7 @@ def _member(name, value):
         _member("costs", [1e-300]),
         _member("costs", [1e300]),
         _member("costs", [10**400]),
-        _member("costs", [1e-3] * 1001),
+        _member("costs", [1e-3] * 10_001),
         _member("costs", {"0": 1}),
         _member("failure", {"kind": "crash", "text": "", "signal": ""}),
         _member("key", "0000000000000000"),

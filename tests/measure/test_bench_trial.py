@@ -7,10 +7,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from tilewright.measure import Conditions
 from tilewright_measure.bench_trial import trial
 from tilewright_measure.trial_profile import TrialProfile
 
-PHASES = ["search", "lower", "compile", "load", "check", "time", "store", "rest"]
+PHASES = ["search", "lower", "compile", "wait", "load", "check", "time", "store", "rest"]
 
 
 def test_every_phase_of_every_trial_is_told():
@@ -26,8 +27,8 @@ def test_every_phase_of_every_trial_is_told():
 
 class _Record:
     def __init__(self, **timings):
-        self.trial = self
-        self.result = self
+        self.trial = self.input = self.result = self
+        self.conditions = Conditions()
         self.timings = timings
 
 

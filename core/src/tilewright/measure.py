@@ -22,6 +22,7 @@ class Conditions:
     number             calls per sample, raised until a sample lasts `min_repeat_ms`
     repeat             samples
     cooldown_interval  seconds of rest before the first sample
+    turns              runs of so many samples each, in turn with the other configs of the batch
 
     Raises ValueError for values that no measurement can have.
     """
@@ -31,12 +32,14 @@ class Conditions:
     repeat: int = 5
     min_repeat_ms: float = 2.0
     cooldown_interval: float = 0.0
+    turns: int = 1
 
     def __post_init__(self) -> None:
         if self.constants not in ("cold", "warm"):
             raise ValueError(f"constants are cold or warm, not {self.constants!r}")
-        if not (self.number >= 1 and self.repeat >= 1):
-            raise ValueError(f"number {self.number} and repeat {self.repeat} are at least 1")
+        if not (self.number >= 1 and self.repeat >= 1 and self.turns >= 1):
+            counts = f"number {self.number}, repeat {self.repeat} and turns {self.turns}"
+            raise ValueError(f"{counts} are at least 1")
         if not (self.min_repeat_ms >= 0 and self.cooldown_interval >= 0):
             raise ValueError("min_repeat_ms and cooldown_interval are not negative")
 
@@ -47,12 +50,15 @@ class Conditions:
         return replace(self, constants="warm")
 
     def to_json(self) -> dict[str, Any]:
+        """Without `turns` where there is one, as in most records."""
+        turns = {"turns": self.turns} if self.turns > 1 else {}
         return {
             "constants": self.constants,
             "number": self.number,
             "repeat": self.repeat,
             "min_repeat_ms": self.min_repeat_ms,
             "cooldown_interval": self.cooldown_interval,
+            **turns,
         }
 
     @classmethod

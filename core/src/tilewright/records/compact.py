@@ -44,10 +44,10 @@ class Compacted:
 def compact_log(path: Path) -> Compacted:
     """Replace a records file of our own by what is needed of it, under its lock, at one stroke.
 
-    Kept: of every config the last measurement, by task, device, conditions and revision; of every
-    node the last choice, likewise; of every stage what it spent in all; lines of a later format.
-    The order and the sequence numbers stay. Other processes may read and append meanwhile. Raises
-    UsageError for what the file system refuses.
+    Kept: of every config the last measurement, by task, device, conditions and revision; those in
+    turns, and the one before each; of every node the last choice, likewise; of every stage what it
+    spent in all; lines of a later format. The order and the sequence numbers stay. Other processes
+    may read and append meanwhile. Raises UsageError for what the file system refuses.
     """
     lost: dict[str, int] = {}
     sizes = [0, 0]
@@ -70,6 +70,7 @@ def _needed(lines: Sequence[bytes], lost: dict[str, int]) -> Iterator[bytes]:
     decoder = RecordDecoder()
     found: list[tuple[bytes, Hashable]] = []
     last: dict[Hashable, int] = {}
+    before_turns: set[int] = set()
     spent: dict[Hashable, BudgetRecord] = {}
 
     def lose(what: str) -> None:
@@ -90,14 +91,20 @@ def _needed(lines: Sequence[bytes], lost: dict[str, int]) -> Iterator[bytes]:
         identity = _identity(record)
         if isinstance(record, BudgetRecord):
             spent[identity] = _added(spent.get(identity), record)
-        if identity in last:
+        place = last.get(identity)
+        if isinstance(record, Record) and record.trial.input.conditions.turns > 1:
+            if place is not None:
+                before_turns.add(place)
+            found.append((line, None))
+            continue
+        if place is not None and place not in before_turns:
             lose(_SUPERSEDED[record.kind])
         last[identity] = len(found)
         found.append((line, identity))
     for place, (line, identity) in enumerate(found):
         if identity in spent and last[identity] == place:
             yield seal(spent[identity].to_json())
-        elif identity is None or last[identity] == place:
+        elif identity is None or last[identity] == place or place in before_turns:
             yield line + b"\n"
 
 

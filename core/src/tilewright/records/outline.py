@@ -39,6 +39,7 @@ class Outline(NamedTuple):
 
     identity   equal for equal values of knobs, whatever their order
     seconds    median of the samples, None for a failure
+    in_turns   whether it was run in several turns
     spoiled    failed, and the config is not to blame
     """
 
@@ -46,6 +47,7 @@ class Outline(NamedTuple):
     sequence: int
     identity: int
     seconds: float | None
+    in_turns: bool
     spoiled: bool
 
 
@@ -59,7 +61,7 @@ class OutlineReader:
 
     def __init__(self) -> None:
         self.decoder = RecordDecoder()
-        self._heads: dict[tuple[bytes, bytes], Head] = {}
+        self._heads: dict[tuple[bytes, bytes], tuple[Head, bool]] = {}
         self._same: dict[tuple[Any, ...], Head] = {}
 
     def read(self, line: bytes) -> Outline | GraphRecord | BudgetRecord:
@@ -69,20 +71,20 @@ class OutlineReader:
         config, _, rest = rest.partition(_CONDITIONS)
         conditions, _, outcome = rest.partition(b"},")
         number, _, members = start.removeprefix(_START).partition(b",")
-        head = self._heads.get((members, conditions))
-        if head is not None and _is_number(number):
+        known = self._heads.get((members, conditions))
+        if known is not None and _is_number(number):
             measured = parse_object(b"{%b}" % outcome)
             if measured.keys() in _OUTCOMES:
                 result = self.decoder.result(measured)
-                return _outline(head, int(number), parse_object(config), result)
+                return _outline(*known, int(number), parse_object(config), result)
         data = parse_object(body + b"}")
         record = self.decoder.decode(data)
         if not isinstance(record, Record):
             return record
-        head = self._head(record)
+        known = self._head(record), record.trial.input.conditions.turns > 1
         if _is_whole(members, conditions, data):
-            self._heads[members, conditions] = head
-        return _outline(head, record.sequence, data["config"], record.trial.result)
+            self._heads[members, conditions] = known
+        return _outline(*known, record.sequence, data["config"], record.trial.result)
 
     def _head(self, record: Record) -> Head:
         values = (
@@ -115,10 +117,10 @@ def _is_whole(members: bytes, conditions: bytes, data: Mapping[str, Any]) -> boo
 
 
 def _outline(
-    head: Head, sequence: int, values: Mapping[str, Any], result: MeasureResult
+    head: Head, in_turns: bool, sequence: int, values: Mapping[str, Any], result: MeasureResult
 ) -> Outline:
     spoiled = result.failure is not None and result.failure.kind.retried
-    return Outline(head, sequence, _identity(values), result.seconds, spoiled)
+    return Outline(head, sequence, _identity(values), result.seconds, in_turns, spoiled)
 
 
 def _identity(values: Mapping[str, Any]) -> int:

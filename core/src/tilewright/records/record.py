@@ -15,7 +15,7 @@ from tilewright.records.line import BadLineError
 from tilewright.task import Task
 
 VERSION = 1
-MAX_SAMPLES = 1000
+MAX_SAMPLES = 10_000
 MIN_SECONDS, MAX_SECONDS = 1e-12, 1e9
 
 
@@ -198,8 +198,8 @@ class RecordDecoder:
         values = tuple(data.items())
         known = self._conditions.get(values)
         if known is None:
-            for name in ("number", "repeat"):
-                _check(data[name], int, 1, 2**53)
+            for count in (data["number"], data["repeat"], data.get("turns", 1)):
+                _check(count, int, 1, 2**53)
             for name in ("min_repeat_ms", "cooldown_interval"):
                 _check(data[name], (int, float), 0, MAX_SECONDS)
             known = self._conditions[values] = Conditions.from_json(data)

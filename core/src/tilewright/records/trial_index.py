@@ -16,13 +16,18 @@ from tilewright.workload import Workload
 
 
 class Series:
-    """The trials of one head, oldest first."""
+    """The trials of one head, oldest first.
+
+    raced   of those that were measured in turns and have a time: row, and what the config's time
+            was before, infinity where it had none
+    """
 
     def __init__(self, head: Head, of_task: OfTask) -> None:
         self.head = head
         self._of_task = of_task
         self.trials = 0
         self.failures = 0
+        self.raced: dict[int, float] = {}
         self._rows = array("q")
         self._identities = array("q")
         self._seconds = array("d")
@@ -33,17 +38,24 @@ class Series:
         self.trials += 1
         self.failures += outline.seconds is None
         if not outline.spoiled:
+            if outline.in_turns and outline.seconds is not None:
+                self.raced[row] = self._known(outline.identity)
             self._rows.append(row)
             self._identities.append(outline.identity)
             self._seconds.append(inf if outline.seconds is None else outline.seconds)
 
     def last(self) -> Iterable[tuple[float, int]]:
-        """(seconds, row) of every config's last measurement, infinity for a failure.
-
-        The last counts because finalists are measured again: their first time was lucky.
-        """
+        """(seconds, row) of every config's last measurement, infinity for a failure."""
         measured = zip(self._seconds, self._rows, strict=True)
         return dict(zip(self._identities, measured, strict=True)).values()
+
+    def _known(self, identity: int) -> float:
+        """The last time of a config that was not measured in turns, infinity where that is none."""
+        try:
+            place = len(self._rows) - 1 - self._identities[::-1].index(identity)
+        except ValueError:
+            return inf
+        return inf if self._rows[place] in self.raced else self._seconds[place]
 
 
 @dataclass(frozen=True, slots=True)

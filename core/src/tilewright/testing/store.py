@@ -115,6 +115,39 @@ class StoreContract(ComponentContract):
         assert found is not None
         assert found.config == other.config
 
+    def test_what_lost_to_finalists_before_their_turns_stands_behind_them(
+        self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
+    ) -> None:
+        finalist, loser, newcomer = (trial.input for trial in trials[:3])
+        in_turns = replace(finalist, conditions=replace(finalist.conditions, turns=4))
+        query = Query(loser.task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
+        for asked, seconds, leads in (
+            (finalist, 1e-3, finalist),
+            (loser, 2e-3, finalist),
+            (in_turns, 3e-3, finalist),
+            (newcomer, 2.5e-3, newcomer),
+        ):
+            trial = Trial(asked, MeasureResult((seconds,)))
+            open_store().append([Record.of(trial, _DEVICE, 3)])
+            found = open_store().best(query)
+            assert found is not None
+            assert found.config == leads.config
+
+    def test_what_was_faster_than_finalists_before_their_turns_still_leads(
+        self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
+    ) -> None:
+        """They were not measured with it: it is another log's, or another choice of strategies'."""
+        finalist, other = (trial.input for trial in trials[:2])
+        in_turns = replace(finalist, conditions=replace(finalist.conditions, turns=4))
+        told = ((other, 1e-3), (finalist, 1.5e-3), (in_turns, 2e-3))
+        open_store().append(
+            Record.of(Trial(each, MeasureResult((seconds,))), _DEVICE, 3) for each, seconds in told
+        )
+        query = Query(other.task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
+        found = open_store().best(query)
+        assert found is not None
+        assert found.config == other.config
+
     def test_writers_beside_each_other_lose_nothing(
         self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, zip_longest
 from typing import Any
@@ -16,7 +16,7 @@ from tilewright.options import Choice
 from tilewright.records import BudgetRecord
 from tilewright.roles import RunContext, StageResult, TaskScheduler, TunerContext
 from tilewright.task import Task
-from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.task_set import ChecksTasks, TaskSet, WeightedTask
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.history import adopted_configs, best_of_anchor, known_trials
 from tilewright.tuning.interrupt import Interrupt
@@ -28,6 +28,8 @@ from tilewright.tuning.task_track import TaskTrack
 _BATCH = 16
 _PROPOSALS = 64
 _MOST_LOSSES = 3  # each of them was tried twice
+_TURNS = 3
+_FINALIST_TRIALS = (1 + _TURNS) / 2  # half of a trial's time is building, which is done once
 _log = logging.getLogger("tilewright")
 
 
@@ -82,10 +84,15 @@ def tune_tasks(
 
     A stage that was finished with equal options on this device measures nothing, unless `more`
     adds to it; one that was interrupted goes on with what its budget has left. Raises
-    TuningInterrupted, and UsageError for a choice that cannot be made before it measures anything.
+    TuningInterrupted, and before it measures anything UsageError for a choice that cannot be made,
+    options that do not suit the tasks, and a glob that leaves one of them without a strategy.
     """
     context.host.check("tuner", tuner)  # made when a task is first searched
     made = context.host.choose("scheduler", scheduler, context.host)
+    if isinstance(made, ChecksTasks):
+        made.check(tasks)
+    for entry in tasks if context.strategies != "*" else ():
+        context.host.space(entry.task, context.strategies)
     stage = stage_key(
         tasks,
         context,
@@ -103,7 +110,9 @@ def tune_tasks(
         try:
             loop.measure_incumbents()
             # Finalists seldom need all that is kept for them: the search goes on with the rest.
-            while loop.search(tuner, made):
+            searched = True
+            while searched:
+                searched = loop.search(tuner, made)
                 loop.confirm_finalists()
         except KeyboardInterrupt:
             loop.close(stage, finished=False)
@@ -183,16 +192,14 @@ class _Loop:
     def search(self, tuner: Choice, scheduler: TaskScheduler) -> bool:
         """Give batches to tasks as the scheduler says, until budget or tasks are exhausted.
 
-        A tenth of what is left is kept for finalists, or what three trials a task take, if that is
-        less. Tells whether anything was measured.
+        A tenth of what is left is kept for finalists. Tells whether anything was measured.
         """
         for track in self._tracks:
             track.check_end(self._early_stopping)
         limit, before = _batch_size(tuner, self._context), self._measurement.spent.trials
         tenth = self._pace.left / 10
         while not self.lost and any(track.ended is None for track in self._tracks):
-            kept = int(min(self._finalists, self._pace.trials(tenth)))
-            count = self._pace.affordable(limit, keep=kept)
+            count = self._pace.affordable(limit, keep=int(self._pace.trials(tenth)))
             chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
             if chosen is None:
                 break
@@ -209,21 +216,21 @@ class _Loop:
         return self._measurement.spent.trials > before
 
     def confirm_finalists(self) -> None:
-        """Measure each task's best again until the best is one that was measured twice.
+        """Measure the fastest few of each task in turns, where its best was not yet so measured.
 
-        The best of many noisy times is lucky more often than fast: its second time is the honest
-        one, and may leave the lead to another config, which then has its turn. Every round goes
-        over all tasks, those first that weigh most.
+        The best of many short times is lucky more often than fast: the choice is among those whose
+        turns a slow phase of the machine slowed down alike. Tasks that weigh most come first; none
+        takes more than its share of what is left, but two configs at least.
         """
-        allowed = self._pace.affordable(self._finalists)
-        while allowed > 0:
-            ranked = sorted(self._tracks, key=lambda track: -(track.cost or 0.0))
-            leaders = [(track, track.unconfirmed) for track in ranked]
-            asked = [(track, config) for track, config in leaders if config is not None]
-            measured = self._measure_affordable(asked[:allowed])
-            if not measured:
+        waiting = [track for track in self._tracks if track.finalists]
+        waiting.sort(key=lambda track: -(track.cost or 0.0))
+        for left, track in zip(range(len(waiting), 0, -1), waiting, strict=True):
+            finalists = track.finalists
+            paid = self._pace.affordable(left * len(finalists), each=_FINALIST_TRIALS)
+            if self.lost or paid < 2:
                 return
-            allowed -= measured
+            share = finalists[: max(2, paid // left)]
+            self._measure([(track, config) for config in share], turns=_TURNS)
 
     def close(self, stage: str, *, finished: bool) -> None:
         """Write the budget line, so that an equal stage is skipped or goes on from here."""
@@ -300,14 +307,17 @@ class _Loop:
             done += len(batch)
         return done
 
-    def _measure(self, batch: Sequence[tuple[TaskTrack, ConfigEntity]]) -> None:
+    def _measure(self, batch: Sequence[tuple[TaskTrack, ConfigEntity]], turns: int = 1) -> None:
         host = self._context.host
         self._tell_progress(batch[0][0])
         tracks = list(dict.fromkeys(track for track, _ in batch))
         for track in tracks:
             if not track.fresh:
                 host.notify("tilewright_task_started", task=track.entry.task, space=track.space)
-        inputs = [MeasureInput(t.entry.task, config, t.conditions) for t, config in batch]
+        inputs = [
+            MeasureInput(t.entry.task, config, replace(t.conditions, turns=turns))
+            for t, config in batch
+        ]
         trials = self._measurement.measure(inputs)
         self._history += trials
         for trial in trials:
@@ -325,10 +335,6 @@ class _Loop:
                     track.tuner.observe(own)
             host.notify("tilewright_batch_measured", task=track.entry.task, trials=own)
         self._note_total()
-
-    @property
-    def _finalists(self) -> int:
-        return 3 * len(self._tracks)
 
     def _note_total(self, *, at_the_end: bool = False) -> None:
         """Put the predicted total on the curve, once every task has a time."""

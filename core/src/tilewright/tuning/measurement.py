@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import reprlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +33,8 @@ class Spent:
     """What was measured so far.
 
     timings   seconds of lower, compile, load, check, time, summed over the trials; and of `search`,
-              what tuners took to learn and to propose, and `store`, to write the records
+              what tuners took to learn and to propose, `build`, until batches were built, and
+              `store`, to write the records
     counts    what the trials' artefacts count of themselves, summed
     """
 
@@ -102,7 +104,11 @@ class Measurement:
                 closed.close()
 
     def measure(self, inputs: Sequence[MeasureInput]) -> list[Trial]:
-        """One trial an input, in order; what the machinery spoiled is measured once more."""
+        """One trial an input, in order; what the machinery spoiled is measured once more.
+
+        Where the conditions ask for several turns, each is built once and run once a turn, in
+        another order every turn: a slow phase of the machine falls on them all.
+        """
         trials = self._once(inputs)
         spoiled = [
             position
@@ -117,20 +123,25 @@ class Measurement:
 
     def _once(self, inputs: Sequence[MeasureInput]) -> list[Trial]:
         builder, runner = self._started()
-        builds = builder.build(inputs)
-        futures = runner.run(inputs, builds)
+        with self.spent.on("build"):
+            builds = builder.build(inputs)
+        order = _in_turns(inputs)
+        futures = runner.run([inputs[place] for place in order], [builds[place] for place in order])
+        runs: list[list[Future[MeasureResult]]] = [[] for _ in inputs]
+        for place, future in zip(order, futures, strict=True):
+            runs[place].append(future)
         trials: list[Trial] = []
         try:
-            for asked, build, future in zip(inputs, builds, futures, strict=True):
-                result = _result(future)
+            for asked, build, own in zip(inputs, builds, runs, strict=True):
+                result = _joined([_result(future) for future in own])
                 with self._shield():
                     trials.append(self._keep(asked, build, result))
         except KeyboardInterrupt:
             # What came back is paid for: keep it.
-            rest = list(zip(inputs, builds, futures, strict=True))[len(trials) :]
-            for asked, build, future in rest:
-                if future.done() and not future.cancelled():
-                    self._keep(asked, build, _result(future))
+            rest = list(zip(inputs, builds, runs, strict=True))[len(trials) :]
+            for asked, build, own in rest:
+                if all(future.done() and not future.cancelled() for future in own):
+                    self._keep(asked, build, _joined([_result(future) for future in own]))
             raise
         return trials
 
@@ -143,7 +154,7 @@ class Measurement:
         return self._builder, self._runner
 
     def _keep(self, asked: MeasureInput, build: BuildResult, result: MeasureResult) -> Trial:
-        result = replace(result, timings={**build.timings, **result.timings})
+        result = replace(result, timings={**result.timings, **build.timings})
         trial = Trial(asked, result)
         revision = self._context.host.strategy(asked.config.strategy).revision
         with self.spent.on("store"):
@@ -154,6 +165,27 @@ class Measurement:
         if build.artifact is not None:
             self.spent.count(build.artifact.metadata.get("counts", {}))
         return trial
+
+
+def _in_turns(inputs: Sequence[MeasureInput]) -> list[int]:
+    """The places of the inputs, one turn after the other; shuffled from the second turn on."""
+    order: list[int] = []
+    for turn in range(max((each.conditions.turns for each in inputs), default=0)):
+        due = [place for place, each in enumerate(inputs) if each.conditions.turns > turn]
+        if turn:
+            random.Random(turn).shuffle(due)
+        order += due
+    return order
+
+
+def _joined(results: Sequence[MeasureResult]) -> MeasureResult:
+    """What a candidate's runs say together: all samples, or the first failure."""
+    spent = Spent()
+    for result in results:
+        spent.add(result.timings)
+    failure = next((each.failure for each in results if each.failure is not None), None)
+    costs = () if failure is not None else tuple(cost for each in results for cost in each.costs)
+    return MeasureResult(costs, failure, spent.timings)
 
 
 def _result(future: Future[MeasureResult]) -> MeasureResult:

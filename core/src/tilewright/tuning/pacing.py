@@ -32,16 +32,19 @@ class Pace:
             return self._budget.trials - self._spent()
         return (self._budget.seconds or 0.0) - self.seconds
 
-    def trials(self, amount: float) -> float:
-        """How many an amount pays for; none while nobody knows what one takes."""
+    def trials(self, amount: float, each: float = 1.0) -> float:
+        """How many an amount pays for; none while nobody knows what one takes.
+
+        `each` is how many times as long as those so far they take.
+        """
         if self._budget.trials is not None:
             return amount
-        return amount * self._spent() / self.seconds if self._spent() else 0.0
+        return amount * self._spent() / (each * self.seconds) if self._spent() else 0.0
 
-    def affordable(self, limit: int, *, keep: int = 0) -> int:
+    def affordable(self, limit: int, *, keep: int = 0, each: float = 1.0) -> int:
         """Trials of a batch that are paid for when some are kept for later.
 
-        At least one while there are seconds left and none are kept.
+        At least one while there are seconds left and none are kept. For `each` see `trials`.
         """
         left = self.left
         if left <= 0:
@@ -49,4 +52,4 @@ class Pace:
         if self._budget.trials is None and not self._spent():
             return limit
         least = 1 if self._budget.trials is None and not keep else 0
-        return max(least, int(min(limit, self.trials(left) - keep)))
+        return max(least, int(min(limit, self.trials(left, each) - keep)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import inf
 
 from tilewright.config import ConfigEntity
 from tilewright.events import EndReason, TuneOutcome, commonest_errors
@@ -14,13 +15,15 @@ from tilewright.task_set import WeightedTask
 
 # A task of which so many trials in a row failed and none ever succeeded gets no more of the budget.
 _DEAD_AFTER = 64
+_FINALISTS = 4
 
 
 @dataclass(slots=True, eq=False)
 class TaskTrack:
     """A task's trials, its best, and whether it may get further batches.
 
-    Of a config measured again the last measurement counts, as in the store; so the best may become
+    As in the store, of a config measured again the last measurement counts, and one that had lost
+    to finalists when they were measured in turns is no rival of theirs. So the best may become
     worse.
 
     make_space  called when the space is first asked for: spaces of hundreds of tasks take seconds
@@ -37,9 +40,10 @@ class TaskTrack:
     ended: EndReason | None = None
     fresh: list[Trial] = field(default_factory=list)
     _improved_at: int = 0
-    _last: dict[ConfigEntity, Trial] = field(default_factory=dict)
-    _again: set[ConfigEntity] = field(default_factory=set)
-    _disputed: dict[ConfigEntity, float] = field(default_factory=dict)
+    _measured: set[ConfigEntity] = field(default_factory=set)
+    _short: dict[ConfigEntity, float] = field(default_factory=dict)
+    _timed: dict[ConfigEntity, Trial] = field(default_factory=dict)
+    _outranked: set[ConfigEntity] = field(default_factory=set)
     _best: Trial | None = None
     _state: TaskState | None = None
     _space: ConfigSpace | None = None
@@ -65,7 +69,7 @@ class TaskTrack:
 
     def unmeasured(self, configs: Iterable[ConfigEntity]) -> list[ConfigEntity]:
         """The configs that were not measured yet, each once, in order."""
-        return [config for config in dict.fromkeys(configs) if config not in self._last]
+        return [config for config in dict.fromkeys(configs) if config not in self._measured]
 
     @property
     def best(self) -> Trial | None:
@@ -84,18 +88,15 @@ class TaskTrack:
         return None if seconds is None else self.entry.weight * seconds
 
     @property
-    def unconfirmed(self) -> ConfigEntity | None:
-        """What to measure again before the best can be trusted, None where it can.
+    def finalists(self) -> list[ConfigEntity]:
+        """What to measure in turns before the best can be trusted, fastest first.
 
-        The best config where it was measured only once, among others; then one that would still
-        lead by its first time but lost to its second: the third decides which of them was spoiled.
+        None where the best was measured so, or has no rival.
         """
-        if self._best is None or len(self._last) < 2:
-            return None
-        if self._best.input.config not in self._again:
-            return self._best.input.config
-        leading = {c: first for c, first in self._disputed.items() if first < _seconds(self._best)}
-        return min(leading, key=leading.__getitem__, default=None)
+        if self._best is None or len(self._rivals) < 2 or _in_turns(self._best):
+            return []
+        ranked = sorted(self._rivals, key=_seconds)
+        return [trial.input.config for trial in ranked[:_FINALISTS]]
 
     def check_end(self, early_stopping: int | None) -> None:
         """End the task where nothing ever works, or nothing improved for long enough."""
@@ -138,20 +139,37 @@ class TaskTrack:
 
     def _count(self, trial: Trial) -> None:
         config, seconds = trial.input.config, trial.result.seconds
-        if config in self._again:
-            self._disputed.pop(config, None)
-        elif config in self._last:
-            self._again.add(config)
-            first = self._last[config].result.seconds
-            if first is not None and (seconds is None or seconds > first):
-                self._disputed[config] = first
-        self._last[config] = trial
-        best = self.best_seconds
-        if seconds is not None and (best is None or seconds < best):
-            self._best, self._improved_at = trial, len(self.curve) + 1
-        elif self._best is not None and config == self._best.input.config:
-            timed = (known for known in self._last.values() if known.result.costs)
-            self._best = min(timed, key=_seconds, default=None)
+        before, led = self._short.pop(config, inf), self._best
+        self._measured.add(config)
+        self._timed.pop(config, None)
+        self._outranked.discard(config)
+        if not _in_turns(trial):
+            self._short[config] = inf if seconds is None else seconds
+        elif seconds is not None:
+            self._outranked |= {
+                other
+                for other, rival in self._timed.items()
+                if _seconds(rival) >= before and not _in_turns(rival)
+            }
+        if seconds is not None:
+            self._timed[config] = trial
+        if led is None or led.input.config == config or led.input.config in self._outranked:
+            self._best = min(self._rivals, key=_seconds, default=None)
+        elif seconds is not None and seconds < _seconds(led):
+            self._best = trial
+        better = led is None or (seconds is not None and seconds < _seconds(led))
+        if self._best is trial and better and not _in_turns(trial):
+            self._improved_at = len(self.curve) + 1
+
+    @property
+    def _rivals(self) -> list[Trial]:
+        """Those the best is chosen from."""
+        ahead = [t for config, t in self._timed.items() if config not in self._outranked]
+        return ahead or list(self._timed.values())
+
+
+def _in_turns(trial: Trial) -> bool:
+    return trial.input.conditions.turns > 1
 
 
 def _seconds(trial: Trial) -> float:

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,11 @@ class Case:
         """
         expected = self.outputs[output]
         got = self.reference.unpack(np.asarray(array), layout, expected.shape)
-        bound = self.reference.tolerance(self.workload)
-        compare(got, expected, bound, f"output {output}")
+        compare(got, expected, self._tolerance, f"output {output}")
+
+    @cached_property
+    def _tolerance(self) -> float:
+        return self.reference.tolerance(self.workload)
 
 
 def compare(got: np.ndarray, expected: np.ndarray, bound: float, name: str) -> None:

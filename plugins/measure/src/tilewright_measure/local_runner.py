@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.device import Device
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.roles import BuildResult, MeasureContext
+from tilewright.task import Task
 from tilewright_measure.building import artifact_to_json
 from tilewright_measure.failures import RefusedError
 from tilewright_measure.options import LocalRunnerOptions
@@ -31,8 +32,8 @@ class LocalRunner:
 
     A candidate that fails in a worker which has measured others is tried again in a fresh one, so
     that nobody is blamed for memory that an earlier candidate overwrote. It is looked at longer
-    there: it may be one whose threads race, and be right by chance. A spare worker starts
-    after a batch, never during one: it would disturb the times.
+    there: it may be one whose threads race, and be right by chance. A spare worker starts while
+    the first batch is built and after a batch, never during one: it would disturb the times.
     """
 
     def __init__(self, options: LocalRunnerOptions, context: MeasureContext) -> None:
@@ -45,8 +46,10 @@ class LocalRunner:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tilewright-runner")
         self._worker: WorkerProcess | None = None
         self._measured = 0  # candidates the present worker has measured
+        self._prepared: Task | None = None  # the task of the last of them
         self._best: dict[tuple[str, str], float] = {}
         self._closing = False
+        self._pool.restock()
 
     def run(
         self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]
@@ -128,12 +131,15 @@ class LocalRunner:
         """
         try:
             worker = self._take_worker(wanted.task.target.kind)
-            reply = worker.call({**request, "do": "prepare"}, _PREPARE_SECONDS)
+            if wanted.task != self._prepared:
+                asked = {name: request[name] for name in ("task", "seed", "folder")}
+                reply = worker.call({**asked, "do": "prepare"}, _PREPARE_SECONDS)
+                if "failure" in reply:
+                    return reply
+                self._prepared = wanted.task
         except WorkerLostError as lost:
             self._drop_worker()
             raise WorkerLostError(lost.as_internal()) from lost
-        if "failure" in reply:
-            return reply
         self._measured += 1
         try:
             return worker.call({**request, "do": "measure"}, self._timeout_seconds(wanted))
@@ -152,6 +158,7 @@ class LocalRunner:
             self._pool.discard(self._worker)
         self._worker = None
         self._measured = 0
+        self._prepared = None
 
     def _timeout_seconds(self, wanted: MeasureInput) -> float:
         """The limit on the candidate, and on top the time that the conditions ask it to spend."""
@@ -160,6 +167,8 @@ class LocalRunner:
         return self._options.timeout_seconds + conditions.cooldown_interval + sampling
 
     def _hopeless_seconds(self, wanted: MeasureInput) -> float | None:
+        if wanted.conditions.turns > 1:  # all turns say as much: a slow one is the machine's fault
+            return None
         best = self._best.get((wanted.task.key, wanted.conditions.constants))
         return None if best is None else best * self._options.racing
 

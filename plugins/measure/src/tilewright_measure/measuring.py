@@ -39,9 +39,10 @@ class Measurer:
         self._cases: OrderedDict[tuple[str, int], Case] = OrderedDict()
 
     def prepare(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Have a task's inputs and expected outputs at hand; not on any candidate's time."""
+        """Have a task's target, inputs and expected outputs at hand; not on a candidate's time."""
         task = Task.from_json(request["task"])
         try:
+            self._host.backend(task.target.kind)
             self._case(task, request["seed"], Path(request["folder"]))
         except Exception as error:  # noqa: BLE001  a reference that raises is reported, not fatal
             return {"failure": failure_of(error, FailureKind.INTERNAL).to_json()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from tilewright.measure import Failure, FailureKind
@@ -55,9 +56,10 @@ class WorkerPool:
             self._alive.discard(worker)
 
     def restock(self) -> None:
-        """Start a spare where there is none; returns at once."""
+        """Start a spare where there is none; returns at once. It may fail: it is but a spare."""
         if self._spare is None:
-            self._spare = self._make()
+            with suppress(OSError, WorkerLostError):
+                self._spare = self._make()
 
     def settle(self) -> None:
         """Wait until the spare has started and idles; one that cannot start is forgotten."""

@@ -36,7 +36,8 @@ class Phase:
 class TrialProfile:
     """Trials a second, and the phases of a trial: proposing, building, running, storing, the rest.
 
-    The rest is the start of workers, waiting for the slowest of a batch, and bookkeeping.
+    `wait` is for builders: their start, messages, and the slowest of a batch. The rest is making
+    spaces, expected answers, the runner's start and messages.
     """
 
     trials: int
@@ -49,9 +50,12 @@ class TrialProfile:
         """From the records of a run with the local builder, and `measurement` of its run.json."""
         trials, seconds, split = measured["trials"], measured["seconds"], measured["split"]
         workers = LocalBuilderOptions.model_validate({}).workers
-        times = [record.trial.result.timings for record in records]
+        once = (record for record in records if record.trial.input.conditions.turns == 1)
+        times = [record.trial.result.timings for record in once]
         phases = []
-        for name in ("search", *_BUILT, *_RUN, "store"):
+        building = sum(split.get(name, 0.0) for name in _BUILT) / workers
+        split = {**split, "wait": split.get("build", building) - building}
+        for name in ("search", *_BUILT, "wait", *_RUN, "store"):
             spent = split.get(name, 0.0)
             each = sorted(1e3 * timings[name] for timings in times if name in timings)
             share = spent / seconds / (workers if name in _BUILT else 1)
