@@ -15,10 +15,9 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from statistics import quantiles
-
-from in_turns import in_turns
 
 from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
@@ -31,13 +30,13 @@ from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.task_text import find_task
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
+from tilewright.tuning.measurement import Measurement
 
 TASKS = {
     "conv2d(1x80x28x28, 48x80x1x1)": "conv2d_direct",
     "conv2d(1x3x112x112, 64x3x7x7, strides=2, padding=3)": "conv2d_direct",
     "dense(16x512, 512x512)": "dense_packed",
 }
-_FINALISTS = 3
 
 
 def main() -> None:
@@ -78,9 +77,14 @@ def measured_at_length(
     task: Task, configs: list[ConfigEntity], context: RunContext, rounds: int
 ) -> Mapping[ConfigEntity, float]:
     """The long time of each config that works, from rounds over all of them."""
-    asked = [MeasureInput(task, config, context.conditions) for config in configs]
-    samples = in_turns(context, asked, rounds)
-    return {each.config: quantiles(costs, n=5)[0] for each, costs in samples.items() if costs}
+    conditions = replace(context.conditions, turns=rounds)
+    with Measurement(context) as measurement:
+        trials = measurement.measure([MeasureInput(task, config, conditions) for config in configs])
+    return {
+        trial.input.config: quantiles(trial.result.costs, n=5, method="inclusive")[0]
+        for trial in trials
+        if trial.result.costs
+    }
 
 
 def choose(
@@ -94,7 +98,7 @@ def choose(
             context,
             tuner=Choice("random"),
             scheduler=Choice("round-robin"),
-            budget=Budget(trials=host.space(task, strategies).valid_count() + 2 * _FINALISTS),
+            budget=Budget(trials=10 * host.space(task, strategies).valid_count() // 9 + 10),
         )
         best = context.store.best(context.query(task, host.space(task, strategies).is_valid))
         first: dict[ConfigEntity, float] = {}

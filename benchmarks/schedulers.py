@@ -18,9 +18,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
-
-from in_turns import in_turns
 
 import tilewright
 from tilewright.measure import MeasureInput
@@ -30,6 +27,7 @@ from tilewright.roles import RunContext
 from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import TuneReport, tune_tasks
+from tilewright.tuning.measurement import Measurement
 
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
 ROUNDS = 9
@@ -83,8 +81,15 @@ def measured_again(path: Path, reports: Mapping[str, TuneReport]) -> dict[str, f
     """
     context, tasks = tilewright.Pipeline.load(path).tasks(device="cpu")
     chosen = {name: choices(tasks, report, context) for name, report in reports.items()}
-    samples = in_turns(context, [each for configs in chosen.values() for each in configs], ROUNDS)
-    times = {each: median(costs) if costs else float("inf") for each, costs in samples.items()}
+    asked = list(dict.fromkeys(each for configs in chosen.values() for each in configs))
+    with tempfile.TemporaryDirectory() as folder:
+        store = JsonlRecordStore(Path(folder) / "again.jsonl")
+        with Measurement(replace(context, store=store)) as measurement:
+            trials = measurement.measure(asked)
+    times = {
+        trial.input: float("inf") if trial.result.seconds is None else trial.result.seconds
+        for trial in trials
+    }
     weights = {entry.task: entry.weight for entry in tasks}
     return {
         name: sum(weights[each.task] * times[each] for each in configs)
@@ -98,7 +103,9 @@ def choices(tasks: TaskSet, report: TuneReport, context: RunContext) -> list[Mea
     """Each task's chosen config, as it is measured."""
     configs = [(entry.task, report.outcomes[entry.task.key].best_config) for entry in tasks]
     return [
-        MeasureInput(task, config, context.conditions.for_workload(task.workload))
+        MeasureInput(
+            task, config, replace(context.conditions.for_workload(task.workload), turns=ROUNDS)
+        )
         for task, config in configs
         if config is not None
     ]
