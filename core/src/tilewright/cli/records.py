@@ -69,7 +69,7 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
 
 
 def _best_seconds(records: Sequence[Record]) -> float | None:
-    """Of every config the last measurement counts, as for those who look for the best."""
+    """The smallest last time of a config; what is chosen may be slower (see `records best`)."""
     last = {(record.config, record.revision): record.seconds for record in records}
     return min((seconds for seconds in last.values() if seconds is not None), default=None)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tilewright.config import ConfigEntity
 from tilewright.device import Device
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
@@ -107,31 +108,17 @@ class StoreContract(ComponentContract):
         self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
     ) -> None:
         asked, other = trials[0].input, trials[1].input
-        told = ((asked, 1e-3), (other, 2e-3), (asked, 3e-3))
-        open_store().append(
-            Record.of(Trial(each, MeasureResult((seconds,))), _DEVICE, 3) for each, seconds in told
-        )
-        found = open_store().best(Query(asked.task, Conditions(), _DEVICE.fingerprint, _REVISIONS))
-        assert found is not None
-        assert found.config == other.config
+        assert _leader(open_store, (asked, 1e-3), (other, 2e-3), (asked, 3e-3)) == other.config
 
     def test_what_lost_to_finalists_before_their_turns_stands_behind_them(
         self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
     ) -> None:
         finalist, loser, newcomer = (trial.input for trial in trials[:3])
         in_turns = replace(finalist, conditions=replace(finalist.conditions, turns=4))
-        query = Query(loser.task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
-        for asked, seconds, leads in (
-            (finalist, 1e-3, finalist),
-            (loser, 2e-3, finalist),
-            (in_turns, 3e-3, finalist),
-            (newcomer, 2.5e-3, newcomer),
-        ):
-            trial = Trial(asked, MeasureResult((seconds,)))
-            open_store().append([Record.of(trial, _DEVICE, 3)])
-            found = open_store().best(query)
-            assert found is not None
-            assert found.config == leads.config
+        assert _leader(open_store, (finalist, 1e-3)) == finalist.config
+        assert _leader(open_store, (loser, 2e-3)) == finalist.config
+        assert _leader(open_store, (in_turns, 3e-3)) == finalist.config
+        assert _leader(open_store, (newcomer, 2.5e-3)) == newcomer.config
 
     def test_what_was_faster_than_finalists_before_their_turns_still_leads(
         self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
@@ -139,14 +126,8 @@ class StoreContract(ComponentContract):
         """They were not measured with it: it is another log's, or another choice of strategies'."""
         finalist, other = (trial.input for trial in trials[:2])
         in_turns = replace(finalist, conditions=replace(finalist.conditions, turns=4))
-        told = ((other, 1e-3), (finalist, 1.5e-3), (in_turns, 2e-3))
-        open_store().append(
-            Record.of(Trial(each, MeasureResult((seconds,))), _DEVICE, 3) for each, seconds in told
-        )
-        query = Query(other.task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
-        found = open_store().best(query)
-        assert found is not None
-        assert found.config == other.config
+        told = (other, 1e-3), (finalist, 1.5e-3), (in_turns, 2e-3)
+        assert _leader(open_store, *told) == other.config
 
     def test_writers_beside_each_other_lose_nothing(
         self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
@@ -188,3 +169,16 @@ class StoreContract(ComponentContract):
             )
         assert tuple(open_store().spent("stage", _DEVICE)) == (True, 60.0, 20)
         assert tuple(open_store().spent("other", _DEVICE)) == (False, 0, 0)
+
+
+def _leader(
+    open_store: Callable[[], JsonlRecordStore], *told: tuple[MeasureInput, float]
+) -> ConfigEntity:
+    """The best config of the first one's task, once its store has been told these seconds too."""
+    open_store().append(
+        Record.of(Trial(asked, MeasureResult((seconds,))), _DEVICE, 3) for asked, seconds in told
+    )
+    task = told[0][0].task
+    found = open_store().best(Query(task, Conditions(), _DEVICE.fingerprint, _REVISIONS))
+    assert found is not None
+    return found.config
