@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from contextlib import suppress
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,24 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # How long an example takes says how busy the machine is.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+
+@pytest.fixture
+def soon():
+    """`with soon(seconds):` what a machine to itself does in this time.
+
+    One that is busy may take thirty times as long; what the tests look for takes minutes or hours.
+    """
+
+    @contextmanager
+    def within(seconds):
+        start = time.monotonic()
+        yield
+        took = time.monotonic() - start
+        assert took < 30 * seconds, f"{took:.1f} s for what takes {seconds} s at most"
+
+    return within
+
 
 # --- records
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import time
 from collections import Counter
 from functools import cache
 
@@ -218,19 +217,18 @@ def test_the_first_points_of_a_vast_space_ask_a_few_values_only(monkeypatch):
     assert len(asked) < 1000 < len(alternative.knobs[0])
 
 
-def test_sparse_vast_spaces_are_searched_not_guessed():
+def test_sparse_vast_spaces_are_searched_not_guessed(soon):
     knobs = Knobs("sparse")
     tiles = [knobs.define_split(f"t{i}", 5040, num_outputs=3) for i in range(5)]
     for left, right in itertools.pairwise(tiles):
         knobs.constrain(left[-1] * right[-1] == 7 * 9 * 5)
     knobs.constrain(tiles[0][1] * tiles[2][1] * tiles[4][1] == 27)
     space = ConfigSpace([knobs.alternative()])
-    start = time.perf_counter()
-    found = space.sample(random.Random(7), 20)
+    with soon(1):
+        found = space.sample(random.Random(7), 20)
+        assert space.first() is not None
     assert len(found) == 20
     assert all(holds(c, f.values) for f in found for c in space.alternatives[0].constraints)
-    assert space.first() is not None
-    assert time.perf_counter() - start < 20
 
 
 @settings(max_examples=30, deadline=None)

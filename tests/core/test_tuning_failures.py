@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 
 import pytest
 
@@ -20,8 +19,6 @@ from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
 from tilewright.workload import TensorSpec, Workload
-
-SLACK = 3  # how much slower than the goals a loaded machine may be
 
 
 def entry(size):
@@ -81,15 +78,14 @@ def test_d23_a_task_that_never_works_stops_after_a_bounded_number_and_says_why(t
     assert second.startswith("build_error (SIGTOY): toy failure (")
 
 
-def test_d23_a_run_in_which_nothing_works_is_partial_in_bounded_time(pipeline_file):
+def test_d23_a_run_in_which_nothing_works_is_partial_in_bounded_time(pipeline_file, soon):
     from tilewright.pipeline import Pipeline
 
     path = pipeline_file(tune="tuner: toy, budget: 10min", runner="fails: all")
-    start = time.monotonic()
-    result = Pipeline.load(path).run()
+    with soon(1):
+        result = Pipeline.load(path).run()
     assert result.exit_code == 3
     assert result.report["measurement"]["trials"] <= 2 * 68
-    assert time.monotonic() - start < 20
 
 
 def test_a_run_whose_device_is_lost_ends_at_once_and_is_partial(pipeline_file, caplog):
@@ -135,14 +131,12 @@ def test_d23_an_empty_space_is_a_clear_error_before_anything_is_measured(
 
 @pytest.mark.needs("search")
 @pytest.mark.parametrize("tuner", ["toy", "random", "grid"])
-def test_d23_a_space_of_1e15_points_is_tuned_like_any_other(tune, monkeypatch, tuner):
+def test_d23_a_space_of_1e15_points_is_tuned_like_any_other(tune, monkeypatch, soon, tuner):
     monkeypatch.setenv("TOY_SPACE", "vast")
-    start = time.monotonic()
-    report, store = tune(8, budget="60", tuner=tuner)
+    with soon(0.5):  # listing any part of the space would take hours
+        report, store = tune(8, budget="60", tuner=tuner)
     assert report.measurement["trials"] == 60
     assert all(record.seconds for record in store.records())
-    # It takes a tenth of a second; listing any part of the space would take hours.
-    assert time.monotonic() - start < 20
 
 
 @pytest.mark.needs("search")
@@ -167,12 +161,11 @@ def test_d23_a_space_of_1e15_points_gives_distinct_feasible_samples(toy, monkeyp
     assert all(space.is_valid(config) for config in found)
 
 
-def test_d23_a_sample_of_1e15_points_takes_less_than_a_millisecond(toy, monkeypatch):
+def test_d23_a_sample_of_1e15_points_takes_less_than_a_millisecond(toy, monkeypatch, soon):
     monkeypatch.setenv("TOY_SPACE", "vast")
     space = PluginHost.load([toy]).space(entry(8).task)
-    start = time.process_time()
-    space.sample(random.Random(3), 1000)
-    assert (time.process_time() - start) / 1000 < 1e-3 * SLACK
+    with soon(1000 * 1e-3):
+        space.sample(random.Random(3), 1000)
 
 
 def test_d23_the_commonest_three_of_many_errors_are_told():

@@ -15,7 +15,6 @@ import pytest
 from tilewright.records import JsonlRecordStore, verify_log
 from tilewright.tuning.interrupt import Interrupt
 
-SLACK = 3  # how much slower than the goals a loaded machine may be
 COMMAND = [sys.executable, "-c", "from tilewright.cli import main; main()", "run"]
 
 
@@ -55,7 +54,7 @@ def wait_for_records(path, count):
 BUSY_WITH = {
     "run": {"runner": "seconds: 0.05"},
     "build": {"builder": "seconds: 0.2"},
-    "fit": {"tune": "budget: 60s, tuner: {toy: {fit_seconds: 0.2}}"},
+    "fit": {"tune": "budget: 10min, tuner: {toy: {fit_seconds: 0.2}}"},
     "log": {},
 }
 SLOW_DISK = """
@@ -68,18 +67,17 @@ os.fsync = lambda descriptor: (time.sleep(0.1), sync(descriptor))[1]
 @pytest.fixture(params=BUSY_WITH)
 def busy(request, pipeline_file, start):
     """(process, log) of a run that is busy with one thing."""
-    path = pipeline_file(**{"tune": "tuner: toy, budget: 60s", **BUSY_WITH[request.param]})
+    path = pipeline_file(**{"tune": "tuner: toy, budget: 10min", **BUSY_WITH[request.param]})
     (path.parent / "slow_disk.py").write_text(SLOW_DISK)
     slow = ["--plugin", "slow_disk.py"] if request.param == "log" else []
     return start(path, *slow), wait_for_records(path, 3)
 
 
-def test_d15_one_ctrl_c_stops_within_two_seconds_and_keeps_everything(busy):
+def test_d15_one_ctrl_c_stops_within_two_seconds_and_keeps_everything(busy, soon):
     process, log = busy
     process.send_signal(signal.SIGINT)
-    asked = time.monotonic()
-    out, err = process.communicate(timeout=20)
-    assert time.monotonic() - asked < 2 * SLACK
+    with soon(2):
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert verify_log(log).bad == ()
     assert not verify_log(log).torn
@@ -89,29 +87,29 @@ def test_d15_one_ctrl_c_stops_within_two_seconds_and_keeps_everything(busy):
     assert "tasks" in out
 
 
-def test_d15_two_of_them_stop_at_once_and_leave_whole_records(busy):
+def test_d15_two_of_them_stop_at_once_and_leave_whole_records(busy, soon):
     process, log = busy
     process.send_signal(signal.SIGINT)
     time.sleep(0.05)  # two at once are one signal
     process.send_signal(signal.SIGINT)
-    asked = time.monotonic()
-    process.communicate(timeout=20)
-    assert time.monotonic() - asked < 0.3 * SLACK
+    with soon(0.3):
+        process.communicate(timeout=60)
     assert process.returncode == 130
     assert verify_log(log).bad == ()
 
 
-def test_d15_a_second_ctrl_c_ends_what_the_first_is_waiting_for(pipeline_file, start):
-    path = pipeline_file(tune="tuner: toy, budget: 60s", runner="seconds: 0.05, close_seconds: 30")
+def test_d15_a_second_ctrl_c_ends_what_the_first_is_waiting_for(pipeline_file, start, soon):
+    path = pipeline_file(
+        tune="tuner: toy, budget: 10min", runner="seconds: 0.05, close_seconds: 1000"
+    )
     process = start(path)
     log = wait_for_records(path, 2)
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    asked = time.monotonic()
-    process.communicate(timeout=20)
-    assert time.monotonic() - asked < 0.3 * SLACK
+    with soon(0.3):
+        process.communicate(timeout=60)
     assert process.returncode == 130
     assert verify_log(log).bad == ()
 
@@ -122,10 +120,10 @@ def test_a_stopped_run_goes_on_where_it_stopped(pipeline_file, start, number):
     process = start(path)
     log = wait_for_records(path, 5)
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     before = len(JsonlRecordStore(log).records())
     again = start(path, "--json")
-    out, err = again.communicate(timeout=30)
+    out, err = again.communicate(timeout=60)
     assert again.returncode == 0, err
     records = JsonlRecordStore(log).records()
     counts = Counter((record.task.key, record.config) for record in records)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import pytest
@@ -104,11 +103,10 @@ def test_failures_count_as_trials(make):
     assert (report.measurement["trials"], report.measurement["failures"]) == (12, 12)
 
 
-def test_the_budget_in_seconds_ends_the_stage(make):
-    start = time.monotonic()
-    report = tune(make(runner={"seconds": 0.01}), budget="300ms")
+def test_the_budget_in_seconds_ends_the_stage(make, soon):
+    with soon(0.5):
+        report = tune(make(runner={"seconds": 0.01}), budget="300ms")
     assert 3 <= report.measurement["trials"] < 40
-    assert time.monotonic() - start < 5
 
 
 def test_only_finalists_are_measured_twice_even_with_a_forgetful_tuner(make):

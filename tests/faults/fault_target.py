@@ -285,6 +285,13 @@ def tell(number):
         file.write(f"{number}\n")
 
 
+def meet_another(*_):
+    """Goes on when a second process is here at the same time."""
+    tell(os.getpid())
+    while len(Path(os.environ["FAULT_CHILD"]).read_text().split()) < 2:
+        time.sleep(0.01)
+
+
 def hang_and_tell(*_):
     Path(os.environ["FAULT_CHILD"]).write_text(str(os.getpid()))
     hang_with_gil()

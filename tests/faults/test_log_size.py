@@ -20,7 +20,6 @@ from tilewright.task import Task
 from tilewright.workload import TensorSpec, Workload
 
 TASKS = 100
-SLOW = 3
 MEASURE = """
 import json, sys, time
 from pathlib import Path
@@ -78,19 +77,19 @@ def measured(path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("count", "load_seconds", "peak_mib"),
+    ("count", "seconds", "peak_mib"),
     [(100_000, 5, 256), pytest.param(1_000_000, 20, 1024, marks=pytest.mark.full)],
 )
 def test_d09_a_long_log_is_read_and_asked_for_the_best(
-    tmp_path, samples, capsys, count, load_seconds, peak_mib
+    tmp_path, samples, capsys, soon, count, seconds, peak_mib
 ):
     path = tmp_path / "records.jsonl"
     write_log(path, count, samples)
-    found = measured(path, capsys)
+    with soon(seconds):
+        found = measured(path, capsys)
     assert (found["records"], found["bad"]) == (count, 0)
     assert found["best"] == pytest.approx(1e-6 * TASKS)
-    assert found["load_seconds"] < load_seconds * SLOW
-    assert found["best_ms"] < 50 * SLOW
+    assert found["best_ms"] < 20 * found["load_seconds"]  # a fiftieth: nothing is read again
     assert found["peak_mib"] < peak_mib
     assert [each.name for each in tmp_path.iterdir()] == ["records.jsonl"]
 

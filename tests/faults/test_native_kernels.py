@@ -6,9 +6,6 @@ the output and a workspace, and does its act when its answer is written.
 
 from __future__ import annotations
 
-import os
-import time
-
 import pytest
 
 from tilewright.host import PluginHost
@@ -21,8 +18,6 @@ from tilewright_measure.measuring import Measurer
 from tilewright_x86 import jit
 from tilewright_x86.artifact import artifact_of
 from tilewright_x86.isa import available
-
-SLACK = 3  # how much slower than the goals a loaded machine may be
 
 SIZE = 37
 TARGET = Target("x86", {"threads": "1"})
@@ -186,17 +181,12 @@ def test_d11_a_native_crash_keeps_its_signal_and_the_next_is_measured(measure, a
 
 
 @pytest.mark.parametrize("number", [10, pytest.param(100, marks=pytest.mark.full)])
-def test_d11_native_crashes_in_a_row_cost_little_each(measure, number):
-    """A tenth of a second and a half, where two cores start a worker and its spare."""
+def test_d11_native_crashes_in_a_row_cost_little_each(measure, number, soon):
+    """0.16 s, where two cores start a worker and its spare."""
     measure([artifact()])
-    start, before = time.monotonic(), os.times()
-    results = measure([artifact("segfault")] * number)
-    after = os.times()
+    with soon(0.2 * number):
+        results = measure([artifact("segfault")] * number)
     assert {result.failure.signal for result in results} == {"SIGSEGV"}
-    each = (time.monotonic() - start) / number
-    used = after.children_user - before.children_user
-    print(f"{number} crashes, {each:.3f} s each, {used / number:.3f} s of processor")  # noqa: T201
-    assert min(each, used / number) < 0.2 * SLACK
 
 
 def test_d19_a_skipped_tail_is_a_wrong_answer(failure_here):

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tilewright.measure import FailureKind
 
-LIMIT_SECONDS = 0.5  # of the bench, plus the sampling time of five samples
-SLACK = 3  # how much slower than the goals a loaded machine may be
-
 
 @pytest.mark.parametrize("launch", ["hang_with_gil", "hang_deaf", "stop_itself"])
 def test_d10_a_hang_ends_at_its_limit_and_the_slot_goes_on(
-    make_bench, workers_folder, living_in, launch
+    make_bench, workers_folder, living_in, soon, launch
 ):
     bench = make_bench()
     bench.measure()
     asked = [bench.ask(launch), bench.ask()]
     builds = bench.builder.build(asked)
-    start = time.monotonic()
-    hung, good = bench.runner.run(asked, builds)
-    failure = hung.result(10).failure
-    until_told = time.monotonic() - start
+    with soon(0.5 + 0.5):  # the limit of the bench, and what ending it takes
+        hung, good = bench.runner.run(asked, builds)
+        failure = hung.result(60).failure
     assert failure.kind is FailureKind.RUN_TIMEOUT
-    assert good.result(10).costs
-    assert until_told < LIMIT_SECONDS + 0.5 * SLACK
-    assert time.monotonic() - start - until_told < 1.0 * SLACK
+    with soon(1.0):
+        assert good.result(60).costs
     bench.close()
     assert living_in(workers_folder) == set()
 
@@ -53,16 +46,15 @@ def test_d11_a_crash_keeps_the_last_output(bench):
     assert "about to abort" in bench.measure("abort").failure.text
 
 
-def test_close_cancels_what_is_not_measured(make_bench):
+def test_close_cancels_what_is_not_measured(make_bench, soon):
     bench = make_bench(runner={"timeout_seconds": 60})
     asked = [bench.ask(), bench.ask("hang_deaf"), bench.ask()]
     done, running, pending = bench.runner.run(asked, bench.builder.build(asked))
     assert done.result(10).costs
-    start = time.monotonic()
-    bench.close()
+    with soon(0.3):
+        bench.close()
     kinds = [future.result(0).failure.kind for future in (running, pending)]
     assert kinds == [FailureKind.CANCELLED] * 2
-    assert time.monotonic() - start < 0.3 * SLACK
 
 
 @pytest.mark.parametrize(

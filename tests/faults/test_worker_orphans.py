@@ -14,8 +14,6 @@ import pytest
 from tilewright.records import verify_log
 from tilewright_measure.scratch import Scratch
 
-SLACK = 3  # how much slower than the goals a loaded machine may be
-
 
 @pytest.fixture
 def start_parent(tmp_path):
@@ -50,7 +48,7 @@ def parent(start_parent):
 
 
 def assert_nobody_left(folder, living_in):
-    deadline = time.monotonic() + 1.0 * SLACK
+    deadline = time.monotonic() + 30
     while left := living_in(folder):
         assert time.monotonic() < deadline, left
         time.sleep(0.01)
@@ -93,29 +91,30 @@ def test_d14_a_daemon_of_a_killed_run_is_ended_by_the_next(tmp_path, monkeypatch
     abandoned = Scratch()
     os.close(abandoned._owner)  # as if its process had been killed
     daemon = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(60)"],
+        [sys.executable, "-c", "import time; time.sleep(1000)"],
         env={**os.environ, "TMPDIR": str(abandoned.folder("worker-"))},
         start_new_session=True,
     )
     Scratch().close()
-    assert daemon.wait(10) == -signal.SIGKILL
+    assert daemon.wait(20) == -signal.SIGKILL
     assert not abandoned.path.exists()
 
 
-def test_d15_ctrl_c_reaches_only_the_parent_which_ends_its_workers(parent, tmp_path, living_in):
+def test_d15_ctrl_c_reaches_only_the_parent_which_ends_its_workers(
+    parent, tmp_path, living_in, soon
+):
     process, workers = parent
-    start = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)
-    still_alive = {int(number) for number in process.stdout.readline().split()}
-    assert process.wait(10) == 130
-    assert time.monotonic() - start < 2.0 * SLACK
+    with soon(2.0):
+        os.killpg(process.pid, signal.SIGINT)
+        still_alive = {int(number) for number in process.stdout.readline().split()}
+        assert process.wait(60) == 130
     assert still_alive == workers
     assert living_in(tmp_path) == set()
     assert not list(tmp_path.glob("*/pool-*"))
 
 
 @pytest.mark.parametrize(("times", "seconds"), [(1, 2.0), (2, 0.3)])
-def test_d15_ctrl_c_ends_a_run_whose_log_is_whole(tmp_path, living_in, times, seconds):
+def test_d15_ctrl_c_ends_a_run_whose_log_is_whole(tmp_path, living_in, soon, times, seconds):
     """Wherever it is: proposing, building, measuring, learning."""
     log = tmp_path / "records.jsonl"
     task = ["matmul(64x64, 64x64)", "--target", "x86:threads=1", "--budget", "5min"]
@@ -136,9 +135,8 @@ def test_d15_ctrl_c_ends_a_run_whose_log_is_whole(tmp_path, living_in, times, se
     for _ in range(times):
         process.send_signal(signal.SIGINT)
         time.sleep(0.05)  # two at once are one signal
-    asked = time.monotonic()
-    assert process.wait(60) == 130
-    assert time.monotonic() - asked < seconds * SLACK
+    with soon(seconds):
+        assert process.wait(60) == 130
     assert_nobody_left(tmp_path, living_in)
     assert verify_log(log).bad == ()
 

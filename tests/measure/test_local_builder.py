@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import signal
 import threading
-import time
 
 import pytest
 
@@ -53,23 +52,21 @@ def test_failed_builds_pass_through_the_runner_untouched(bench):
     assert set(result.timings) == {"lower"}
 
 
-def test_two_workers_build_at_the_same_time(make_bench):
-    bench = make_bench(builder={"timeout_seconds": 1})
-    bench.builder.build([bench.ask(), bench.ask()])
-    start = time.monotonic()
-    bench.builder.build([bench.ask(lower="hang_deaf")] * 2)
-    assert time.monotonic() - start < 2
+def test_two_workers_build_at_the_same_time(make_bench, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAULT_CHILD", str(tmp_path / "numbers"))
+    bench = make_bench(builder={"timeout_seconds": 60})
+    results = bench.builder.build([bench.ask(lower="meet_another")] * 2)
+    assert all(result.artifact for result in results)
+    assert len(set((tmp_path / "numbers").read_text().split())) == 2
 
 
-def test_an_interrupted_build_stops_at_once_and_the_builder_goes_on(make_bench):
+def test_an_interrupted_build_stops_at_once_and_the_builder_goes_on(make_bench, soon):
     bench = make_bench(builder={"timeout_seconds": 60})
     bench.builder.build([bench.ask()])
     main = threading.main_thread().ident
-    start = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
+    with soon(1), pytest.raises(KeyboardInterrupt):
         threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
         bench.builder.build([bench.ask(lower="hang_deaf")] * 4)
-    assert time.monotonic() - start < 2
     (result,) = bench.builder.build([bench.ask()])
     assert result.artifact is not None
 
