@@ -38,12 +38,14 @@ def _loader(name: str) -> Callable[[PluginHost], Schedule]:
 
 STRATEGIES = (
     _strategy("conv2d_igemm", ("conv2d",)),
-    _strategy("dense_small_batch", ("dense",), priority=12),
+    _strategy("dense_small_batch", ("dense",), revision=2, priority=12),
     _strategy("gemm", ("dense", "matmul")),
     _strategy("conv2d_winograd", ("conv2d",), priority=8, direct_error=False),
     _strategy("conv2d_depthwise", ("conv2d",)),
     _strategy("pool2d", ("max_pool2d", "avg_pool2d")),
-    _strategy("reduction", ("reduce_sum", "reduce_mean", "reduce_max", "global_avg_pool2d")),
+    _strategy(
+        "reduction", ("reduce_sum", "reduce_mean", "reduce_max", "global_avg_pool2d"), revision=2
+    ),
     _strategy("softmax", ("softmax",)),
     _strategy("layout_transform", ("layout_transform",)),
     _strategy("elementwise", ()),

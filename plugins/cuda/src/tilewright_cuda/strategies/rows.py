@@ -94,7 +94,7 @@ class RowThreads:
         thread reduces its share, `lanes` neighbouring elements at a time; then fewer threads at
         each step the shares of others (rfactor of Suriana et al., CGO 2017; the tree of Harris,
         2007). The last step is each thread's own where the consumer is inside the threads' loop
-        (scope `register`), else one thread's (`shared`).
+        (scope `register`), else that of one thread a row (`shared`).
         """
         k = s.loops(stage)[-1]
         width, parts = self.threads, list[str]()
@@ -117,8 +117,11 @@ class RowThreads:
             s = s.compute_at(part, consumer, at, "shared")
             if held:
                 s = s.compute_at(f"{part}.register", part, column, "register")
-        s = s.unroll(stage, *s.loops(stage)[1 : len(s.stages[stage].axes)])
-        return s.compute_at(stage, consumer, at, scope)
+        axes = s.loops(stage)[: len(s.stages[stage].axes)]
+        if scope == "shared":  # or the threads of every row would add up all rows, in one place
+            for one in axes[:1]:
+                s = s.bind(stage, one, self.across)
+        return s.unroll(stage, *axes[1:]).compute_at(stage, consumer, at, scope)
 
 
 def define_row_threads(knobs: Knobs, rows: Rows, *, contiguous: bool) -> None:
