@@ -73,6 +73,30 @@ def test_no_compiler_is_taken_whose_code_the_driver_would_not_load(
         _forget_compiler()
 
 
+@pytest.mark.parametrize("driver", [(12, 4), (10, 2), (13, 0)])
+def test_doctor_names_compilers_that_are_too_new_for_the_driver(capsys, monkeypatch, driver):
+    monkeypatch.setattr(devices, "probe", lambda: ())
+    monkeypatch.setattr(libcuda, "driver_version", lambda: driver)
+    monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(("nvrtc 13.5", "nvrtc 12.9")))
+    monkeypatch.setattr(nvrtc, "Nvrtc", lambda path: _Found(path, f"/opt/{path}"))
+    monkeypatch.setattr(nvcc, "nvccs", lambda: iter((_Found("nvcc 13.0.88", "/opt/nvcc"),)))
+    _forget_compiler()
+    try:
+        run(["doctor", "--json"])
+        told = [check["what"] for check in json.loads(capsys.readouterr().out)["checks"]]
+    finally:
+        _forget_compiler()
+    (*over,) = (line for line in told if line.startswith("cuda: passed over "))
+    assert len(over) == (driver < (13, 0))
+    if over:
+        assert "nvrtc 13.5 (/opt/nvrtc 13.5)" in over[0]
+        assert "nvcc 13.0.88 (/opt/nvcc)" in over[0]
+        assert ("nvrtc 12.9" in over[0]) == (driver < (12, 0))
+        assert f"the driver knows CUDA {driver[0]}.{driver[1]}" in over[0]
+    taken = any(line.startswith("cuda: nvrtc ") for line in told)
+    assert taken == (driver >= (12, 0))
+
+
 @pytest.mark.parametrize(("installed", "side"), [(object(), "pycuda"), (None, "ctypes")])
 def test_a_driver_is_told_with_what_calls_it(monkeypatch, installed, side):
     monkeypatch.setattr(devices, "gpus", lambda: (Device("gpu0", {"cuda_driver": "13.0"}),))

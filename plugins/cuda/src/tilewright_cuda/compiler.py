@@ -13,9 +13,11 @@ from tilewright_cuda.code_cache import CodeCache
 class Compiler(Protocol):
     """Makes cubins; `version` tells two of them apart whose code may differ.
 
+    path    its library or program
     major   version of CUDA it belongs to
     """
 
+    path: str
     version: str
     major: int
 
@@ -29,6 +31,20 @@ def find_compiler() -> Compiler | None:
     from tilewright_cuda.nvrtc import find_nvrtc
 
     return find_nvrtc() or find_nvcc()
+
+
+def passed_over() -> tuple[Compiler, ...]:
+    """What else is here, and is too new: the driver does not load its code. One a version."""
+    from tilewright_cuda.libcuda import driver_loads
+    from tilewright_cuda.nvcc import nvccs
+    from tilewright_cuda.nvrtc import nvrtcs
+
+    here: list[Compiler] = [*nvrtcs(), *nvccs()]
+    found: dict[str, Compiler] = {}
+    for one in here:
+        if not driver_loads(one.major):
+            found.setdefault(one.version, one)
+    return tuple(found.values())
 
 
 CUBINS = CodeCache("cubin", "cubin")

@@ -47,8 +47,12 @@ def gpus() -> tuple[Device, ...]:
 
 
 def found() -> dict[str, str]:
-    """What this machine has, with versions and places: `driver`, `nvrtc`, `nvcc`, `g++`."""
+    """What this machine has, with versions and places: `driver`, `nvrtc`, `nvcc`, `g++`; and
+    `passed over`, compilers that are too new for the driver.
+    """
+    from tilewright_cuda.compiler import passed_over
     from tilewright_cuda.emulation.compile import COMPILER, compiler_version
+    from tilewright_cuda.libcuda import driver_version
     from tilewright_cuda.nvcc import find_nvcc
     from tilewright_cuda.nvrtc import find_nvrtc
 
@@ -59,6 +63,10 @@ def found() -> dict[str, str]:
     for name, compiler in (("nvrtc", find_nvrtc()), ("nvcc", find_nvcc())):
         if compiler is not None:
             there[name] = f"{compiler.version.removeprefix(f'{name} ')} ({compiler.path})"
+    if others := passed_over():
+        names = ", ".join(f"{one.version} ({one.path})" for one in others)
+        knows = ".".join(map(str, driver_version() or ()))
+        there["passed over"] = f"{names}: the driver knows CUDA {knows} and loads no later code"
     if version := compiler_version():
         there[COMPILER] = f"{version}, which compiles what is emulated"
     return there

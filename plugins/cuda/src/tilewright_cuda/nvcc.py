@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -48,10 +50,12 @@ class Nvcc:
 
 @cache
 def find_nvcc() -> Nvcc | None:
-    """The nvcc of CUDA_HOME, of PATH, or of the usual place; None where none answers.
+    """The first nvcc that answers and that is not too new for the driver, or None."""
+    return next((one for one in nvccs() if driver_loads(one.major)), None)
 
-    One that is too new for the driver is passed over.
-    """
+
+def nvccs() -> Iterator[Nvcc]:
+    """Those that answer: of CUDA_HOME, of PATH, and of the usual place."""
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
     for path in (
         str(Path(home, "bin", "nvcc")) if home else None,
@@ -59,10 +63,5 @@ def find_nvcc() -> Nvcc | None:
         "/usr/local/cuda/bin/nvcc",
     ):
         if path and Path(path).exists():
-            try:
-                found = Nvcc(path)
-            except (OSError, subprocess.SubprocessError):
-                continue
-            if driver_loads(found.major):
-                return found
-    return None
+            with suppress(OSError, subprocess.SubprocessError):
+                yield Nvcc(path)

@@ -12,6 +12,7 @@ import ctypes.util
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -76,14 +77,14 @@ class Nvrtc:
 @cache
 def find_nvrtc() -> Nvrtc | None:
     """The first NVRTC that loads and that is not too new for the driver, or None."""
+    return next((one for one in nvrtcs() if driver_loads(one.major)), None)
+
+
+def nvrtcs() -> Iterator[Nvrtc]:
+    """Those of this machine that load, each when it is asked for."""
     for path in _candidates():
-        try:
-            found = Nvrtc(path)
-        except (OSError, CompileError, AttributeError):
-            continue
-        if driver_loads(found.major):
-            return found
-    return None
+        with suppress(OSError, CompileError, AttributeError):
+            yield Nvrtc(path)
 
 
 def _candidates() -> Iterator[str]:
