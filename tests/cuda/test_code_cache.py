@@ -88,7 +88,7 @@ def test_what_is_claimed_is_made_by_one_process_only():
         subprocess.Popen([sys.executable, "-c", _CLAIMING], stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    made = [source for one in claiming for source in one.communicate(timeout=60)[0].split()]
+    made = [source for one in claiming for source in one.communicate(timeout=600)[0].split()]
     assert sorted(made, key=int) == [*map(str, range(200))]
 
 

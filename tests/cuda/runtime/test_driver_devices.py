@@ -34,7 +34,7 @@ def _told(folder, expression):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=600,
     )
     return json.loads(done.stdout)
 

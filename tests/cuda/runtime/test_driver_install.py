@@ -58,7 +58,7 @@ def test_pycuda_is_built_and_imports_where_there_is_a_driver(tmp_path, emulated_
     python = tmp_path / "env" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
     script = install_pycuda.__file__
-    subprocess.run([python, script, "--keep", tmp_path], check=True, timeout=600)
+    subprocess.run([python, script, "--keep", tmp_path], check=True, timeout=6000)
     assert list(tmp_path.glob("pycuda-*.whl"))
     asked = [python, "-c", "import pycuda.driver as d; d.init(); print(d.Device.count())"]
     told = subprocess.run(asked, capture_output=True, text=True, check=False)

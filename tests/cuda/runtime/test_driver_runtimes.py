@@ -47,7 +47,7 @@ def session(request):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -3,7 +3,6 @@
 // What a text may use is listed here and nowhere else. The threads of a block are fibres of one
 // CPU thread; each call below that waits hands control to their scheduler (fibres.cpp).
 #pragma once
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -27,6 +26,30 @@ static inline float2 make_float2(float x, float y) { return {x, y}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 static inline int2 make_int2(int x, int y) { return {x, y}; }
 static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+
+// CUDA's mathematics. <math.h> as C++ has it takes longer to read than a kernel to compile.
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+#define isnan(x) __builtin_isnan(x)
+#define isinf(x) __builtin_isinf(x)
+#define isfinite(x) __builtin_isfinite(x)
+#define TW_OF_ONE(name)           \
+  extern "C" double name(double);  \
+  extern "C" float name##f(float); \
+  static inline float name(float x) { return name##f(x); }
+#define TW_OF_TWO(name)                    \
+  extern "C" double name(double, double);  \
+  extern "C" float name##f(float, float);  \
+  static inline float name(float x, float y) { return name##f(x, y); }
+TW_OF_ONE(exp) TW_OF_ONE(exp2) TW_OF_ONE(expm1) TW_OF_ONE(log) TW_OF_ONE(log2) TW_OF_ONE(log10)
+TW_OF_ONE(log1p) TW_OF_ONE(sqrt) TW_OF_ONE(cbrt) TW_OF_ONE(sin) TW_OF_ONE(cos) TW_OF_ONE(tan)
+TW_OF_ONE(asin) TW_OF_ONE(acos) TW_OF_ONE(atan) TW_OF_ONE(sinh) TW_OF_ONE(cosh) TW_OF_ONE(tanh)
+TW_OF_ONE(erf) TW_OF_ONE(erfc) TW_OF_ONE(floor) TW_OF_ONE(ceil) TW_OF_ONE(round) TW_OF_ONE(rint)
+TW_OF_ONE(trunc) TW_OF_ONE(fabs) TW_OF_TWO(pow) TW_OF_TWO(fmod) TW_OF_TWO(fmax) TW_OF_TWO(fmin)
+TW_OF_TWO(atan2) TW_OF_TWO(copysign)
+extern "C" double fma(double, double, double);
+extern "C" float fmaf(float, float, float);
+template <class T> static inline T abs(T x) { return x < 0 ? -x : x; }
 
 extern "C" {
 extern uint3 tw_thread_index, tw_block_index, tw_block_extent, tw_grid_extent;
