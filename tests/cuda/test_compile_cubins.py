@@ -9,7 +9,8 @@ import pytest
 
 from tilewright.target import Target
 from tilewright_cuda import build as build_module
-from tilewright_cuda import compiler
+from tilewright_cuda import compiler, peak
+from tilewright_cuda import cubin as cubin_module
 from tilewright_cuda.arch import arch_named
 from tilewright_cuda.artifact import contents_of
 from tilewright_cuda.backend import CudaBackend
@@ -26,6 +27,7 @@ from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram
 
 SM_90 = arch_named("sm_90", "test")
 TARGET = Target.parse("cuda:arch=sm_90")
+_MULTIPLY_ADD, _BRANCH = 0x223, 0x947  # FFMA and BRA in the code of sm_90
 COMPILERS = [one for one in (find_nvrtc(), find_nvcc()) if one is not None]
 
 _TEXT = """
@@ -74,6 +76,18 @@ def test_the_elf_tells_what_the_compiler_s_log_tells(chosen, values):
         assert (mine.local_loads > 0) == (of_kernel[4] > 0 or mine.stack > 0)
     assert found["plain"].spills() == (_from_log(log)["plain"][3] > 64)
     assert not found["table"].spills(local_bytes=256)
+
+
+@needs_compiler
+@pytest.mark.parametrize("chosen", COMPILERS, ids=lambda one: one.version.split()[0])
+def test_the_loop_that_finds_the_peak_is_multiply_adds_but_for_one_in_twenty(chosen):
+    cubin, _ = chosen.compile(peak.flops_text(4096), "sm_90")
+    code = dict(cubin_module._sections(cubin))[".text.multiply_adds"]
+    opcodes = [low | (high & 0xF) << 8 for low, high in zip(code[::16], code[1::16], strict=True)]
+    places = [number for number, opcode in enumerate(opcodes) if opcode == _MULTIPLY_ADD]
+    end = opcodes.index(_BRANCH, places[0])
+    assert places[-1] < end
+    assert len(places) > 0.95 * (end + 1 - places[0])
 
 
 def _from_log(log: str) -> dict[str, tuple[int, int, int, int, int]]:

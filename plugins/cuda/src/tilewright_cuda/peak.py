@@ -6,6 +6,7 @@ are compared with the figures.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,11 @@ from tilewright_cuda.arch import ARCHS, runs_on
 from tilewright_cuda.program import CudaProgram, Launch, Pointer
 
 _CHAINS = 16
+_UNROLLED = 16
+"""Rounds between two tests of the loop, which would take the place of three multiply-adds."""
 _THREADS = 256
+_WARMING_SECONDS = 0.2
+"""An idle GPU takes a while to raise its clock."""
 
 _FLOPS_TEXT = """\
 extern "C" __global__ void __launch_bounds__({threads}) multiply_adds(
@@ -27,7 +32,7 @@ extern "C" __global__ void __launch_bounds__({threads}) multiply_adds(
   float sums[{chains}];
 #pragma unroll
   for (int i = 0; i < {chains}; ++i) sums[i] = f + i;
-#pragma unroll 1
+#pragma unroll {unrolled}
   for (int round = 0; round < {rounds}; ++round)
 #pragma unroll
     for (int i = 0; i < {chains}; ++i) sums[i] = sums[i] * f + f;
@@ -55,9 +60,14 @@ extern "C" __global__ void __launch_bounds__({threads}) read_all(
 def measure_flops(device: Device) -> float:
     """Float32 operations a second, a multiply-add counting two; best of several samples."""
     blocks, rounds = _blocks(device), 20 if _slow(device) else 4096
-    text = _FLOPS_TEXT.format(threads=_THREADS, chains=_CHAINS, rounds=rounds)
+    text = flops_text(rounds)
     kernel = _kernel(device, text, "multiply_adds", blocks, np.full(_THREADS, 0.5, np.float32))
-    return 2.0 * blocks * _THREADS * _CHAINS * rounds / _best_seconds(kernel)
+    return 2.0 * blocks * _THREADS * _CHAINS * rounds / _best_seconds(kernel, device)
+
+
+def flops_text(rounds: int) -> str:
+    """The kernel `multiply_adds`: so many rounds of multiply-adds that depend on nothing else."""
+    return _FLOPS_TEXT.format(threads=_THREADS, chains=_CHAINS, unrolled=_UNROLLED, rounds=rounds)
 
 
 def measure_bandwidth(device: Device) -> float:
@@ -65,7 +75,7 @@ def measure_bandwidth(device: Device) -> float:
     blocks, size = _blocks(device), 4 << 20 if _slow(device) else 512 << 20
     text = _READ_TEXT.format(threads=_THREADS, blocks=blocks, count=size // 16)
     kernel = _kernel(device, text, "read_all", blocks, np.ones(size // 4, np.float32))
-    return size / _best_seconds(kernel)
+    return size / _best_seconds(kernel, device)
 
 
 def _kernel(
@@ -85,11 +95,14 @@ def _kernel(
     return kernel
 
 
-def _best_seconds(kernel: Kernel) -> float:
+def _best_seconds(kernel: Kernel, device: Device) -> float:
     kernel.time(1)
-    seconds = min(kernel.time(1) for _ in range(5))
+    end = time.monotonic() + (0 if _slow(device) else _WARMING_SECONDS)
+    seconds = [kernel.time(1) for _ in range(5)]
+    while time.monotonic() < end:
+        seconds.append(kernel.time(1))
     kernel.close()
-    return seconds
+    return min(seconds)
 
 
 def _blocks(device: Device) -> int:
