@@ -84,16 +84,20 @@ class Session:
     def _environment(self) -> dict[str, Any]:
         from tilewright_cuda.compiler import find_compiler
 
-        compiler = find_compiler()
+        compiler, backend = find_compiler(), self.host.backend("cuda")
         found: dict[str, Any] = {
             "python": platform.python_version(),
             "compiler": compiler.version if compiler else None,
+            "found": dict(backend.found()),
+            "missing": dict(backend.missing()),
             "packages": {name: _version(name) for name in ("pycuda", "numpy", "torch", "triton")},
         }
         try:
             found["device"] = self.context(self.part).device.to_json()
         except UsageError as error:
             found["no_device"] = str(error)
+        except Exception:  # nobody is there to look: the report has to say it
+            found["no_device"] = traceback.format_exc()[-2000:]
         return found
 
 
