@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tilewright_cuda.c_names import CNames
 from tilewright_cuda.emit import emit_kernels
+from tilewright_cuda.index_text import IndexText
 from tilewright_tensor.affine import Affine, Var, floor_div, index, mod
 from tilewright_tensor.expr import (
     Const,
@@ -199,6 +201,14 @@ def test_divisions_that_may_be_negative_floor():
     found = kernel(body)
     assert "b[thread] = a[tw_floor_div(-thread, 4) + 4];" in found.text
     assert found.helpers == {"tw_floor_div"}
+
+
+def test_divisions_of_what_may_be_negative_and_exceeds_an_int_are_as_wide():
+    indexes = IndexText(CNames())
+    indexes.bounds[thread] = (0, 2**20)
+    text = indexes.index(floor_div(-thread * 4096, 7) + mod(-thread, 7))
+    assert "tw_floor_div<long long>(-thread * 4096LL, 7)" in text
+    assert "tw_floor_mod(-thread, 7)" in text
 
 
 def test_divisions_that_cannot_be_negative_are_c_s_own():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,12 @@ def right_answers(runtime: DeviceRuntime, example: Any) -> Any:
     read = float(np.abs(kernel.read(0) - 2 * inputs[0]).max())
     kernel.close()
     return {"errors": errors, "seconds": seconds, "read": read}
+
+
+def elsewhere(runtime: DeviceRuntime, example: Any) -> Any:
+    """The same in a thread that did not open the device."""
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(right_answers, runtime, example).result()
 
 
 def conditions(runtime: DeviceRuntime, example: Any) -> Any:
@@ -183,7 +190,7 @@ def outcome(act: Any) -> list[str]:
 
 if __name__ == "__main__":
     cases = {
-        "answers": right_answers, "conditions": conditions, "graph": graph, "faults": faults,
+        "answers": right_answers, "elsewhere": elsewhere, "conditions": conditions, "graph": graph, "faults": faults,
         "refusals": refusals,
     }  # fmt: skip
     answer = cases[sys.argv[2]](runtime_named(sys.argv[1]), json.loads(sys.stdin.read()))

@@ -49,7 +49,7 @@ static int sticky, captured = -1, context, stream;
 static size_t used, sizes[MOST];
 static void *blocks[MOST];
 static Launch capture[MOST];
-static int has_context;
+static __thread int has_context;
 
 __attribute__((constructor)) static void start(void) {
   void *fibres = dlopen(FIBRES, RTLD_NOW | RTLD_GLOBAL);

@@ -74,6 +74,10 @@ def test_launches_in_turn_over_copies_give_right_answers_and_times(session, exam
     assert got["read"] == 0
 
 
+def test_a_thread_that_did_not_open_the_device_may_use_a_kernel(session, examples):
+    assert max(session("elsewhere", _given(examples["gemm"]))["errors"]) < 1e-4
+
+
 def test_cold_is_another_copy_each_launch_behind_a_flush_that_no_event_times(session, examples):
     got = session("conditions", _given(examples["softmax"]))
     assert got["warm"] == ["launch 0", "record", "launch 0", "launch 0", "record"]

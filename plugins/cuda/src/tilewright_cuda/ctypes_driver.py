@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from numpy.typing import NDArray
@@ -26,6 +27,10 @@ class CtypesRuntime:
         self._context = self._cuda.new(ctypes.c_void_p, "retain_context", device)
         self._cuda.call("set_context", self._context)
         self._stream = self._cuda.new(ctypes.c_void_p, "stream", 0)
+
+    def current(self) -> AbstractContextManager[None]:
+        self._cuda.function("set_context")(self._context)  # a lost one is told of by what follows
+        return nullcontext()
 
     def load(self, image: ModuleImage) -> Any:
         return self._cuda.new(ctypes.c_void_p, "load_module", image.cubin)

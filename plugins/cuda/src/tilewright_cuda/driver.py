@@ -6,6 +6,7 @@ PyCUDA where it is installed, `ctypes` on the driver's library where it is not, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,6 +39,10 @@ class DeviceRuntime(Protocol):
     Raises MemoryError where the device has none left, DriverError where it refuses a call, and
     DeviceFaultError where the context is lost: nothing works any more in this process.
     """
+
+    def current(self) -> AbstractContextManager[None]:
+        """Inside, the calling thread has the context, whichever thread made this."""
+        ...
 
     def load(self, image: ModuleImage) -> Any:
         """A module, ready to launch."""

@@ -74,7 +74,8 @@ class IndexText:
         if value.range(self.bounds)[0] < 0:
             # C divides towards zero
             name = self.helper("tw_floor_mod" if is_mod else "tw_floor_div")
-            return f"{name}({text}, {divisor})"
+            kind = "<long long>" if "LL" in text else ""
+            return f"{name}{kind}({text}, {divisor})"
         if len(value.terms) > 1 or value.constant or value.terms[0][1] != 1:
             text = f"({text})"
         return f"{text} {'%' if is_mod else '/'} {divisor}"

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,21 @@ _ALIGNMENT = 256
 # every few microseconds, and many a kernel takes less.
 _GRAPH_LAUNCHES = 4
 _MOST_LAUNCHES = 1024  # of one graph
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_Method = Callable[Concatenate["CudaKernel", _P], _R]
+
+
+def _in_any_thread(method: _Method[_P, _R]) -> _Method[_P, _R]:
+    """The method inside the device's context, which a thread does not have by itself."""
+
+    @wraps(method)
+    def inside(self: CudaKernel, /, *arguments: _P.args, **named: _P.kwargs) -> _R:
+        with self.runtime.current():
+            return method(self, *arguments, **named)
+
+    return inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +71,9 @@ class CudaKernel:
         self.runtime = runtime
         self.program = contents.program
         self._specs = [(tuple(shape), np.dtype(d)) for shape, d in self.program.operands]
-        used = sorted({launch.module for launch in self.program.launches})
-        self._modules = {
-            number: runtime.load(ModuleImage(self.program.modules[number], contents.cubins[number]))
-            for number in used
-        }
-        shared: dict[tuple[int, str], int] = {}
-        for launch in self.program.launches:
-            name = launch.module, launch.kernel
-            shared[name] = max(launch.shared_bytes, shared.get(name, 0))
-        self._functions = {
-            (module, name): runtime.function(self._modules[module], name, wanted)
-            for (module, name), wanted in shared.items()
-        }
+        self._modules: dict[int, Any] = {}
+        self._functions: dict[tuple[int, str], Any] = {}
+        self._load(contents)
         self._loaded = False
         self._scratch_bytes = scratch_bytes
         self._scratch = 0
@@ -78,6 +84,7 @@ class CudaKernel:
         self._row_count = 1
         self._next_row = 0
 
+    @_in_any_thread
     def bind(self, arrays: Sequence[Any], copies: Mapping[int, int]) -> None:
         """Copy the arrays into device memory of the kernel's own.
 
@@ -95,6 +102,7 @@ class CudaKernel:
             self.write(position, array)
         self._row_count = math.lcm(1, *(places.copies for places in self.places))
 
+    @_in_any_thread
     def write(self, operand: int, array: Any) -> None:
         """Overwrite every copy of an operand. Raises ValueError on another shape or dtype."""
         _check(operand, array, *self._specs[operand])
@@ -107,6 +115,7 @@ class CudaKernel:
             self.runtime.copy(places.at(made), places.address, size)
             made += more
 
+    @_in_any_thread
     def read(self, operand: int) -> NDArray[Any]:
         """The first copy's present content."""
         shape, dtype = self._specs[operand]
@@ -114,11 +123,13 @@ class CudaKernel:
         self.runtime.download(array, self.places[operand].address)
         return array
 
+    @_in_any_thread
     def launch(self) -> None:
         """Run once; returns when it is done."""
         self.next_run()()
         self.runtime.synchronize()
 
+    @_in_any_thread
     def time(self, number: int) -> float:
         """Seconds between events before the first and behind the last of `number` launches.
 
@@ -139,6 +150,7 @@ class CudaKernel:
             self._scratch = self._taken(self._scratch_bytes)
         self.runtime.fill(self._scratch, 0, self._scratch_bytes // 4)
 
+    @_in_any_thread
     def close(self) -> None:
         """Give memory and code back."""
         self._give_back()
@@ -146,6 +158,19 @@ class CudaKernel:
         for module in self._modules.values():
             self.runtime.unload(module)
         self._modules = {}
+
+    @_in_any_thread
+    def _load(self, contents: Contents) -> None:
+        for number in sorted({launch.module for launch in self.program.launches}):
+            image = ModuleImage(self.program.modules[number], contents.cubins[number])
+            self._modules[number] = self.runtime.load(image)
+        shared: dict[tuple[int, str], int] = {}
+        for launch in self.program.launches:
+            name = launch.module, launch.kernel
+            shared[name] = max(launch.shared_bytes, shared.get(name, 0))
+        for (module, kernel), wanted in shared.items():
+            function = self.runtime.function(self._modules[module], kernel, wanted)
+            self._functions[module, kernel] = function
 
     def next_run(self) -> Callable[[], None]:
         """What enqueues one run, on the next place of each operand."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import pycuda.driver as pycuda  # noqa: TID253  this file is imported where it is wanted only
@@ -32,12 +33,16 @@ class PycudaRuntime:
         device = self._cuda.new(ctypes.c_int, "device", ordinal)
         self._cuda.new(ctypes.c_void_p, "retain_context", device)
         pycuda.init()
-        context = pycuda.Device(ordinal).retain_primary_context()
-        context.push()
-        atexit.register(context.pop)  # PyCUDA aborts a process that ends inside a context
+        self._context = pycuda.Device(ordinal).retain_primary_context()
+        self._context.push()
+        self._thread = threading.get_ident()
+        atexit.register(self._context.pop)  # PyCUDA aborts a process that ends inside a context
         self._memory: dict[int, Any] = {}
         with self._told():
             self._stream = pycuda.Stream()
+
+    def current(self) -> AbstractContextManager[None]:
+        return nullcontext() if threading.get_ident() == self._thread else self._pushed()
 
     def load(self, image: ModuleImage) -> Any:
         with self._told():
@@ -109,6 +114,16 @@ class PycudaRuntime:
     def synchronize(self) -> None:
         with self._told():
             self._stream.synchronize()
+
+    @contextmanager
+    def _pushed(self) -> Iterator[None]:
+        """PyCUDA knows of each thread what it has pushed, and aborts one that ends with it."""
+        with self._told():
+            self._context.push()
+        try:
+            yield
+        finally:
+            self._context.pop()
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -71,6 +72,9 @@ class EmulatedRuntime:
         self._seed = seed
         self._fibres = fibres()
         self._lost = ""
+
+    def current(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def load(self, image: ModuleImage) -> Any:
         return ctypes.CDLL(str(compile_kernels(image.text)))
