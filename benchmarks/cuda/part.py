@@ -26,8 +26,9 @@ def main() -> int:
     seconds = options.seconds or SECONDS[options.part]
     session = Session(options.part, out, options.device, seconds)
     session.note("rehearsal", session.rehearsal)
-    if reason := session.report["environment"].get("no_device"):
-        print(reason, file=sys.stderr)
+    environment = session.report["environment"]
+    if reason := environment.get("no_device"):
+        print(reason, *environment["missing"].values(), sep="\n", file=sys.stderr)
         return 1
     try:
         import_module(options.part).measure(session)

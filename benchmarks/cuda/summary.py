@@ -19,6 +19,9 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     if report["rehearsal"]:
         yield "**A rehearsal on the emulated device: no figure here is a GPU's.**\n"
     yield f"{device.get('model', environment.get('no_device'))}, {environment['compiler']}\n"
+    for what, text in (*environment["found"].items(), *environment["missing"].items()):
+        yield f"* {what}: {text}"
+    yield ""
     if "peer" in report:
         peer = report["peer"]
         told = ", ".join(f"{name} {version}" for name, version in peer["about"].items())

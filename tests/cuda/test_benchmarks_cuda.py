@@ -66,6 +66,7 @@ def test_without_a_device_a_part_says_so(tmp_path):
     assert done.returncode == 1
     assert "this machine has no GPU" in done.stderr
     assert "this machine has no GPU" in report["environment"]["no_device"]
+    assert report["environment"]["missing"]["gpu"] in done.stderr
     assert report["finished"] is False
 
 
