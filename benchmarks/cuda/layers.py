@@ -57,6 +57,8 @@ def one_task(
         budget="4" if session.rehearsal else f"{seconds:.0f}s",
         tuner={"xgb": {"batch": 4 if session.rehearsal else 32}},
         conditions=_WARM,
+        builder=session.limit,
+        runner=session.limit,
         records=session.records,
         host=session.host,
     )

@@ -28,6 +28,7 @@ version: 1
 name: {name}
 target: {{kind: cuda}}
 records: {records}
+measure: {{builder: {limit}, runner: {limit}}}
 stages:
   - import:     {options}
   - extract:    {{}}
@@ -50,6 +51,7 @@ def network(
     text = _PIPELINE.format(
         name=title,
         records=session.records,
+        limit=json.dumps(session.limit),
         options=json.dumps(import_options(name, batch, size, session.out)),
         batch=2 if session.rehearsal else 32,
         budget="25 trials" if session.rehearsal else f"{_TUNING * seconds:.0f}s",

@@ -14,6 +14,7 @@ from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
+from tilewright.options import Choice
 from tilewright.roles import RunContext
 from tilewright.run_setup import make_context
 
@@ -47,6 +48,11 @@ class Session:
         return self.device is not None
 
     @property
+    def limit(self) -> dict[str, Any]:
+        """For builders and runners: large answers take long to check, g++ to emulate."""
+        return {"local": {"timeout_seconds": 100 if self.rehearsal else 30}}
+
+    @property
     def left(self) -> float:
         """Seconds until this part should end."""
         return self.seconds - RESERVE_SECONDS - (time.monotonic() - self.begin)
@@ -65,6 +71,8 @@ class Session:
             target=self.target,
             device=self.device,
             records=self.records,
+            builder=Choice.parse(self.limit),
+            runner=Choice.parse(self.limit),
         )
 
     def note(self, name: str, value: Any) -> None:

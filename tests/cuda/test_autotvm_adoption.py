@@ -103,6 +103,9 @@ def test_merged_records_are_found_for_tasks_with_an_epilogue(
     assert config.strategy == "conv2d_winograd.cuda/F4-NCHW"
 
 
+_PATIENT = {"local": {"timeout_seconds": 100}}  # compilers are slow on a busy machine
+
+
 @pytest.mark.skipif(compiler_version() is None, reason="emulation needs g++")
 @pytest.mark.needs("measure", "search")
 def test_what_is_adopted_is_measured_first_behind_the_fallback(
@@ -113,7 +116,7 @@ def test_what_is_adopted_is_measured_first_behind_the_fallback(
     found = tilewright.tune(
         "conv2d(1x256x14x14, 512x256x1x1, strides=2) + relu()",
         target=str(SM_90), device="emulated", records=store.path, budget="2", tuner="random",
-        host=host,
+        builder=_PATIENT, runner=_PATIENT, host=host,
     )  # fmt: skip
     mine = [one for one in JsonlRecordStore(store.path).records() if one.device == "emulated"]
     ((_, adopted),) = translated(found.task, JsonlRecordStore(store.path).records(), host)
