@@ -7,23 +7,34 @@ from tilewright.testing.landscape import Landscape
 from tilewright_search.round_robin import RoundRobinScheduler
 
 
-def _states(count):
-    return [TaskState(Landscape(8 + n).task, 1.0 + n, 0, 0, None) for n in range(count)]
+def _states(*trials):
+    return [
+        TaskState(Landscape(8 + n).task, 1.0 + n, done, 0, None) for n, done in enumerate(trials)
+    ]
+
+
+def _next(states):
+    return RoundRobinScheduler(None, None).next_task(states)
 
 
 def test_every_task_gets_its_turn_whatever_its_weight():
-    scheduler, states = RoundRobinScheduler(None, None), _states(3)
-    assert [scheduler.next_task(states) for _ in range(7)] == [0, 1, 2, 0, 1, 2, 0]
+    states, turns = _states(0, 0, 0), []
+    for _ in range(7):
+        turns.append(_next(states))
+        states[turns[-1]] = replace(states[turns[-1]], trials=states[turns[-1]].trials + 4)
+    assert turns == [0, 1, 2, 0, 1, 2, 0]
+
+
+def test_a_resumed_run_goes_on_with_the_tasks_that_the_last_one_did_not_reach():
+    assert _next(_states(20, 20, 16, 16)) == 2
 
 
 def test_exhausted_tasks_are_passed_over():
-    scheduler, states = RoundRobinScheduler(None, None), _states(4)
-    assert scheduler.next_task(states) == 0
+    states = _states(8, 0, 4)
     states[1] = replace(states[1], exhausted=True)
-    assert [scheduler.next_task(states) for _ in range(3)] == [2, 3, 0]
+    assert _next(states) == 2
 
 
 def test_the_end_is_none():
-    states = [replace(state, exhausted=True) for state in _states(2)]
-    assert RoundRobinScheduler(None, None).next_task(states) is None
-    assert RoundRobinScheduler(None, None).next_task([]) is None
+    assert _next([replace(state, exhausted=True) for state in _states(0, 4)]) is None
+    assert _next([]) is None

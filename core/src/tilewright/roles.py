@@ -286,7 +286,7 @@ class TaskState:
 
 
 class TaskScheduler(Protocol):
-    """Decides who gets the next batch."""
+    """Decides who gets the next batch, from the states alone: a resumed run makes a new one."""
 
     def next_task(self, states: Sequence[TaskState]) -> int | None:
         """Index of the task that gets the next batch; None where none is worth one."""

@@ -1,4 +1,4 @@
-"""A scheduler that takes tasks in turn, and what can be wrong with it."""
+"""A scheduler that evens out the trials, and what can be wrong with it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,12 @@ from tilewright.testing.scheduler import TaskSchedulerContract
 class Good:
     fails = frozenset()
 
-    def __init__(self):
-        self.turn = 0
-
     def next_task(self, states):
         open_tasks = [place for place, state in enumerate(states) if not state.exhausted]
-        if not open_tasks:
-            return None
-        self.turn += 1
-        return self.choose(open_tasks, states)
+        return self.choose(open_tasks, states) if open_tasks else None
 
     def choose(self, open_tasks, states):
-        return open_tasks[self.turn % len(open_tasks)]
+        return min(open_tasks, key=lambda place: states[place].trials)
 
 
 class Starves(Good):
@@ -52,8 +46,7 @@ class ChoosesTheDead(Good):
     fails = {"test_never_chooses_an_exhausted_task", "test_nothing_left_is_none"}
 
     def next_task(self, states):
-        self.turn += 1
-        return self.turn % len(states) if states else None
+        return self.choose(range(len(states)), states) if states else None
 
 
 class NeverEnds(Good):
@@ -74,15 +67,23 @@ class KnowsOneNetwork(Good):
 
 
 class TossesCoins(Good):
-    fails = {"test_equal_states_give_equal_choices"}
-
-    def __init__(self):
-        super().__init__()
-        self.offset = random.SystemRandom().randrange(10**9)
+    fails = {"test_a_new_one_goes_on_as_the_old_one_would"}
 
     def choose(self, open_tasks, states):
-        rng = random.Random(f"{self.offset}/{self.turn // len(open_tasks)}")
-        return rng.sample(open_tasks, len(open_tasks))[self.turn % len(open_tasks)]
+        fewest = min(states[place].trials for place in open_tasks)
+        behind = [place for place in open_tasks if states[place].trials == fewest]
+        return random.SystemRandom().choice(behind)
+
+
+class CountsItsOwnTurns(Good):
+    fails = {"test_a_new_one_goes_on_as_the_old_one_would"}
+
+    def __init__(self):
+        self.turn = 0
+
+    def choose(self, open_tasks, states):
+        self.turn += 1
+        return open_tasks[self.turn % len(open_tasks)]
 
 
 class ComparesTimesThatAreNone(Good):
@@ -104,6 +105,7 @@ class TestSchedulers(TaskSchedulerContract):
             NeverEnds,
             KnowsOneNetwork,
             TossesCoins,
+            CountsItsOwnTurns,
             ComparesTimesThatAreNone,
         ]
     )

@@ -10,18 +10,14 @@ if TYPE_CHECKING:
 
 
 class RoundRobinScheduler:
-    """Gives each task a batch in turn, whatever its weight; passes over exhausted ones.
+    """Gives the next batch to the task with the fewest trials, whatever its weight.
 
-    The turn is counted from here on, so a resumed run begins with the first task again.
+    Trials of earlier runs count, so what a resumed run reaches first is what the last one did not.
     """
 
     def __init__(self, _options: Any, _host: Any) -> None:
-        self._next = 0
+        pass
 
     def next_task(self, states: Sequence[TaskState]) -> int | None:
-        for step in range(len(states)):
-            turn = (self._next + step) % len(states)
-            if not states[turn].exhausted:
-                self._next = turn + 1
-                return turn
-        return None
+        open_tasks = (place for place, state in enumerate(states) if not state.exhausted)
+        return min(open_tasks, key=lambda place: states[place].trials, default=None)
