@@ -77,6 +77,14 @@ def test_an_output_named_twice_is_refused():
         b.network([y, y])
 
 
+def test_a_tensor_observed_twice_is_one_result():
+    b = NetworkBuilder("net")
+    logits = b.relu(b.input("x", (2, 2)))
+    outputs = [b.softmax(logits, axis=axis) for axis in (0, 1)]
+    network = b.network(outputs, observed=[logits, logits])
+    assert network.results == (*outputs, logits)
+
+
 def test_readers_count_operands_and_results():
     b = NetworkBuilder("net")
     x = b.input("x", (2, 2))

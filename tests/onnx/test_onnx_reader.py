@@ -91,6 +91,12 @@ def test_the_input_of_a_last_softmax_stays_observed(make_model):
     assert read(make_model(nodes, {"x": (1, 3)})).observed == ("logits",)
 
 
+def test_the_input_of_two_last_softmaxes_is_observed_once(make_model):
+    nodes = [node("Relu", ["x"], ["logits"])]
+    nodes += [node("Softmax", ["logits"], [name], axis=axis) for axis, name in enumerate("yz")]
+    assert read(make_model(nodes, {"x": (2, 3)}, outputs="yz")).observed == ("logits",)
+
+
 def test_a_softmax_inside_is_not_observed(make_model):
     nodes = [node("Softmax", ["x"], ["p"]), node("Relu", ["p"], ["y"])]
     assert read(make_model(nodes, {"x": (1, 3)})).observed == ()
@@ -142,6 +148,31 @@ def test_an_unknown_operator_is_named_with_its_node(make_model):
         UsageError, match="model: node 'odd': no reader for the ONNX operator 'GRU'"
     ):
         read(model)
+
+
+def test_an_output_that_nothing_makes_of_a_node_is_named(make_model):
+    pool = node("MaxPool", ["x"], ["y", "i"], name="pool", kernel_shape=[2, 2])
+    model = make_model([pool], {"x": (1, 2, 4, 4)}, outputs=("y", "i"))
+    with pytest.raises(UsageError, match=r"node 'pool': output 1 \('i'\) of MaxPool is not supp"):
+        read(model)
+
+
+def test_what_is_random_is_refused(make_model):
+    nodes = [
+        node("RandomNormal", [], ["r"], name="odd", shape=[2, 3]),
+        node("Add", ["x", "r"], "y"),
+    ]
+    with pytest.raises(
+        UsageError, match="node 'odd': RandomNormal draws other values in every run"
+    ):
+        read(make_model(nodes, {"x": (2, 3)}))
+
+
+def test_dropout_in_training_is_refused(make_model):
+    constants = {"ratio": np.float32(0.5), "training": np.array(True)}
+    nodes = [node("Dropout", ["x", *constants], ["y"], name="odd")]
+    with pytest.raises(UsageError, match="node 'odd': Dropout in training mode"):
+        read(make_model(nodes, {"x": (2, 3)}, constants))
 
 
 def test_an_operator_of_another_domain_is_named_with_it(make_model):

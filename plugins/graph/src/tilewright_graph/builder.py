@@ -108,7 +108,7 @@ class NetworkBuilder:
         self, outputs: Iterable[str], observed: Iterable[str] = (), source: Any = None
     ) -> Network:
         """Everything so far as a value. Raises UsageError unless nodes make all that leaves it."""
-        outputs, observed = tuple(outputs), tuple(observed)
+        outputs, observed = tuple(outputs), tuple(dict.fromkeys(observed))
         for tensor in (*outputs, *observed):
             if tensor not in self.specs:
                 raise UsageError(f"no tensor named {tensor!r}", where=self.name)

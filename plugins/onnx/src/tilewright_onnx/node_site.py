@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tilewright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ class NodeSite:
         self.name = name
         self.opset = opset
         self.inputs: tuple[str, ...] = tuple(node.input)
-        self._output = node.output[0]
+        self.outputs: tuple[str, ...] = tuple(node.output)
         self._builder = builder
         self._known = known
         self._attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
@@ -69,13 +71,22 @@ class NodeSite:
         """A constant of the network."""
         return self._builder.constant(array, f"{self.name}_constant")
 
+    def scalar(self, value: float, other: str) -> str:
+        """A constant of one element, of the rank and the dtype of another tensor."""
+        spec = self._builder.specs[other]
+        return self.constant(np.full((1,) * len(spec.shape), value, spec.dtype))
+
     def emit(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """An inner node on the way to the result; returns its tensor."""
         return self._builder.apply(operator, inputs, attributes, name=f"{self.name}_{operator}")
 
     def finish(self, operator: str, *inputs: str, **attributes: Any) -> None:
         """The last node, whose output is the ONNX node's first output."""
-        self._builder.apply(operator, inputs, attributes, name=self.name, output=self._output)
+        self.give(self.outputs[0], operator, *inputs, **attributes)
+
+    def give(self, output: str, operator: str, *inputs: str, **attributes: Any) -> None:
+        """A last node of several: its output is one of the ONNX node's."""
+        self._builder.apply(operator, inputs, attributes, name=self.name, output=output)
 
     def at_rank(self, tensor: str, rank: int) -> str:
         """The tensor with axes of extent 1 put in front until it has the rank."""

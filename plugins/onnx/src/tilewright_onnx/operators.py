@@ -19,9 +19,10 @@ def _same(operator: str, site: NodeSite) -> None:
     site.finish(operator, *(site.tensor(i) for i in range(len(site.inputs))))
 
 
-def _first_operand(operator: str, site: NodeSite) -> None:
-    """The first operand only: Dropout at inference, Identity."""
-    site.finish(operator, site.tensor(0))
+def _dropout(site: NodeSite) -> None:
+    if site.has(2) and site.value(2):
+        raise site.error("Dropout in training mode", "export the model for inference")
+    site.finish("identity", site.tensor(0))
 
 
 def _with_attributes(operator: str, names: Mapping[str, float], site: NodeSite) -> None:
@@ -32,21 +33,36 @@ def _with_attributes(operator: str, names: Mapping[str, float], site: NodeSite) 
 
 def _broadcasting(operator: str, site: NodeSite) -> None:
     """Two operands, numpy's broadcasting: ranks are made equal."""
-    rank = max(len(site.spec(0).shape), len(site.spec(1).shape))
-    site.finish(operator, *(site.at_rank(site.tensor(i), rank) for i in (0, 1)))
+    site.finish(operator, *_at_one_rank(site))
 
 
 def _folded(operator: str, site: NodeSite) -> None:
     """Any number of operands, from the left two at a time."""
-    count = len(site.inputs)
-    rank = max(len(site.spec(i).shape) for i in range(count))
-    first, *others = (site.at_rank(site.tensor(i), rank) for i in range(count))
+    first, *others = _at_one_rank(site)
     for other in others[:-1]:
         first = site.emit(operator, first, other)
     if others:
         site.finish(operator, first, others[-1])
     else:
         site.finish("identity", first)
+
+
+def _mean(site: NodeSite) -> None:
+    """The mean of any number of operands, element by element."""
+    first, *others = _at_one_rank(site)
+    for other in others:
+        first = site.emit("add", first, other)
+    site.finish("multiply", first, site.scalar(1 / len(site.inputs), first))
+
+
+def _at_one_rank(site: NodeSite) -> list[str]:
+    count = len(site.inputs)
+    rank = max(len(site.spec(i).shape) for i in range(count))
+    return [site.at_rank(site.tensor(i), rank) for i in range(count)]
+
+
+def _reciprocal(site: NodeSite) -> None:
+    site.finish("divide", site.scalar(1.0, site.tensor(0)), site.tensor(0))
 
 
 def _cast(site: NodeSite) -> None:
@@ -65,13 +81,18 @@ def _gelu(site: NodeSite) -> None:
 
 def _reduce(operator: str, site: NodeSite) -> None:
     """Axes as an attribute or, in later opsets, an operand; without them all axes, or none."""
-    axes = site.value(1) if site.has(1) else site.attribute("axes")
-    if axes is None and site.attribute("noop_with_empty_axes", 0):
+    given = site.value(1) if site.has(1) else site.attribute("axes", ())
+    axes = [int(axis) for axis in given]
+    if not axes and site.attribute("noop_with_empty_axes", 0):
         site.finish("identity", site.tensor(0))
         return
-    given = [] if axes is None else [int(axis) for axis in axes]
     keepdims = bool(site.attribute("keepdims", 1))
-    site.finish(operator, site.tensor(0), axes=given, keepdims=keepdims)
+    site.finish(operator, site.tensor(0), axes=axes, keepdims=keepdims)
+
+
+def _global_max(site: NodeSite) -> None:
+    axes = list(range(2, len(site.spec(0).shape)))
+    site.finish("reduce_max", site.tensor(0), axes=axes, keepdims=True)
 
 
 # --- layers ---------------------------------------------------------------------------------------
@@ -130,12 +151,11 @@ def _gemm(site: NodeSite) -> None:
     alpha, beta = site.attribute("alpha", 1.0), site.attribute("beta", 1.0)
     steps: list[tuple[str, str]] = []
     if alpha != 1.0:
-        steps.append(("multiply", site.constant(np.full((1, 1), alpha, site.spec(0).dtype))))
+        steps.append(("multiply", site.scalar(alpha, data)))
     if site.has(2) and beta != 0.0:
         bias = site.at_rank(site.tensor(2), 2)
         if beta != 1.0:
-            factor = site.constant(np.full((1, 1), beta, site.spec(2).dtype))
-            bias = site.emit("multiply", bias, factor)
+            bias = site.emit("multiply", bias, site.scalar(beta, bias))
         steps.append(("add", bias))
     _chain(site, "dense", (data, weight), steps)
 
@@ -157,11 +177,17 @@ def _transposed(site: NodeSite, position: int) -> str:
 
 
 def _matmul(site: NodeSite) -> None:
-    """A layer with known weights is a dense one."""
-    if site.is_known(1) and len(site.spec(0).shape) == 2 == len(site.spec(1).shape):
+    """A layer with known weights is a dense one; a vector is a row, or at the right a column."""
+    a, b = site.spec(0).shape, site.spec(1).shape
+    if site.is_known(1) and len(a) == 2 == len(b):
         site.finish("dense", site.tensor(0), _transposed(site, 1))
-    else:
+    elif min(len(a), len(b)) > 1:
         site.finish("matmul", site.tensor(0), site.tensor(1))
+    else:
+        column = site.reshaped(site.tensor(1), (*b, 1)) if len(b) == 1 else site.tensor(1)
+        product = site.emit("matmul", site.at_rank(site.tensor(0), max(len(a), 2)), column)
+        batch = a[:-2] if len(b) == 1 else b[:-2]
+        site.finish("reshape", product, shape=[*batch, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())])
 
 
 def _batch_norm(site: NodeSite) -> None:
@@ -193,6 +219,25 @@ def _layer_norm(site: NodeSite) -> None:
     site.finish("layer_norm", site.tensor(0), scale, shift, axis=-1, epsilon=epsilon)
 
 
+def _instance_norm(site: NodeSite) -> None:
+    """Every channel of every image is a row of its own; scale and shift follow by channel."""
+    shape = site.spec(0).shape
+    size = prod(shape[2:])
+    ones, zeros = (np.full(size, value, site.spec(0).dtype) for value in (1, 0))
+    rows = site.reshaped(site.tensor(0), (prod(shape[:2]), size))
+    normal = site.emit(
+        "layer_norm",
+        rows,
+        site.constant(ones),
+        site.constant(zeros),
+        axis=-1,
+        epsilon=site.attribute("epsilon", 1e-5),
+    )
+    scale, shift = (site.reshaped(site.tensor(i), (1, -1, *[1] * len(shape[2:]))) for i in (1, 2))
+    scaled = site.emit("multiply", site.reshaped(normal, shape), scale)
+    site.finish("add", scaled, shift)
+
+
 def _pool(operator: str, site: NodeSite) -> None:
     shape = site.spec(0).shape
     spatial = len(shape) - 2
@@ -215,15 +260,37 @@ def _pool(operator: str, site: NodeSite) -> None:
 
 
 def _softmax(site: NodeSite) -> None:
-    """Up to opset 12 the axes from `axis` on are one; since, only `axis` is summed over."""
+    data, axis, shape = _along_one_axis(site)
+    if shape is None:
+        site.finish("softmax", data, axis=axis)
+    else:
+        site.finish("reshape", site.emit("softmax", data, axis=axis), shape=shape)
+
+
+def _log_softmax(site: NodeSite) -> None:
+    """Logarithms of a sum, not of a softmax, which may be 0."""
+    data, axis, shape = _along_one_axis(site)
+    over = {"axes": [axis], "keepdims": True}
+    centred = site.emit("subtract", data, site.emit("reduce_max", data, **over))
+    total = site.emit("log", site.emit("reduce_sum", site.emit("exp", centred), **over))
+    if shape is None:
+        site.finish("subtract", centred, total)
+    else:
+        site.finish("reshape", site.emit("subtract", centred, total), shape=shape)
+
+
+def _along_one_axis(site: NodeSite) -> tuple[str, int, list[int] | None]:
+    """(operand, axis, shape of the result where it is another than the operand's).
+
+    Up to opset 12 the axes from `axis` on are one; since, only `axis` is summed over.
+    """
     shape = site.spec(0).shape
     axis = site.attribute("axis", 1 if site.opset < 13 else -1) % len(shape)
     wide = [d for d in range(axis, len(shape)) if shape[d] > 1]
     if site.opset >= 13 or len(wide) <= 1:
-        site.finish("softmax", site.tensor(0), axis=wide[0] if site.opset < 13 and wide else axis)
-        return
+        return site.tensor(0), wide[0] if site.opset < 13 and wide else axis, None
     flat = site.reshaped(site.tensor(0), (prod(shape[:axis]), prod(shape[axis:])))
-    site.finish("reshape", site.emit("softmax", flat, axis=1), shape=list(shape))
+    return flat, 1, list(shape)
 
 
 def _clip(site: NodeSite) -> None:
@@ -243,33 +310,41 @@ READERS: Mapping[str, ReadNode] = {
     "Clip": _clip,
     "Conv": _conv,
     "Div": partial(_broadcasting, "divide"),
-    "Dropout": partial(_first_operand, "identity"),
+    "Dropout": _dropout,
+    "Elu": partial(_with_attributes, "elu", {"alpha": 1.0}),
     "Erf": partial(_same, "erf"),
     "Exp": partial(_same, "exp"),
     "Gelu": _gelu,
     "Gemm": _gemm,
     "GlobalAveragePool": partial(_same, "global_avg_pool2d"),
+    "GlobalMaxPool": _global_max,
     "HardSigmoid": partial(_with_attributes, "hard_sigmoid", {"alpha": 0.2, "beta": 0.5}),
     "HardSwish": partial(_same, "hard_swish"),
-    "Identity": partial(_first_operand, "identity"),
+    "Identity": partial(_same, "identity"),
+    "InstanceNormalization": _instance_norm,
     "LRN": _lrn,
     "LayerNormalization": _layer_norm,
     "LeakyRelu": partial(_with_attributes, "leaky_relu", {"alpha": 0.01}),
     "Log": partial(_same, "log"),
+    "LogSoftmax": _log_softmax,
     "MatMul": _matmul,
     "Max": partial(_folded, "maximum"),
     "MaxPool": partial(_pool, "max_pool2d"),
+    "Mean": _mean,
     "Min": partial(_folded, "minimum"),
     "Mul": partial(_broadcasting, "multiply"),
     "Neg": partial(_same, "neg"),
     "PRelu": partial(_broadcasting, "prelu"),
     "Pow": partial(_broadcasting, "power"),
     "ReduceMax": partial(_reduce, "reduce_max"),
+    "Reciprocal": _reciprocal,
     "ReduceMean": partial(_reduce, "reduce_mean"),
+    "ReduceMin": partial(_reduce, "reduce_min"),
     "ReduceSum": partial(_reduce, "reduce_sum"),
     "Relu": partial(_same, "relu"),
     "Sigmoid": partial(_same, "sigmoid"),
     "Softmax": _softmax,
+    "Softplus": partial(_same, "softplus"),
     "Sqrt": partial(_same, "sqrt"),
     "Sub": partial(_broadcasting, "subtract"),
     "Sum": partial(_folded, "add"),

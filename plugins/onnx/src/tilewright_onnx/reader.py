@@ -17,6 +17,11 @@ from tilewright_onnx.random_weights import with_random_weights
 _ALIASED = ("", "ai.onnx")
 """Both name the default operator set."""
 
+_RANDOM = (
+    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+    "RandomUniformLike",
+)  # fmt: skip
+
 
 class OnnxFrontend:
     """Reads ONNX. A network's source is the serialised model, with its weights as used."""
@@ -54,9 +59,14 @@ def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequenc
     _check_shape_names(name, shapes, inputs)
     for value in inputs:
         builder.input(value.name, *_input_spec(name, value, shapes.get(value.name)))
-    for index, node in enumerate(graph.node):
-        _read_node(node, node.name or f"{node.op_type}_{index}", builder, known, opset)
     outputs = [value.name for value in graph.output]
+    used = set(outputs).union(*(node.input for node in graph.node))
+    for index, node in enumerate(graph.node):
+        site = NodeSite(node, node.name or f"{node.op_type}_{index}", builder, known, opset)
+        _read_node(node, site, builder, known)
+        for place, output in enumerate(node.output):
+            if output in used and output not in builder.specs and output not in known:
+                raise site.error(f"output {place} ({output!r}) of {node.op_type} is not supported")
     for output in outputs:
         if output not in builder.specs:
             if output not in known:
@@ -72,17 +82,16 @@ def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequenc
     return builder.network(outputs, observed, proto.SerializeToString())
 
 
-def _read_node(
-    node: Any, name: str, builder: NetworkBuilder, known: dict[str, Any], opset: int
-) -> None:
+def _read_node(node: Any, site: NodeSite, builder: NetworkBuilder, known: dict[str, Any]) -> None:
     """Emit a node, or evaluate it where nothing it reads depends on the inputs."""
     if node.op_type == "Shape" and node.input[0] in builder.specs:
         known[node.output[0]] = _shape_value(node, builder.specs[node.input[0]].shape)
         return
+    if node.domain in _ALIASED and node.op_type in _RANDOM:
+        raise site.error(f"{node.op_type} draws other values in every run", "make them an input")
     if node.domain in _ALIASED and all(tensor in known for tensor in node.input if tensor):
-        known.update(_evaluated(node, name, builder.name, known, opset))
+        known.update(_evaluated(node, site, known))
         return
-    site = NodeSite(node, name, builder, known, opset)
     reader = READERS.get(node.op_type) if node.domain in _ALIASED else None
     if reader is None:
         domain = f"{node.domain}." if node.domain not in _ALIASED else ""
@@ -100,9 +109,7 @@ def _shape_value(node: Any, shape: tuple[int, ...]) -> Any:
     return np.array(shape[limits.get("start", 0) : limits.get("end", len(shape))], np.int64)
 
 
-def _evaluated(
-    node: Any, name: str, model: str, known: Mapping[str, Any], opset: int
-) -> dict[str, Any]:
+def _evaluated(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str, Any]:
     """The node's outputs by ONNX's own reference."""
     from onnx import TensorProto, helper
     from onnx.reference import ReferenceEvaluator
@@ -114,13 +121,10 @@ def _evaluated(
     ]
     graph = helper.make_graph([node], "constant", values, results)
     try:
-        evaluator = ReferenceEvaluator(graph, opsets={"": opset})
+        evaluator = ReferenceEvaluator(graph, opsets={"": site.opset})
         return dict(zip((r.name for r in results), evaluator.run(None, operands), strict=True))
     except Exception as error:
-        raise UsageError(
-            f"cannot evaluate {node.op_type!r} on constants: {error}",
-            where=f"{model}: node {name!r}",
-        ) from error
+        raise site.error(f"cannot evaluate {node.op_type!r} on constants: {error}") from error
 
 
 def _check_shape_names(

@@ -106,12 +106,28 @@ def _slice(site: NodeSite) -> None:
     )
 
 
+def _split(site: NodeSite) -> None:
+    """Sizes are an attribute up to opset 12, operand 1 since; without them parts are equal."""
+    shape = site.spec(0).shape
+    axis = site.attribute("axis", 0) % len(shape)
+    sizes = site.value(1) if site.has(1) else site.attribute("split")
+    if sizes is None:
+        sizes = [-(-shape[axis] // len(site.outputs))] * len(site.outputs)
+    begin, end = [0] * len(shape), list(shape)
+    for output, size in zip(site.outputs, sizes, strict=True):
+        end[axis] = min(begin[axis] + int(size), shape[axis])
+        if output:
+            site.give(output, "slice", site.tensor(0), begin=list(begin), end=list(end))
+        begin[axis] = end[axis]
+
+
 SHAPE_READERS: Mapping[str, Callable[[NodeSite], None]] = {
     "Concat": _concat,
     "Flatten": partial(_to_shape, _flatten_target),
     "Pad": _pad,
     "Reshape": partial(_to_shape, _reshape_target),
     "Slice": _slice,
+    "Split": _split,
     "Squeeze": partial(_to_shape, _squeeze_target),
     "Transpose": _transpose,
     "Unsqueeze": partial(_to_shape, _unsqueeze_target),

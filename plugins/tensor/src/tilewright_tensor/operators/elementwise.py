@@ -44,6 +44,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "erf": e.erf,
     "sigmoid": lambda x: 1.0 / (e.exp(-x) + 1.0),
     "gelu": lambda x: x * 0.5 * (e.erf(x * _SQRT_HALF) + 1.0),
+    "softplus": lambda x: e.maximum(x, 0.0) + e.log(e.exp(-e.absolute(x)) + 1.0),
     "hard_swish": lambda x: x * e.minimum(e.maximum(x + 3.0, 0.0), 6.0) * (1.0 / 6.0),
 }
 
@@ -55,6 +56,10 @@ _WITH_ATTRIBUTES: dict[str, tuple[Callable[..., Any], tuple[Attribute, ...]]] = 
     "leaky_relu": (
         lambda x, alpha: e.select(e.lt(x, 0.0), x * alpha, x),
         (Attribute("alpha", number, 0.01),),
+    ),
+    "elu": (
+        lambda x, alpha: e.select(e.lt(x, 0.0), (e.exp(x) - 1.0) * alpha, x),
+        (Attribute("alpha", number, 1.0),),
     ),
     "hard_sigmoid": (
         lambda x, alpha, beta: e.minimum(e.maximum(x * alpha + beta, 0.0), 1.0),
@@ -77,8 +82,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 _NUMBERS = ("neg", "abs", "subtract", "clip")
 _FLOATS = (
-    "exp", "log", "sqrt", "tanh", "erf", "sigmoid", "gelu", "hard_swish", "leaky_relu",
-    "hard_sigmoid", "divide", "power", "prelu",
+    "exp", "log", "sqrt", "tanh", "erf", "sigmoid", "gelu", "softplus", "hard_swish",
+    "leaky_relu", "elu", "hard_sigmoid", "divide", "power", "prelu",
 )  # fmt: skip
 """What is not defined, or not in its own dtype, on bool, and on any whole number."""
 

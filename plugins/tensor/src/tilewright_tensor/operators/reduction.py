@@ -1,4 +1,4 @@
-"""Sum, mean and largest over some axes."""
+"""Sum, mean, largest and smallest over some axes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from tilewright_tensor.dag import compute, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.dag import compute, reduce_axis, reduce_max, reduce_min, reduce_sum
 from tilewright_tensor.operators.attribute import Attribute, axis_set, flag, integers
 from tilewright_tensor.operators.operator_def import (
     Attributes,
@@ -47,7 +47,7 @@ def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Te
     def element(*place: Axis) -> Reduction:
         kept = (axis for d, axis in enumerate(place) if not (attributes["keepdims"] and d in axes))
         source = tuple(reduced[d] if d in reduced else next(kept) for d in range(len(data.shape)))
-        return (reduce_max if name == "reduce_max" else reduce_sum)(data[source], *reduced.values())
+        return _EXTREMES.get(name, reduce_sum)(data[source], *reduced.values())
 
     names = axis_names(len(shape))
     total = compute("axes_sum" if mean else name, shape, element, axes=names)
@@ -57,7 +57,13 @@ def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Te
     return compute(name, shape, lambda *place: total[place] / count, axes=names)
 
 
-_DOMAINS: dict[str, Domain] = {"reduce_sum": "number", "reduce_mean": "float", "reduce_max": "any"}
+_EXTREMES = {"reduce_max": reduce_max, "reduce_min": reduce_min}
+_DOMAINS: dict[str, Domain] = {
+    "reduce_sum": "number",
+    "reduce_mean": "float",
+    "reduce_max": "any",
+    "reduce_min": "any",
+}
 
 OPERATORS = tuple(
     OperatorDef(
