@@ -6,6 +6,7 @@ import pytest
 
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
+from tilewright.options import Choice
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
 from tilewright.testing.landscape import Landscape
@@ -57,6 +58,19 @@ def test_a_model_of_other_features_is_refused(host, tmp_path):
     tuner = host.make("tuner", "xgb", {"pretrained": str(path)}, context)
     with pytest.raises(UsageError, match="alternative=other"):
         tuner.propose(16)
+
+
+def test_a_pretrained_model_that_is_no_file_is_refused_before_a_tuner_is_made(host):
+    with pytest.raises(UsageError, match="tuner 'xgb': pretrained: path does not point to a file"):
+        host.check("tuner", Choice("xgb", {"pretrained": "nofile.json"}))
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", '{"learner": {}}'])
+def test_what_is_no_model_of_trees_is_refused_without_the_frames_of_xgboost(host, tmp_path, text):
+    path = tmp_path / "model.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"model.json: no xgboost model\n  give a .json or .ubj"):
+        _made(host, "xgboost").load(path)
 
 
 def test_loop_features_have_to_be_the_same_ones():

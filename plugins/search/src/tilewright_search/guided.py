@@ -6,11 +6,10 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, FilePath
 
 from tilewright.options import Choice, Options
 from tilewright_search.cost_model.interface import CostModel, Floats
@@ -37,13 +36,15 @@ Score = Callable[[Sequence["ConfigEntity"]], Floats]
 class GuidedOptions(Options):
     """Options of every model-guided tuner."""
 
-    batch: int = Field(16, ge=1, description="trials known before the model decides")
+    batch: int = Field(
+        16, ge=1, description="configs a batch; the model decides once it knows so many trials"
+    )
     loss: Literal["rank", "reg"] = Field("reg", description="rank pairs, or fit throughput")
     cost_model: Choice | None = Field(None, description="another cost model than xgboost")
     features: FeatureKind = Field(
         "knobs", description="loops: a second model, of the lowered programs, ranks the best few"
     )
-    pretrained: Path | None = Field(
+    pretrained: FilePath | None = Field(
         None, description="saved cost model that ranks configs before there are trials"
     )
     epsilon: float = Field(0.05, ge=0, le=1, description="chance of a config to be random")

@@ -79,10 +79,10 @@ class XgboostModel:
         try:
             booster.load_model(path)
             told = json.loads(booster.attr(_ATTRIBUTE) or "null")
-        except (self._xgboost.core.XGBoostError, ValueError, OSError) as error:
-            said = str(error).strip().splitlines()[-1][:120]
+        except (self._xgboost.core.XGBoostError, ValueError, OSError):
+            # What xgboost says of it are places in its source.
             raise UsageError(
-                f"no xgboost model: {said}", where=str(path), remedy="give a .json or .ubj of one"
+                "no xgboost model", where=str(path), remedy="give a .json or .ubj of one"
             ) from None
         self._booster = booster
         return Signature.from_json(told, path)
