@@ -240,6 +240,25 @@ def test_choices_are_kept_as_records_and_found_by_compile(chain, context, measur
     assert report.prediction.seconds == pytest.approx(choice.solution.cost)
 
 
+def test_a_choice_that_younger_records_beat_is_passed_over_with_a_warning(
+    chain, context, measured, record, caplog
+):
+    for kernel in chain.kernels:
+        record(kernel.task, 1, 1e-4)
+        record(kernel.task, 4, 1e-6)
+    choice = tune(chain, context)
+    assert {config["block"] for config in choice.configs.values()} == {4}
+    _, report = compile_network(chain, context)
+    assert (report.sources["graph choice"], caplog.text) == (3, "")
+    for kernel in chain.kernels:
+        record(kernel.task, 1, 1e-7)
+    _, report = compile_network(chain, context)
+    assert report.sources == {"graph choice": 0, "history": 3, "fallback": 0}
+    assert report.prediction.seconds == pytest.approx(3e-7)
+    assert "chain: passed over the graph choice" in caplog.text
+    assert "run graph-tune to choose anew" in caplog.text
+
+
 def test_the_same_choice_is_not_written_twice(chain, context, measured, record):
     clash(chain, record)
     tune(chain, context, transform_budget=2)

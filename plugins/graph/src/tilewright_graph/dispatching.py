@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,12 +21,17 @@ from tilewright.task import Task
 from tilewright_graph.assembly import Assembly, assemble
 from tilewright_graph.candidates import Accuracy, allowed, fallback_config
 from tilewright_graph.extraction import ExtractedNetwork
+from tilewright_graph.prediction import predict
+from tilewright_graph.problem import PROOF_TOLERANCE
+
+_log = logging.getLogger("tilewright")
 
 Best = Literal["graph", "history", "fallback"]
 """The best that may answer; what it cannot answer goes to those behind it."""
 
 
-SOURCES = ("graph choice", "history", "fallback")
+GRAPH_CHOICE = "graph choice"
+SOURCES = (GRAPH_CHOICE, "history", "fallback")
 """Where configs come from, the best first."""
 
 
@@ -55,8 +61,31 @@ def dispatch_network(
     """Every kernel and transform with the config that the stack of dispatch contexts gives it.
 
     A node takes the graph tuner's choice, else the best record of its task, else the best of its
-    anchor, else the fallback.
+    anchor, else the fallback. Where records that are younger than the choice predict a faster
+    network without it, it is passed over, with a warning.
     """
+    found = _dispatched(extracted, context, accuracy, best)
+    if not found.sources[GRAPH_CHOICE]:
+        return found
+    without = _dispatched(extracted, context, accuracy, "history")
+    chosen = predict(found.assembly.calls, context).seconds
+    history = predict(without.assembly.calls, context).seconds
+    if chosen <= history * (1 + PROOF_TOLERANCE):
+        return found
+    _log.warning(
+        "%s: passed over the graph choice in %s, which is older than other records: %.4g ms "
+        "predicted, %.4g ms without it; run graph-tune to choose anew",
+        extracted.name,
+        context.store.path,
+        chosen * 1e3,
+        history * 1e3,
+    )
+    return without
+
+
+def _dispatched(
+    extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy, best: Best
+) -> Dispatched:
     answers: dict[str, Answer] = {}
 
     def choose(task: Task, node: str) -> ConfigEntity:
@@ -97,6 +126,7 @@ def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[Disp
     choices = store.graph_choices(device.fingerprint, host.revisions)
     graph = ApplyGraphBest(
         choices,
+        GRAPH_CHOICE,
         where=lambda task, config: (
             usable(config) and host.space(task, context.strategies).is_valid(config)
         ),
