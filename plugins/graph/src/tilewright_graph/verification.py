@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,16 @@ import numpy as np
 
 from tilewright.errors import UsageError
 
-_LEAST_SPREAD = 0.05
+_WIDE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """The largest errors over all tensors, and the tensor that has the largest relative one.
 
-    Relative is max |a - b| over max |b| of a tensor. Errors are infinite where one of the answers
-    is not finite.
+    Relative is max |a - b| over max |b| of a tensor; but over max |b - mean b| for a decisive one
+    whose max - min is below 5 % of max |b|, such as a regressor's with a large bias: what varies is
+    the answer. Errors are infinite where one of the answers is not finite.
     """
 
     max_abs_error: float
@@ -26,34 +27,50 @@ class Comparison:
     worst: str
 
 
-def compare(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Comparison:
+def compare(
+    ours: Mapping[str, Any], theirs: Mapping[str, Any], decisive: Collection[str] = ()
+) -> Comparison:
     """Our tensors against the oracle's of the same names."""
     errors = {
-        name: _errors(np.asarray(ours[name]), np.asarray(answer), name)
+        name: _errors(np.asarray(ours[name]), np.asarray(answer), name, name in decisive)
         for name, answer in theirs.items()
     }
     worst = max(errors, key=lambda name: errors[name][1])
     return Comparison(max(absolute for absolute, _ in errors.values()), errors[worst][1], worst)
 
 
-def check_fit(oracle: str, answers: Mapping[str, Any], decisive: Iterable[str]) -> None:
-    """Raise UsageError where a decisive answer hardly varies, so that a wrong one might pass.
+def check_fit(
+    oracle: str, answers: Mapping[str, Any], decisive: Iterable[str], rtol: float
+) -> None:
+    """Raise UsageError where a decisive answer does not tell right from wrong.
 
-    That is: max - min is below 5 % of max |.|, or something is not finite.
+    That is: its elements are equal, or vary so little that rounding alone exceeds the relative
+    error asked for, or one is not finite.
     """
     for name in decisive:
-        answer = np.asarray(answers[name], np.float64)
-        spread, largest = float(np.ptp(answer)), float(np.abs(answer).max())
-        if not np.isfinite(answer).all() or spread < _LEAST_SPREAD * largest or largest == 0.0:
+        answer = np.asarray(answers[name])
+        rounding = np.finfo(answer.dtype).eps if answer.dtype.kind == "f" else 0.0
+        wide = answer.astype(np.float64)
+        spread, largest, scale = np.ptp(wide), np.abs(wide).max(), _scale(answer, decisive=True)
+        if not np.isfinite(wide).all() or not scale or rounding * largest > rtol * scale:
             raise UsageError(
                 f"unfit: tensor {name!r} spans {spread:.3g} around values up to {largest:.3g}, "
-                f"expected at least {_LEAST_SPREAD:.0%} of them",
+                f"too little to tell an error of {rtol:.3g} from rounding",
                 where=f"oracle {oracle!r}",
                 remedy="verify with weights that tell answers apart: import: {weights: {seed: 0}}",
             )
 
 
-def _errors(ours: Any, theirs: Any, name: str) -> tuple[float, float]:
+def _scale(answer: Any, decisive: bool) -> float:
+    """What errors of an answer are relative to."""
+    wide = answer.astype(np.float64)
+    largest = float(np.abs(wide).max(initial=0.0))
+    if not decisive or wide.size == 1 or np.ptp(wide) >= _WIDE * largest:
+        return largest
+    return float(np.abs(wide - wide.mean()).max())
+
+
+def _errors(ours: Any, theirs: Any, name: str, decisive: bool) -> tuple[float, float]:
     if ours.shape != theirs.shape:
         raise UsageError(
             f"tensor {name!r}: ours has shape {ours.shape}, the oracle's {theirs.shape}"
@@ -61,5 +78,5 @@ def _errors(ours: Any, theirs: Any, name: str) -> tuple[float, float]:
     error = float(np.abs(ours.astype(np.float64) - theirs).max(initial=0.0))
     if not np.isfinite(error):
         return np.inf, np.inf
-    largest = float(np.abs(theirs).max(initial=0.0))
-    return error, error / largest if largest else (0.0 if error == 0.0 else np.inf)
+    scale = _scale(theirs, decisive)
+    return error, error / scale if scale else (0.0 if error == 0.0 else np.inf)
