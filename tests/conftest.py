@@ -81,12 +81,13 @@ class Samples:
         failure=None,
         constants="cold",
         repeat=3,
+        turns=1,
     ):
         if failure is None:
             result = MeasureResult(tuple(costs), timings={"compile": 0.01})
         else:
             result = MeasureResult(failure=Failure(FailureKind(failure), "why", "SIGSEGV"))
-        conditions = Conditions(constants=constants, repeat=repeat)
+        conditions = Conditions(constants=constants, repeat=repeat, turns=turns)
         asked = MeasureInput(task, cls.config(number, strategy), conditions)
         return Record.of(Trial(asked, result), device, revision)
 

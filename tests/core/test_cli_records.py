@@ -1,4 +1,4 @@
-"""`tilewright records best` and `compact`."""
+"""`tilewright records ls`, `best` and `compact`."""
 
 from __future__ import annotations
 
@@ -70,9 +70,17 @@ def test_ls_and_best_name_the_same_times(call):
 
 
 def test_a_lucky_time_that_did_not_last_is_not_the_best(call, samples, log):
-    JsonlRecordStore(log).append([samples.record(1, (1e-3,) * 3), samples.record(1, (4e-3,) * 3)])
+    """Nor is a short time that it had beaten before."""
+    for number, seconds, turns in ((1, 1e-3, 1), (2, 2e-3, 1), (1, 4e-3, 3)):
+        record = samples.record(number, (seconds,), turns=turns, strategy="toy.loop")
+        JsonlRecordStore(log).append([record])
     (row,) = json.loads(call("records", "ls", str(log), "--json")[1])["records"]
     assert row["best_seconds"] == 4e-3
+
+
+def test_ls_names_no_time_by_a_strategy_that_is_not_here(call, samples, log):
+    JsonlRecordStore(log).append([samples.record(1), samples.record(2, failure="crash")])
+    assert call("records", "ls", str(log))[1].endswith("1 failed  no time that counts\n")
 
 
 @pytest.mark.needs("x86")  # a text without a target means `native`

@@ -126,16 +126,34 @@ def test_of_a_config_measured_again_the_last_measurement_counts(store, samples):
     assert best(store, samples).seconds == 3e-3
 
 
-def test_best_per_keeps_one_record_a_group(store, samples):
-    store.append([samples.record(n, (n * 1e-3,)) for n in (4, 3, 2, 1)])
-    groups = store.best_per(
-        lambda config: config["tile"][1] % 2,
-        query(samples, samples.task),
+def test_what_had_lost_to_finalists_is_taken_to_need_what_they_do(store, samples):
+    """Behind the fastest that it had lost to, before what is slower than that."""
+    times = ((1, 1.0, 1), (2, 1.1, 1), (3, 1.2, 1), (1, 1.5, 3), (2, 1.4, 3), (4, 2.0, 1))
+    store.append(
+        samples.record(number, (seconds,), turns=turns) for number, seconds, turns in times
     )
-    assert {key: record.config for key, record in groups.items()} == {
-        0: samples.config(2),
-        1: samples.config(1),
-    }
+    asked = query(samples, samples.task)
+    found = [(record.config["tile"][1], seconds) for record, seconds in store.ranked(asked)]
+    assert found == [(2, 1.4), (3, 1.4), (1, 1.5), (4, 2.0)]
+    finalists = {samples.config(1), samples.config(2)}
+    narrowed = replace(asked, where=lambda config: config not in finalists)
+    assert store.best(narrowed).config == samples.config(3)
+
+
+def test_a_narrowed_query_counts_what_it_asks_for(store, samples):
+    store.append(
+        [
+            samples.record(1),
+            samples.record(1, failure="device_lost"),
+            samples.record(1),
+            samples.record(2, failure="crash"),
+            samples.record(3, strategy="plain/b"),
+        ]
+    )
+    asked = query(samples, samples.task)
+    assert store.count(asked) == (5, 2)
+    assert store.count(replace(asked, where=lambda config: config["tile"][1] == 1)) == (3, 1)
+    assert store.count(replace(asked, where=lambda config: config.strategy == "plain/b")) == (1, 0)
 
 
 def test_best_of_anchor_finds_other_epilogues(store, samples):

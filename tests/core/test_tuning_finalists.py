@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from concurrent.futures import Future
 
 import pytest
 
@@ -104,10 +105,28 @@ def test_finalists_are_built_once_and_run_in_turns(tmp_path, toy, monkeypatch):
     assert sum(trial.result.timings["time"] for trial in finalists) == pytest.approx(12e-3)
     own = [trial.input.config for trial in finalists]
     assert own in builds
-    (ran,) = [configs for configs in runs if len(configs) == 12 and set(configs) == set(own)]
-    turns = [ran[start : start + 4] for start in range(0, 12, 4)]
-    assert [set(turn) for turn in turns] == [set(own)] * 3
+    turns = [configs for configs in runs if set(configs) == set(own)]
+    assert [len(turn) for turn in turns] == [4] * 3
     assert len(set(map(tuple, turns))) > 1
+
+
+def test_a_finalist_that_failed_once_gets_no_further_turn(tmp_path, toy, monkeypatch):
+    host, runs = PluginHost.load([toy]), []
+    toy_runner = host.component("runner", "toy").load()
+    act = toy_runner._one
+
+    def one(self, asked):
+        if asked.conditions.turns == 1 or asked.config not in (runs or [asked.config]):
+            return act(self, asked)
+        runs.append(asked.config)
+        failed = Future()
+        failed.set_result(MeasureResult(failure=Failure(FailureKind.RUN_TIMEOUT, "hangs")))
+        return failed
+
+    monkeypatch.setattr(toy_runner, "_one", one)
+    _, context = run(tmp_path, toy, [entry(8)], 60, host=host)
+    failed = [r.config for r in context.store.records() if r.trial.result.failure is not None]
+    assert runs == failed != []
 
 
 def test_the_budget_holds_with_finalists_in_it(tmp_path, toy):
@@ -131,10 +150,17 @@ def test_finalists_of_all_tasks_are_measured_in_turn_and_the_dearest_first(tmp_p
 
 def test_what_is_kept_for_finalists_and_not_needed_goes_to_the_search(tmp_path, toy):
     report, context = run(tmp_path, toy, [entry(8)], 60)
-    assert report.measurement["trials"] == 60
+    assert report.measurement["trials"] in (58, 59, 60)
     counts = Counter(measured(context))
     assert max(counts.values()) == 2
-    assert len(counts) >= 56
+    assert len(counts) >= 54
+
+
+def test_nobody_overtakes_finalists_without_being_measured_in_turns(tmp_path, toy):
+    for budget in range(22, 60, 2):  # with these missing seconds newcomers of width 7 seem best
+        _, context = run(tmp_path / str(budget), toy, [entry(8)], budget, lucky=4e-5)
+        turns = {r.config: r.trial.input.conditions.turns for r in context.store.records()}
+        assert turns[context.store.best(context.query(entry(8).task)).config] > 1
 
 
 def test_a_tiny_budget_keeps_nothing_for_finalists(tmp_path, toy):
@@ -242,7 +268,7 @@ def test_a_track_and_a_store_choose_alike_and_so_after_a_restart_and_compacting(
         store.append([Record.of(trial, device, 1)])
         track.add([trial], fresh=True)
         best = store.best(query)
-        assert (best and best.seconds) == track.best_seconds
+        assert (best and best.config) == (track.best and track.best.input.config)
     before = track.best_seconds
     compact_log(path)
     again = JsonlRecordStore(path)

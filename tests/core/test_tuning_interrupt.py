@@ -132,7 +132,8 @@ def test_a_stopped_run_goes_on_where_it_stopped(pipeline_file, start, number):
     assert list(counts.values()).count(2) <= 4
     measured = json.loads(out)["measurement"]["trials"]
     assert len(records) == before + measured
-    assert measured == (30 if number == signal.SIGKILL else 30 - before)
+    # Up to two are kept for a newcomer that overtakes finalists.
+    assert (30 if number == signal.SIGKILL else 30 - before) - measured in (0, 1, 2)
 
 
 def test_a_shielded_section_is_not_cut():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,11 +54,12 @@ def context(host: PluginHost, tmp_path: Path) -> RunContext:
 def record(context):
     """A function that puts a time of a task in the store, for a config or a block of `paper`."""
 
-    def put(task, config, *costs):
+    def put(task, config, *costs, turns=1):
         if isinstance(config, int):
             config = ConfigEntity("paper", {"block": config})
         conditions = context.conditions.for_workload(task.workload)
-        trial = Trial(MeasureInput(task, config, conditions), MeasureResult(costs))
+        asked = MeasureInput(task, config, replace(conditions, turns=turns))
+        trial = Trial(asked, MeasureResult(costs))
         context.store.append([Record.of(trial, context.device, 1)])
 
     return put

@@ -16,6 +16,7 @@ from tilewright_graph.compile import compile_network
 from tilewright_graph.extraction import extract
 from tilewright_graph.graph_tuning import Effort, Measured, tune_graph
 from tilewright_graph.network import Network
+from tilewright_graph.prediction import recorded_seconds
 from tilewright_graph.problem import Solution
 from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
@@ -66,6 +67,18 @@ def test_the_best_record_of_each_layout_is_a_candidate(chain, context, record):
         (8, 2e-6, True), (1, 3e-6, True), (4, 5e-6, True),
     ]  # fmt: skip
     assert find_candidates(task, context, max_sch_num=2) == found[:2]
+
+
+def test_a_layout_that_had_lost_to_a_finalist_is_no_faster_a_candidate_than_that(
+    chain, context, record
+):
+    task = chain.kernels[0].task
+    record(task, 8, 2.0e-6)
+    record(task, 1, 2.1e-6)
+    record(task, 8, 2.5e-6, turns=3)
+    found = find_candidates(task, context)
+    assert [(c.config["block"], c.seconds) for c in found][:2] == [(8, 2.5e-6), (1, 2.5e-6)]
+    assert recorded_seconds(task, found[1].config, context) == 2.5e-6
 
 
 def test_without_a_record_the_fallback_is_estimated(chain, context):

@@ -66,7 +66,7 @@ class TaskExplanation:
         fallback = FallbackContext(host, context.strategies)
         valid = host.space(task, context.strategies).is_valid
         query = context.query(task, valid)
-        measured = [*store.best_per(lambda config: config, query).values()]
+        measured = [found.record for found in store.ranked(query)]
         failed = [config for config in store.failed(query) if valid(config)]
         return cls(
             task,
@@ -147,7 +147,7 @@ def _strategies(
                 sum(a.size for a in space.alternatives if _base(a.name) == strategy.name),
                 len(own),
                 sum(n for name, n in failed.items() if _base(name) == strategy.name),
-                min((r.seconds for r in own if r.seconds is not None), default=None),
+                own[0].seconds if own else None,
                 None if advice is None else advice.to_json()["values"],
             )
         )

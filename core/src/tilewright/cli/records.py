@@ -13,7 +13,8 @@ from tilewright.cli.records_adopt import adopt
 from tilewright.cli.records_best import best
 
 if TYPE_CHECKING:
-    from tilewright.records import Record
+    from tilewright.host import PluginHost
+    from tilewright.records import JsonlRecordStore, Record
 
 
 @click.group()
@@ -31,33 +32,45 @@ records.add_command(best)
 @shared.as_json
 def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
     """The best record of each task, by device and conditions."""
-    from tilewright.records import BadLineError, Record, find_reader
+    from tilewright.records import (
+        BadLineError,
+        JsonlReader,
+        JsonlRecordStore,
+        Record,
+        find_reader,
+    )
 
-    reader = find_reader(file, shared.load_host(plugin))
+    host = shared.load_host(plugin)
+    reader = find_reader(file, host)
+    store = JsonlRecordStore(file) if isinstance(reader, JsonlReader) else None
     lines = [line for _, line in reader.read(file)]
     bad_lines = sum(isinstance(line, BadLineError) for line in lines)
-    found: dict[tuple[str, str, str], list[Record]] = {}
+    found: dict[tuple[str, str, str, str], list[Record]] = {}
     for record in (line for line in lines if isinstance(line, Record)):
         conditions = record.trial.input.conditions.constants
-        found.setdefault((record.task.key, record.device, conditions), []).append(record)
+        part = record.task.key, record.device, record.fingerprint, conditions
+        found.setdefault(part, []).append(record)
     rows: list[dict[str, Any]] = [
         {
             "key": key,
             "operator": records[0].task.workload.operator,
             "device": device,
+            "fingerprint": fingerprint,
             "conditions": conditions,
             "trials": len(records),
             "failures": sum(record.seconds is None for record in records),
-            "best_seconds": _best_seconds(records),
+            "best_seconds": _best_seconds(records, store, host),
         }
-        for (key, device, conditions), records in found.items()
+        for (key, device, fingerprint, conditions), records in found.items()
     ]
     if as_json:
         shared.print_json({"records": rows, "bad_lines": bad_lines})
         return
     for row in rows:
         seconds = row["best_seconds"]
-        shown = "all failed" if seconds is None else f"{seconds * 1e3:.4f} ms"
+        failed = row["failures"] == row["trials"]
+        unknown = "all failed" if failed else "no time that counts"
+        shown = unknown if seconds is None else f"{seconds * 1e3:.4f} ms"
         shared.say(
             f"{row['key']}  {row['operator']:20} {row['device']} {row['conditions']}"
             f"  {row['trials']:5} trials  {row['failures']:4} failed  {shown}"
@@ -68,10 +81,19 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
         shared.say(f"{bad_lines} bad lines; `tilewright records verify` shows them", err=True)
 
 
-def _best_seconds(records: Sequence[Record]) -> float | None:
-    """The smallest last time of a config; what is chosen may be slower (see `records best`)."""
-    last = {(record.config, record.revision): record.seconds for record in records}
-    return min((seconds for seconds in last.values() if seconds is not None), default=None)
+def _best_seconds(
+    records: Sequence[Record], store: JsonlRecordStore | None, host: PluginHost
+) -> float | None:
+    """That of `records best`; in another system's log, where none counts, the smallest."""
+    if store is None:
+        return min((r.seconds for r in records if r.seconds is not None), default=None)
+    from tilewright.measure import Conditions
+    from tilewright.records import Query
+
+    first = records[0]
+    conditions = Conditions(first.trial.input.conditions.constants)
+    best = store.best(Query(first.task, conditions, first.fingerprint, host.revisions))
+    return None if best is None else best.seconds
 
 
 @records.command()

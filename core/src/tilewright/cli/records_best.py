@@ -70,7 +70,7 @@ def _fastest(task: Task, store: JsonlRecordStore, host: PluginHost, count: int) 
     asked = dict.fromkeys((r.fingerprint, r.trial.input.conditions.constants) for r in own)
     for fingerprint, constants in asked:
         query = Query(task, Conditions(constants), fingerprint, host.revisions)
-        yield from islice(store.best_per(lambda config: config, query).values(), count)
+        yield from (found.record for found in islice(store.ranked(query), count))
 
 
 def _row(record: Record, host: PluginHost) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from heapq import heapify, heappop
+from heapq import heapify, heappop, heappush
 from math import inf
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
@@ -27,11 +27,9 @@ from tilewright.records.record import (
     OtherVersionError,
     Record,
 )
-from tilewright.records.trial_index import Series, TrialIndex
+from tilewright.records.trial_index import Race, Series, TrialIndex
 from tilewright.task import Task
 from tilewright.workload import Workload
-
-K = TypeVar("K", bound=Hashable)
 
 
 class Spent(NamedTuple):
@@ -40,6 +38,18 @@ class Spent(NamedTuple):
     finished: bool
     seconds: float
     trials: int
+
+
+class Ranked(NamedTuple):
+    """A config's last record, and the seconds that the config is taken to need.
+
+    They are the record's own, but no fewer than those of the fastest finalist that the config had
+    lost to when that was measured in turns: the config's time may only look better because the
+    finalist's is honest now.
+    """
+
+    record: Record
+    seconds: float
 
 
 class Count(NamedTuple):
@@ -115,34 +125,34 @@ class JsonlRecordStore:
         return [self._trials.record(row).trial for row in self._trials.rows(wanted, task_key)]
 
     def count(self, query: Query) -> Count:
-        """How many trials of a task count, spoiled ones among them; `where` is not asked."""
+        """How many trials of a task count, spoiled ones among them."""
         series = _comparable(self._trials.of_task(query.task), query)
-        return Count(sum(each.trials for each in series), sum(each.failures for each in series))
+        if query.where is None:
+            return Count(sum(each.trials for each in series), sum(each.failures for each in series))
+        rows = self._trials.rows(series, query.task.key)
+        found = [record for row in rows for record in self._asked_for(row, query)]
+        return Count(len(found), sum(record.seconds is None for record in found))
+
+    def ranked(self, query: Query) -> Iterator[Ranked]:
+        """The configs of a task that have a time, fastest first.
+
+        Of a config measured more than once the last measurement counts. Of configs that are taken
+        to need as long as a finalist, the finalist comes first.
+        """
+        return self._ranked(self._trials.of_task(query.task), query)
 
     def best(self, query: Query) -> Record | None:
-        """The record with the smallest median, None where there is none.
-
-        Of a config measured more than once the last measurement counts. What had lost to finalists
-        when they were measured in turns stands behind them: its time may only look better because
-        theirs is honest now.
-        """
-        return next(self._fastest(self._trials.of_task(query.task), query), None)
+        """The record of the fastest config, None where there is none; see `ranked`."""
+        return next((found.record for found in self.ranked(query)), None)
 
     def best_of_anchor(self, query: Query) -> Record | None:
-        """The best record of the tasks that differ at most in their epilogue; see `best`.
+        """The best record of the tasks that differ at most in their epilogue; see `ranked`.
 
         Of their times only the order means something for this task.
         """
         kin = self._trials.of_anchor(query.task.workload)
         own = (series for series in kin if series.head.task.target == query.task.target)
-        return next(self._fastest(own, query), None)
-
-    def best_per(self, key: Callable[[ConfigEntity], K], query: Query) -> dict[K, Record]:
-        """The best record of each group that `key` makes of the configs; see `best`."""
-        groups: dict[K, Record] = {}
-        for record in self._fastest(self._trials.of_task(query.task), query):
-            groups.setdefault(key(record.config), record)
-        return groups
+        return next((found.record for found in self._ranked(own, query)), None)
 
     def failed(self, query: Query) -> dict[ConfigEntity, Failure]:
         """The configs of a task whose last measurement failed, and how, oldest first."""
@@ -164,24 +174,22 @@ class JsonlRecordStore:
         strange = [series for series in kin if _base(series.head.strategy) not in revisions]
         return [self._trials.record(row) for row in self._trials.rows(strange)]
 
-    def _fastest(self, series: Iterable[Series], query: Query) -> Iterator[Record]:
-        """Of each config the last measurement that counts, fastest first, the outranked last."""
-        races: dict[tuple[Task, str], dict[int, float]] = {}
-        timed: list[tuple[float, int, dict[int, float]]] = []
+    def _ranked(self, series: Iterable[Series], query: Query) -> Iterator[Ranked]:
+        races: dict[tuple[Task, str], dict[int, Race]] = {}
+        # Seconds, whether it had lost, seconds measured, row (no two have one), races there were.
+        waiting: list[tuple[float, bool, float, int, dict[int, Race]]] = []
         for one in _comparable(series, query):
-            race = races.setdefault((one.head.task, one.head.fingerprint), {})
-            race.update(one.raced)
-            timed += [(seconds, row, race) for seconds, row in one.last() if seconds < inf]
-        heapify(timed)  # no two have one row
-        outranked = []
-        while timed:
-            seconds, row, race = heappop(timed)
-            if row not in race and any(row < r and bar <= seconds for r, bar in race.items()):
-                outranked.append(row)
+            own = races.setdefault((one.head.task, one.head.fingerprint), {})
+            own.update(one.races())
+            waiting += [(s, False, s, row, own) for s, row in one.last() if s < inf]
+        heapify(waiting)
+        while waiting:
+            seconds, lost, measured, row, own = heappop(waiting)
+            winner = None if lost else _lost_to(own, row, seconds)
+            if winner is not None:
+                heappush(waiting, (max(seconds, winner), True, measured, row, own))
             else:
-                yield from self._asked_for(row, query)
-        for row in outranked:
-            yield from self._asked_for(row, query)
+                yield from (Ranked(record, seconds) for record in self._asked_for(row, query))
 
     def _asked_for(self, row: int, query: Query) -> Iterator[Record]:
         record = self._trials.record(row)
@@ -266,6 +274,12 @@ def _base(strategy: str) -> str:
 
 def _current(strategy: str, revision: int, revisions: Mapping[str, int]) -> bool:
     return revisions.get(_base(strategy)) == revision
+
+
+def _lost_to(races: Mapping[int, Race], row: int, seconds: float) -> float | None:
+    """What the fastest finalist takes that a trial had lost to; None where it had to none."""
+    later = (race for place, race in races.items() if row < place and row not in races)
+    return min((race.now for race in later if race.before <= seconds), default=None)
 
 
 def _comparable(series: Iterable[Series], query: Query) -> list[Series]:

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import overload
+from typing import NamedTuple, overload
 
 from tilewright.records.line import unseal
 from tilewright.records.outline import Head, Outline
@@ -15,22 +15,25 @@ from tilewright.task import Task
 from tilewright.workload import Workload
 
 
-class Series:
-    """The trials of one head, oldest first.
+class Race(NamedTuple):
+    """A config that was measured in turns: its time before, infinity where it had none, and now."""
 
-    raced   of those that were measured in turns and have a time: row, and what the config's time
-            was before, infinity where it had none
-    """
+    before: float
+    now: float
+
+
+class Series:
+    """The trials of one head, oldest first."""
 
     def __init__(self, head: Head, of_task: OfTask) -> None:
         self.head = head
         self._of_task = of_task
         self.trials = 0
         self.failures = 0
-        self.raced: dict[int, float] = {}
         self._rows = array("q")
         self._identities = array("q")
         self._seconds = array("d")
+        self._raced: dict[int, tuple[int, float]] = {}  # by row: identity, time before
 
     def add(self, row: int, outline: Outline) -> None:
         """Take in the trial of a row; what was spoiled is counted, but no measurement."""
@@ -39,15 +42,24 @@ class Series:
         self.failures += outline.seconds is None
         if not outline.spoiled:
             if outline.in_turns and outline.seconds is not None:
-                self.raced[row] = self._known(outline.identity)
+                self._raced[row] = outline.identity, self._known(outline.identity)
             self._rows.append(row)
             self._identities.append(outline.identity)
             self._seconds.append(inf if outline.seconds is None else outline.seconds)
 
     def last(self) -> Iterable[tuple[float, int]]:
         """(seconds, row) of every config's last measurement, infinity for a failure."""
+        return self._last().values()
+
+    def races(self) -> dict[int, Race]:
+        """By row, the trials in turns of configs that have a time now."""
+        last = self._last() if self._raced else {}
+        found = {row: Race(before, last[own][0]) for row, (own, before) in self._raced.items()}
+        return {row: race for row, race in found.items() if race.now < inf}
+
+    def _last(self) -> dict[int, tuple[float, int]]:
         measured = zip(self._seconds, self._rows, strict=True)
-        return dict(zip(self._identities, measured, strict=True)).values()
+        return dict(zip(self._identities, measured, strict=True))
 
     def _known(self, identity: int) -> float:
         """The last time of a config that was not measured in turns, infinity where that is none."""
@@ -55,7 +67,7 @@ class Series:
             place = len(self._rows) - 1 - self._identities[::-1].index(identity)
         except ValueError:
             return inf
-        return inf if self._rows[place] in self.raced else self._seconds[place]
+        return inf if self._rows[place] in self._raced else self._seconds[place]
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,14 +192,16 @@ class _Loop:
     def search(self, tuner: Choice, scheduler: TaskScheduler) -> bool:
         """Give batches to tasks as the scheduler says, until budget or tasks are exhausted.
 
-        A tenth of what is left is kept for finalists. Tells whether anything was measured.
+        A tenth of what is left is kept for finalists, and once there were some, as much as it takes
+        to measure whoever overtakes them in turns. Tells whether anything was measured.
         """
         for track in self._tracks:
             track.check_end(self._early_stopping)
         limit, before = _batch_size(tuner, self._context), self._measurement.spent.trials
         tenth = self._pace.left / 10
         while not self.lost and any(track.ended is None for track in self._tracks):
-            count = self._pace.affordable(limit, keep=int(self._pace.trials(tenth)))
+            keep = max(int(self._pace.trials(tenth)), self._confirming())
+            count = self._pace.affordable(limit, keep=keep)
             chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
             if chosen is None:
                 break
@@ -219,11 +221,12 @@ class _Loop:
         """Measure the fastest few of each task in turns, where its best was not yet so measured.
 
         The best of many short times is lucky more often than fast: the choice is among those whose
-        turns a slow phase of the machine slowed down alike. Tasks that weigh most come first; none
-        takes more than its share of what is left, but two configs at least.
+        turns a slow phase of the machine slowed down alike. First come tasks whose finalists were
+        overtaken, then those that weigh most; none takes more than its share of what is left, but
+        two configs at least.
         """
         waiting = [track for track in self._tracks if track.finalists]
-        waiting.sort(key=lambda track: -(track.cost or 0.0))
+        waiting.sort(key=lambda track: (not track.overtaken, -(track.cost or 0.0)))
         for left, track in zip(range(len(waiting), 0, -1), waiting, strict=True):
             finalists = track.finalists
             paid = self._pace.affordable(left * len(finalists), each=_FINALIST_TRIALS)
@@ -262,6 +265,13 @@ class _Loop:
         track = TaskTrack(entry, conditions, make_space)
         track.add((t for t in known if track.space.is_valid(t.input.config)), fresh=False)
         return track
+
+    def _confirming(self) -> int:
+        """Trials that two finalists take of each task that may need them after the next batch."""
+        if not any(track.confirmed for track in self._tracks):
+            return 0
+        tasks = 1 + sum(track.overtaken for track in self._tracks)
+        return self._pace.cost(2 * tasks, each=_FINALIST_TRIALS)
 
     def _in_columns(self) -> Iterator[tuple[TaskTrack, ConfigEntity]]:
         """Incumbents, those of a task found when its first is due."""

@@ -107,7 +107,8 @@ class Measurement:
         """One trial an input, in order; what the machinery spoiled is measured once more.
 
         Where the conditions ask for several turns, each is built once and run once a turn, in
-        another order every turn: a slow phase of the machine falls on them all.
+        another order every turn: a slow phase of the machine falls on them all. One that failed
+        gets no further turn.
         """
         trials = self._once(inputs)
         spoiled = [
@@ -125,11 +126,12 @@ class Measurement:
         builder, runner = self._started()
         with self.spent.on("build"):
             builds = builder.build(inputs)
-        order = _in_turns(inputs)
-        futures = runner.run([inputs[place] for place in order], [builds[place] for place in order])
         runs: list[list[Future[MeasureResult]]] = [[] for _ in inputs]
-        for place, future in zip(order, futures, strict=True):
-            runs[place].append(future)
+        for turn in range(max((each.conditions.turns for each in inputs), default=0)):
+            due = _due(inputs, runs, turn)
+            futures = runner.run([inputs[place] for place in due], [builds[place] for place in due])
+            for place, future in zip(due, futures, strict=True):
+                runs[place].append(future)
         trials: list[Trial] = []
         try:
             for asked, build, own in zip(inputs, builds, runs, strict=True):
@@ -167,15 +169,18 @@ class Measurement:
         return trial
 
 
-def _in_turns(inputs: Sequence[MeasureInput]) -> list[int]:
-    """The places of the inputs, one turn after the other; shuffled from the second turn on."""
-    order: list[int] = []
-    for turn in range(max((each.conditions.turns for each in inputs), default=0)):
-        due = [place for place, each in enumerate(inputs) if each.conditions.turns > turn]
-        if turn:
-            random.Random(turn).shuffle(due)
-        order += due
-    return order
+def _due(
+    inputs: Sequence[MeasureInput], runs: Sequence[Sequence[Future[MeasureResult]]], turn: int
+) -> list[int]:
+    """The places of the inputs that get this turn, once those before are over; then shuffled."""
+    due = [
+        place
+        for place, (each, own) in enumerate(zip(inputs, runs, strict=True))
+        if each.conditions.turns > turn and all(_result(run).failure is None for run in own)
+    ]
+    if turn:
+        random.Random(turn).shuffle(due)
+    return due
 
 
 def _joined(results: Sequence[MeasureResult]) -> MeasureResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from math import ceil
 
 from tilewright.tuning.budget import Budget
 
@@ -40,6 +41,10 @@ class Pace:
         if self._budget.trials is not None:
             return amount
         return amount * self._spent() / (each * self.seconds) if self._spent() else 0.0
+
+    def cost(self, trials: int, each: float) -> int:
+        """As how many of those so far so many count that take `each` times as long."""
+        return trials if self._budget.trials is not None else ceil(trials * each)
 
     def affordable(self, limit: int, *, keep: int = 0, each: float = 1.0) -> int:
         """Trials of a batch that are paid for when some are kept for later.

@@ -22,12 +22,13 @@ _FINALISTS = 4
 class TaskTrack:
     """A task's trials, its best, and whether it may get further batches.
 
-    As in the store, of a config measured again the last measurement counts, and one that had lost
-    to finalists when they were measured in turns is no rival of theirs. So the best may become
-    worse.
+    As in the store (see `Ranked`), of a config measured again the last measurement counts, and one
+    that had lost to finalists when they were measured in turns is taken to be no faster than they
+    are now. So the best may become worse.
 
     make_space  called when the space is first asked for: spaces of hundreds of tasks take seconds
     curve       best seconds after each trial, None while all failed
+    confirmed   finalists were measured in turns
     ended       why it gets no further batch, None while it may
     """
 
@@ -37,13 +38,14 @@ class TaskTrack:
     tuner: Tuner | None = None
     curve: list[float | None] = field(default_factory=list)
     failures: int = 0
+    confirmed: bool = False
     ended: EndReason | None = None
     fresh: list[Trial] = field(default_factory=list)
     _improved_at: int = 0
     _measured: set[ConfigEntity] = field(default_factory=set)
     _short: dict[ConfigEntity, float] = field(default_factory=dict)
     _timed: dict[ConfigEntity, Trial] = field(default_factory=dict)
-    _outranked: set[ConfigEntity] = field(default_factory=set)
+    _winners: dict[ConfigEntity, set[ConfigEntity]] = field(default_factory=dict)
     _best: Trial | None = None
     _state: TaskState | None = None
     _space: ConfigSpace | None = None
@@ -98,6 +100,11 @@ class TaskTrack:
         ranked = sorted(self._rivals, key=_seconds)
         return [trial.input.config for trial in ranked[:_FINALISTS]]
 
+    @property
+    def overtaken(self) -> bool:
+        """Whether finalists were measured in turns, but the best is one that was not."""
+        return self.confirmed and self._best is not None and not _in_turns(self._best)
+
     def check_end(self, early_stopping: int | None) -> None:
         """End the task where nothing ever works, or nothing improved for long enough."""
         if self._best is None and len(self.curve) >= _DEAD_AFTER:
@@ -139,23 +146,22 @@ class TaskTrack:
 
     def _count(self, trial: Trial) -> None:
         config, seconds = trial.input.config, trial.result.seconds
-        before, led = self._short.pop(config, inf), self._best
+        before, led, known = self._short.pop(config, inf), self._best, config in self._measured
         self._measured.add(config)
         self._timed.pop(config, None)
-        self._outranked.discard(config)
+        self._winners.pop(config, None)
         if not _in_turns(trial):
             self._short[config] = inf if seconds is None else seconds
         elif seconds is not None:
-            self._outranked |= {
-                other
-                for other, rival in self._timed.items()
-                if _seconds(rival) >= before and not _in_turns(rival)
-            }
+            self.confirmed = True
+            for other, rival in self._timed.items():
+                if _seconds(rival) >= before and not _in_turns(rival):
+                    self._winners.setdefault(other, set()).add(config)
         if seconds is not None:
             self._timed[config] = trial
-        if led is None or led.input.config == config or led.input.config in self._outranked:
-            self._best = min(self._rivals, key=_seconds, default=None)
-        elif seconds is not None and seconds < _seconds(led):
+        if known or led is None:
+            self._best = min(self._timed.values(), key=self._rank, default=None)
+        elif seconds is not None and self._rank(trial) < self._rank(led):
             self._best = trial
         better = led is None or (seconds is not None and seconds < _seconds(led))
         if self._best is trial and better and not _in_turns(trial):
@@ -163,9 +169,17 @@ class TaskTrack:
 
     @property
     def _rivals(self) -> list[Trial]:
-        """Those the best is chosen from."""
-        ahead = [t for config, t in self._timed.items() if config not in self._outranked]
-        return ahead or list(self._timed.values())
+        """Those that have not lost to finalists."""
+        return [trial for trial in self._timed.values() if self._lost_to(trial) is None]
+
+    def _rank(self, trial: Trial) -> tuple[float, bool, float]:
+        seconds, winner = _seconds(trial), self._lost_to(trial)
+        return max(seconds, winner or 0.0), winner is not None, seconds
+
+    def _lost_to(self, trial: Trial) -> float | None:
+        """What the fastest finalist takes that it had lost to; None where it had to none."""
+        winners = self._winners.get(trial.input.config, ())
+        return min((_seconds(self._timed[w]) for w in winners if w in self._timed), default=None)
 
 
 def _in_turns(trial: Trial) -> bool:

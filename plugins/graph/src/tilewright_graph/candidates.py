@@ -65,12 +65,10 @@ def find_candidates(
         return space.is_valid(config) and allowed(config, host, accuracy)
 
     query = context.query(task, where=usable)
-    records = store.best_per(signature, query)
-    found = {
-        layouts: Candidate(record.config, host.layouts(task, record.config), record.seconds, True)
-        for layouts, record in records.items()
-        if record.seconds is not None
-    }
+    found: dict[object, Candidate] = {}
+    for record, seconds in store.ranked(query):
+        layouts = host.layouts(task, record.config)
+        found.setdefault(layouts.signature, Candidate(record.config, layouts, seconds, True))
     failed = store.failed(query)
     kin = store.best_of_anchor(query)
 
@@ -91,9 +89,9 @@ def find_candidates(
     return tuple(sorted(found.values(), key=_rank)[:max_sch_num])
 
 
-def _rank(candidate: Candidate) -> tuple[float, bool, str]:
-    """Fastest first; what was measured before what was not."""
-    return candidate.seconds, not candidate.recorded, candidate.config.text
+def _rank(candidate: Candidate) -> tuple[float, bool]:
+    """Fastest first; what was measured before what was not, and then as the store ranks it."""
+    return candidate.seconds, not candidate.recorded
 
 
 def _neighbours(config: ConfigEntity, space: ConfigSpace) -> Iterator[ConfigEntity]:

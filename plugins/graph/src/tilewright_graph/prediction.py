@@ -44,6 +44,6 @@ def predict(calls: Iterable[Call], context: RunContext) -> Prediction:
 
 
 def recorded_seconds(task: Task, config: ConfigEntity, context: RunContext) -> float | None:
-    """The median recorded for exactly this config under the run's conditions, or None."""
-    record = context.store.best(context.query(task, where=config.__eq__))
-    return record.seconds if record else None
+    """What exactly this config is taken to need by the run's records (see `Ranked`), or None."""
+    found = context.store.ranked(context.query(task, where=config.__eq__))
+    return next((ranked.seconds for ranked in found), None)
