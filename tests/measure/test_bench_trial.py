@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from tilewright.measure import Conditions
 from tilewright_measure.bench_trial import trial
+from tilewright_measure.options import LocalBuilderOptions
 from tilewright_measure.trial_profile import TrialProfile
 
 PHASES = ["search", "lower", "compile", "wait", "load", "check", "time", "store", "rest"]
@@ -44,3 +45,14 @@ def test_a_phase_has_the_median_and_the_90th_percentile_of_who_came_to_it():
     (rest,) = (phase for phase in profile.phases if phase.name == "rest")
     assert rest.share == pytest.approx(0.5)
     assert next(profile.lines()) == "10 trials, 1 failed, in 0.1 s: 111.1 a second"
+
+
+def test_what_builders_keep_a_run_waiting_beyond_their_own_work_is_told_as_wait():
+    workers = LocalBuilderOptions().workers
+    split = {"lower": 0.1 * workers, "compile": 0.2 * workers, "build": 0.4}
+    measured = {"trials": 10, "failures": 0, "seconds": 1.0, "split": split}
+    phases = {phase.name: phase for phase in TrialProfile.of([], measured).phases}
+    assert phases["wait"].mean_ms == pytest.approx(10)
+    told = {name: phase.share for name, phase in phases.items() if phase.share}
+    expected = {"lower": 0.1, "compile": 0.2, "wait": 0.1, "rest": 0.6}
+    assert told == pytest.approx(expected)

@@ -1,0 +1,33 @@
+"""The table of what parts of a plugin may offer beside is what is asked for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ROW = re.compile(r"\| `(tilewright\.[\w.]+)` \| [^|]+ \| ([^|]+) \|")
+
+
+def _optional_protocols():
+    """Dotted name and methods of each protocol of core that objects are asked for at run time."""
+    source = ROOT / "core" / "src"
+    for path in (source / "tilewright").rglob("*.py"):
+        module = ".".join(path.relative_to(source).with_suffix("").parts)
+        for made in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(made, ast.ClassDef) and any(
+                isinstance(mark, ast.Name) and mark.id == "runtime_checkable"
+                for mark in made.decorator_list
+            ):
+                methods = [each.name for each in made.body if isinstance(each, ast.FunctionDef)]
+                yield f"{module}.{made.name}", methods
+
+
+def test_every_optional_protocol_stands_on_the_page_with_its_methods():
+    page = (ROOT / "docs" / "writing-plugins.md").read_text(encoding="utf-8")
+    _, table = page.split("| protocol | who | methods |")
+    told = {name: re.findall(r"`(\w+)`", methods) for name, methods in ROW.findall(table)}
+    found = dict(_optional_protocols())
+    assert len(found) >= 5
+    assert told == found

@@ -1,0 +1,31 @@
+"""The runner `local`: what it asks of its worker."""
+
+from __future__ import annotations
+
+from tilewright.measure import FailureKind
+from tilewright_measure.process import WorkerProcess
+
+
+def test_a_task_is_prepared_when_it_changes_and_in_every_new_worker(make_bench, monkeypatch):
+    asked, call = [], WorkerProcess.call
+
+    def told(self, request, timeout_seconds):
+        asked.append(request["do"])
+        return call(self, request, timeout_seconds)
+
+    bench = make_bench()
+    one, other, crash = bench.ask(size=37), bench.ask(size=41), bench.ask("abort", size=37)
+    builds = bench.builder.build([one, one, other, one, crash, one])
+    monkeypatch.setattr(WorkerProcess, "call", told)
+    futures = bench.runner.run([one, one, other, one, crash, one], builds)
+    failures = [future.result(30).failure for future in futures]
+    assert [failure and failure.kind for failure in failures] == [
+        None, None, None, None, FailureKind.CRASH, None,
+    ]  # fmt: skip
+    assert asked == [
+        *("prepare", "measure", "measure"),
+        *("prepare", "measure"),
+        *("prepare", "measure", "measure"),  # the last of them crashed,
+        *("prepare", "measure"),  # and did again in a new worker
+        *("prepare", "measure"),
+    ]
