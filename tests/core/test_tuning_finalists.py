@@ -270,8 +270,10 @@ def test_a_track_and_a_store_choose_alike_and_so_after_a_restart_and_compacting(
         best = store.best(query)
         assert (best and best.config) == (track.best and track.best.input.config)
     before = track.best_seconds
+    ranked = [(record.config, seconds) for record, seconds in store.ranked(query)]
     compact_log(path)
     again = JsonlRecordStore(path)
+    assert [(record.config, seconds) for record, seconds in again.ranked(query)] == ranked
     assert (
         again.best(query).seconds
         == before

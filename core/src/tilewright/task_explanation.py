@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.dispatch import Answer, ApplyHistoryBest, FallbackContext
 
 if TYPE_CHECKING:
-    from tilewright.records import Record
+    from tilewright.records import Ranked
     from tilewright.roles import RunContext
     from tilewright.task import Task
 
@@ -44,7 +44,7 @@ class TaskExplanation:
     """The answer for a task and all that was considered.
 
     asked        who is asked, in turn, and what each answers; the first answer is taken
-    measured     of every config that has a time here its record, the fastest first
+    measured     every config that has a time here, the fastest first
     strategies   by priority, as the fallback asks them
     not_counted  how many of the task's records were left out, by reason
     """
@@ -54,7 +54,7 @@ class TaskExplanation:
     device: str
     records: str
     asked: Mapping[str, Answer | None]
-    measured: Sequence[Record]
+    measured: Sequence[Ranked]
     strategies: Sequence[StrategyUse]
     not_counted: Mapping[str, int]
 
@@ -66,7 +66,7 @@ class TaskExplanation:
         fallback = FallbackContext(host, context.strategies)
         valid = host.space(task, context.strategies).is_valid
         query = context.query(task, valid)
-        measured = [found.record for found in store.ranked(query)]
+        measured = [*store.ranked(query)]
         failed = [config for config in store.failed(query) if valid(config)]
         return cls(
             task,
@@ -104,8 +104,13 @@ class TaskExplanation:
                 for rule, answer in self.asked.items()
             ],
             "measured": [
-                {"seconds": r.seconds, "sequence": r.sequence, "config": r.config.to_json()}
-                for r in self.measured
+                {
+                    "seconds": record.seconds,
+                    "ranked_seconds": seconds,
+                    "sequence": record.sequence,
+                    "config": record.config.to_json(),
+                }
+                for record, seconds in self.measured
             ],
             "strategies": [asdict(use) for use in self.strategies],
             "not_counted": dict(self.not_counted),
@@ -121,9 +126,9 @@ class TaskExplanation:
             yield f"    {rule}: {_answer_line(answer)}"
         if self.measured:
             yield f"  first of the {len(self.measured)} configs that have a time:"
-        for record in self.measured[:count]:
-            values = record.config.to_json()["values"]
-            yield f"    {_ms(record.seconds)}  {record.config.strategy} {values}"
+        for found in self.measured[:count]:
+            config = found.record.config
+            yield f"    {found}  {config.strategy} {config.to_json()['values']}"
         yield "  strategies:"
         yield from (f"    {use}" for use in self.strategies)
         for reason, records in self.not_counted.items():
@@ -131,13 +136,13 @@ class TaskExplanation:
 
 
 def _strategies(
-    task: Task, context: RunContext, found: Sequence[Record], failed: Mapping[str, int]
+    task: Task, context: RunContext, found: Sequence[Ranked], failed: Mapping[str, int]
 ) -> list[StrategyUse]:
     host = context.host
     space = host.space(task, context.strategies)
     used = []
     for strategy in host.strategies(task, context.strategies):
-        own = [record for record in found if _base(record.config.strategy) == strategy.name]
+        own = [each for each in found if _base(each.record.config.strategy) == strategy.name]
         advice = host.schedule(strategy.name).fallback(task)
         used.append(
             StrategyUse(

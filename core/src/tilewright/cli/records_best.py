@@ -13,7 +13,7 @@ from tilewright.cli import shared_options as shared
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
-    from tilewright.records import JsonlRecordStore, Record
+    from tilewright.records import JsonlRecordStore, Ranked
     from tilewright.task import Task
 
 
@@ -37,19 +37,16 @@ def best(
     host = shared.load_host(plugin)
     store = JsonlRecordStore(file)
     key = None if task is None else find_task(task, None, host, store).workload.key
-    rows = [
-        _row(record, host)
-        for found in _tasks(store, key)
-        for record in _fastest(found, store, host, count)
-    ]
+    found = [ranked for each in _tasks(store, key) for ranked in _fastest(each, store, host, count)]
+    rows = [_row(ranked, host) for ranked in found]
     stale = dict(store.stale(host.revisions))
     if as_json:
         shared.print_json({"records": rows, "stale": stale})
         return
-    for row in rows:
+    for ranked, row in zip(found, rows, strict=True):
         config = row["config"]
         shared.say(
-            f"{row['seconds'] * 1e3:.4f} ms  {row['text']} on {row['target']}, {row['device']}, "
+            f"{ranked}  {row['text']} on {row['target']}, {row['device']}, "
             f"{row['conditions']}\n  {config['strategy']} {config['values']}"
         )
     if not rows:
@@ -62,7 +59,7 @@ def _tasks(store: JsonlRecordStore, key: str | None) -> Iterator[Task]:
     return (task for task in store.tasks() if key in (None, task.workload.key))
 
 
-def _fastest(task: Task, store: JsonlRecordStore, host: PluginHost, count: int) -> Iterator[Record]:
+def _fastest(task: Task, store: JsonlRecordStore, host: PluginHost, count: int) -> Iterator[Ranked]:
     from tilewright.measure import Conditions
     from tilewright.records.query import Query
 
@@ -70,10 +67,11 @@ def _fastest(task: Task, store: JsonlRecordStore, host: PluginHost, count: int) 
     asked = dict.fromkeys((r.fingerprint, r.trial.input.conditions.constants) for r in own)
     for fingerprint, constants in asked:
         query = Query(task, Conditions(constants), fingerprint, host.revisions)
-        yield from (found.record for found in islice(store.ranked(query), count))
+        yield from islice(store.ranked(query), count)
 
 
-def _row(record: Record, host: PluginHost) -> dict[str, Any]:
+def _row(ranked: Ranked, host: PluginHost) -> dict[str, Any]:
+    record, seconds = ranked
     workload = record.task.workload
     reference = host.references().get(workload.operator)
     return {
@@ -84,6 +82,7 @@ def _row(record: Record, host: PluginHost) -> dict[str, Any]:
         "fingerprint": record.fingerprint,
         "conditions": record.trial.input.conditions.constants,
         "seconds": record.seconds,
+        "ranked_seconds": seconds,
         "samples": len(record.trial.result.costs),
         "revision": record.revision,
         "sequence": record.sequence,

@@ -6,7 +6,7 @@ from tilewright.records.line import BadLineError
 from tilewright.records.query import Query
 from tilewright.records.readers import JsonlReader, find_reader, recognised_format
 from tilewright.records.record import AnyRecord, BudgetRecord, GraphRecord, Record
-from tilewright.records.store import Count, JsonlRecordStore, Spent
+from tilewright.records.store import Count, JsonlRecordStore, Ranked, Spent
 
 __all__ = [
     "AnyRecord",
@@ -19,6 +19,7 @@ __all__ = [
     "JsonlRecordStore",
     "LogReport",
     "Query",
+    "Ranked",
     "Record",
     "Spent",
     "compact_log",

@@ -51,6 +51,12 @@ class Ranked(NamedTuple):
     record: Record
     seconds: float
 
+    def __str__(self) -> str:
+        own = self.record.seconds
+        assert own is not None
+        behind = f", behind a finalist of {self.seconds * 1e3:.4f} ms"
+        return f"{own * 1e3:.4f} ms{behind if own < self.seconds else ''}"
+
 
 class Count(NamedTuple):
     """Trials, and how many of them failed."""
