@@ -43,9 +43,9 @@ class Spent(NamedTuple):
 class Ranked(NamedTuple):
     """A config's last record, and the seconds that the config is taken to need.
 
-    They are the record's own, but no fewer than those of the fastest finalist that the config had
-    lost to when that was measured in turns: the config's time may only look better because the
-    finalist's is honest now.
+    They are the record's own, but where the config had lost to finalists before they were measured
+    in turns, it is taken to slow down as they did, as the one that did least: its time may only
+    look better because theirs are honest now.
     """
 
     record: Record
@@ -54,8 +54,8 @@ class Ranked(NamedTuple):
     def __str__(self) -> str:
         own = self.record.seconds
         assert own is not None
-        behind = f", behind a finalist of {self.seconds * 1e3:.4f} ms"
-        return f"{own * 1e3:.4f} ms{behind if own < self.seconds else ''}"
+        ranked = f", ranked as {self.seconds * 1e3:.4f} ms" if own < self.seconds else ""
+        return f"{own * 1e3:.4f} ms{ranked}"
 
 
 class Count(NamedTuple):
@@ -142,8 +142,8 @@ class JsonlRecordStore:
     def ranked(self, query: Query) -> Iterator[Ranked]:
         """The configs of a task that have a time, fastest first.
 
-        Of a config measured more than once the last measurement counts. Of configs that are taken
-        to need as long as a finalist, the finalist comes first.
+        Of a config measured more than once the last measurement counts. A finalist comes before
+        what had lost to it.
         """
         return self._ranked(self._trials.of_task(query.task), query)
 
@@ -191,9 +191,9 @@ class JsonlRecordStore:
         heapify(waiting)
         while waiting:
             seconds, lost, measured, row, own = heappop(waiting)
-            winner = None if lost else _lost_to(own, row, seconds)
-            if winner is not None:
-                heappush(waiting, (max(seconds, winner), True, measured, row, own))
+            slower = None if lost else _slower(own, row, seconds)
+            if slower is not None:
+                heappush(waiting, (max(seconds, slower), True, measured, row, own))
             else:
                 yield from (Ranked(record, seconds) for record in self._asked_for(row, query))
 
@@ -282,10 +282,11 @@ def _current(strategy: str, revision: int, revisions: Mapping[str, int]) -> bool
     return revisions.get(_base(strategy)) == revision
 
 
-def _lost_to(races: Mapping[int, Race], row: int, seconds: float) -> float | None:
-    """What the fastest finalist takes that a trial had lost to; None where it had to none."""
+def _slower(races: Mapping[int, Race], row: int, seconds: float) -> float | None:
+    """What a trial is taken to need that had lost to finalists; None where it had to none."""
     later = (race for place, race in races.items() if row < place and row not in races)
-    return min((race.now for race in later if race.before <= seconds), default=None)
+    won = (race for race in later if race.before <= seconds)
+    return min((seconds * race.now / race.before for race in won), default=None)
 
 
 def _comparable(series: Iterable[Series], query: Query) -> list[Series]:

@@ -23,8 +23,8 @@ class TaskTrack:
     """A task's trials, its best, and whether it may get further batches.
 
     As in the store (see `Ranked`), of a config measured again the last measurement counts, and one
-    that had lost to finalists when they were measured in turns is taken to be no faster than they
-    are now. So the best may become worse.
+    that had lost to finalists before they were measured in turns is taken to slow down as they
+    did. So the best may become worse.
 
     make_space  called when the space is first asked for: spaces of hundreds of tasks take seconds
     curve       best seconds after each trial, None while all failed
@@ -45,7 +45,7 @@ class TaskTrack:
     _measured: set[ConfigEntity] = field(default_factory=set)
     _short: dict[ConfigEntity, float] = field(default_factory=dict)
     _timed: dict[ConfigEntity, Trial] = field(default_factory=dict)
-    _winners: dict[ConfigEntity, set[ConfigEntity]] = field(default_factory=dict)
+    _winners: dict[ConfigEntity, dict[ConfigEntity, float]] = field(default_factory=dict)
     _best: Trial | None = None
     _state: TaskState | None = None
     _space: ConfigSpace | None = None
@@ -156,7 +156,7 @@ class TaskTrack:
             self.confirmed = True
             for other, rival in self._timed.items():
                 if _seconds(rival) >= before and not _in_turns(rival):
-                    self._winners.setdefault(other, set()).add(config)
+                    self._winners.setdefault(other, {})[config] = before
         if seconds is not None:
             self._timed[config] = trial
         if known or led is None:
@@ -170,16 +170,17 @@ class TaskTrack:
     @property
     def _rivals(self) -> list[Trial]:
         """Those that have not lost to finalists."""
-        return [trial for trial in self._timed.values() if self._lost_to(trial) is None]
+        return [trial for trial in self._timed.values() if self._slower(trial) is None]
 
     def _rank(self, trial: Trial) -> tuple[float, bool, float]:
-        seconds, winner = _seconds(trial), self._lost_to(trial)
-        return max(seconds, winner or 0.0), winner is not None, seconds
+        seconds, slower = _seconds(trial), self._slower(trial)
+        return max(seconds, slower or 0.0), slower is not None, seconds
 
-    def _lost_to(self, trial: Trial) -> float | None:
-        """What the fastest finalist takes that it had lost to; None where it had to none."""
-        winners = self._winners.get(trial.input.config, ())
-        return min((_seconds(self._timed[w]) for w in winners if w in self._timed), default=None)
+    def _slower(self, trial: Trial) -> float | None:
+        """What it is taken to need where it had lost to finalists; None where it had to none."""
+        own, winners = _seconds(trial), self._winners.get(trial.input.config, {})
+        now = ((self._timed[w], before) for w, before in winners.items() if w in self._timed)
+        return min((own * _seconds(winner) / before for winner, before in now), default=None)
 
 
 def _in_turns(trial: Trial) -> bool:
