@@ -26,8 +26,9 @@ from tilewright.records import JsonlRecordStore
 from tilewright.roles import RunContext
 from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
-from tilewright.tuning.loop import TuneReport, tune_tasks
+from tilewright.tuning.loop import tune_tasks
 from tilewright.tuning.measurement import Measurement
+from tilewright.tuning.tune_report import TuneReport
 
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
 ROUNDS = 9

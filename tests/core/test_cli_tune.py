@@ -17,8 +17,9 @@ def tune(capsys, toy, tmp_path, monkeypatch):
     """A function that tunes on the toy target: (exit code, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
 
-    def invoke(task, *flags):
-        flags = ("--target", "toynative", "--tuner", "toy", *PARTS, "--plugin", str(toy), *flags)
+    def invoke(task, *flags, target="toynative"):
+        named = ("--target", target) if target else ()
+        flags = (*named, "--tuner", "toy", *PARTS, "--plugin", str(toy), *flags)
         code = run(["tune", task, *flags])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
@@ -76,6 +77,64 @@ def test_a_task_is_a_text_a_key_with_records_or_a_file(tune, records, tmp_path):
     assert json.loads(tune("w.json", *flags)[1])["task"] == "toyadd(64)"
     code, _, err = tune(workload.key, "--records", "other.jsonl")
     assert (code, "no record has the key" in err) == (2, True)
+
+
+def test_a_key_is_tuned_on_the_target_that_it_names(tune, records):
+    flags = ("--json", "--budget")
+    tune("toyadd(64)", *flags, "2", target="toy:threads=2")
+    (named, *_) = {record.task.key for record in records()}
+    assert named.endswith("@toy:threads=2")
+    tune("toyadd(64)", *flags, "2")
+    for task, target in ((named, None), (named, "toy:threads=2")):
+        known = len(records())
+        assert tune(task, *flags, str(known), target=target)[0] == 0
+        assert {record.task.key for record in records()[known:]} == {named}
+    code, out, err = tune(named, target="toy:threads=3")
+    assert (code, out) == (2, "")
+    assert "names the target toy:threads=2, but asked for is toy:threads=3" in err
+
+
+def test_a_key_or_a_file_that_names_no_target_takes_the_one_it_was_found_with(
+    tune, records, tmp_path
+):
+    tune("toyadd(64)", "--budget", "2", target="toy:threads=2")
+    task = records()[0].task
+    (tmp_path / "t.json").write_text(
+        json.dumps({"target": "toy:threads=3", **task.workload.to_json()})
+    )
+    tune(task.workload.key, "--budget", "3", target=None)
+    tune("t.json", "--budget", "2", target=None)
+    tune("t.json", "--budget", "2", target="toy:threads=4")
+    assert [r.task.target.threads for r in records()] == [2] * 5 + [3] * 2 + [4] * 2
+
+
+def test_the_json_of_a_networks_tasks_is_a_task_where_it_holds_one(tune, pipeline_file, capsys):
+    path = pipeline_file()
+    for sizes in ("[8]", "[8, 16]"):
+        assert run(["tasks", str(path), "--set", f"source.sizes={sizes}", "--json"]) == 0
+        path.with_name("tasks.json").write_text(capsys.readouterr().out)
+        code, _, err = tune("tasks.json", "--budget", "2", "--json")
+        assert code == (0 if sizes == "[8]" else 2), err
+    assert "tasks.json: expected one task, got 2\n  give one entry of its `tasks`" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "no JSON: "),
+        ("[]", "it holds no workload: no member 'operator'"),
+        ("{}", "it holds no workload: no member 'operator'"),
+        ('{"tasks": []}', "expected one task, got 0"),
+        ('{"tasks": 3}', "it holds no workload"),
+        ('{"tasks": [3]}', "it holds no workload"),
+        ('{"operator": "x", "inputs": 1}', "it holds no workload"),
+    ],
+)
+def test_a_file_without_a_task_is_told_without_words_of_python(tune, tmp_path, content, message):
+    (tmp_path / "t.json").write_text(content)
+    code, _, err = tune("t.json")
+    assert (code, "Error:" in err) == (2, False)
+    assert f"t.json: {message}" in err
 
 
 def test_the_budget_is_trials_or_seconds(tune):
@@ -156,6 +215,14 @@ def test_when_every_trial_fails_the_reasons_are_said_once(tune, caplog):
     assert (found["best_seconds"], found["strategy"], found["config"]) == (None, None, None)
     (said,) = caplog.messages
     assert said.startswith(f"toyadd(8): all {found['trials']} trials failed:\n  crash (SIGTOY)")
+
+
+def test_a_lost_device_is_a_partial_result(tune):
+    code, out, _ = tune("toyadd(8)", "--runner", "{toy: {lost_after: 9}}", "--json")
+    assert (code, json.loads(out)["partial"], json.loads(out)["skipped"]) == (3, True, False)
+    assert json.loads(out)["config"]
+    code, out, _ = tune("toyadd(8)", "--budget", "40", "--json")
+    assert (code, json.loads(out)["partial"]) == (0, False)
 
 
 @pytest.mark.needs("search")

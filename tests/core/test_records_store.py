@@ -160,6 +160,9 @@ def test_best_of_anchor_finds_other_epilogues(store, samples):
     assert best(store, samples, samples.fused) is None
     found = store.best_of_anchor(query(samples, samples.fused))
     assert found.config == samples.config(2)
+    store.append([samples.record(3, (1e-4,), task=samples.fused)])
+    assert store.best_of_anchor(query(samples, samples.fused)) == found
+    assert store.best_of_anchor(query(samples, samples.task)).config == samples.config(3)
 
 
 def test_trials_are_of_this_device_and_these_revisions_failures_included(store, samples):

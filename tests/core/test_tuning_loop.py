@@ -15,6 +15,7 @@ from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.tuning.budget import Budget
+from tilewright.tuning.history import best_of_anchor
 from tilewright.tuning.loop import measure_incumbents, tune_tasks
 from tilewright.workload import EpilogueOp, TensorSpec, Workload
 
@@ -183,6 +184,16 @@ def test_the_best_of_an_anchor_is_an_incumbent_of_its_kin(make):
     assert (tried[1]["unroll"], tried[1]["width"]) == (8, 32)
 
 
+def test_kin_are_asked_for_their_best_however_fast_the_own_one_is(make):
+    small, kin = task(8), task(8, (EpilogueOp("relu"),))
+    tune(make(), TaskSet((small,)), budget="10")
+    tune(make(), TaskSet((kin,)), budget="40")
+    context = make()
+    (config,) = best_of_anchor(context, kin.task)
+    assert config == context.store.best(context.query(small.task)).config
+    assert config != context.store.best(context.query(kin.task)).config
+
+
 def test_a_run_counts_records_of_its_strategies_only(make):
     tune(make())
     for strategies, counts in (("toy.*", True), ("toy.loop/none", False)):
@@ -208,20 +219,20 @@ def test_hooks_hear_of_every_trial_after_it_is_in_the_store(make):
     ]
 
 
-def test_tuners_get_the_history_of_all_tasks(make):
-    seen = []
-
-    class Spy:
-        @hookimpl
-        def tilewright_batch_measured(self, task, trials):
-            seen.append(task)
-
+def test_tuners_get_the_history_of_all_tasks(make, monkeypatch):
     tune(make(), TaskSet((task(8),)), budget="10")
-    context = make([Spy()])
-    tune(context, TaskSet((task(8),)), budget="12")
-    counts = Counter(configs(context))
-    assert sum(counts.values()) == 22
-    assert list(counts.values()).count(2) <= 2
+    context, told = make(), []
+    tuner = context.host.component("tuner", "toy").load()
+    init = tuner.__init__
+
+    def spy(self, options, known):
+        told.append((known.task, [trial.input.task for trial in known.history]))
+        init(self, options, known)
+
+    monkeypatch.setattr(tuner, "__init__", spy)
+    tune(context, TaskSet((task(16),)), budget="10")
+    # Those of the run before, and the incumbent of its own.
+    assert told == [(task(16).task, [task(8).task] * 10 + [task(16).task])]
 
 
 @pytest.mark.parametrize(

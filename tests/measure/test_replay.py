@@ -5,8 +5,10 @@ import gzip
 
 import pytest
 
+from tilewright import tune
 from tilewright.device import Device
 from tilewright.errors import UsageError
+from tilewright.host import PluginHost
 from tilewright.measure import Conditions, Failure, FailureKind, MeasureResult, Trial
 from tilewright.records import JsonlRecordStore, Record
 from tilewright.roles import BuildResult, MeasureContext
@@ -83,3 +85,50 @@ def test_a_compressed_file_is_played_as_the_plain_one(replay, fault_host, bench,
 def test_a_missing_file_is_one_clear_line(fault_host, tmp_path):
     with pytest.raises(UsageError, match=r"no file .* to replay"):
         fault_host.make("runner", "replay", {"records": str(tmp_path / "none")}, None)
+
+
+@pytest.fixture
+def tuned(tmp_path, toy, plain_environment):
+    """A function that tunes toyadd(8) into `own.jsonl`: by the recording `played.jsonl`, or not."""
+    host = PluginHost.load([toy])
+
+    def run(budget, *, replays=False, records="own.jsonl"):
+        played = {"replay": {"records": str(tmp_path / "played.jsonl")}}
+        return tune(
+            "toyadd(8)",
+            target="toynative",
+            tuner="toy",
+            scheduler="toy",
+            builder="replay" if replays else "toy",
+            runner=played if replays else "toy",
+            budget=budget,
+            records=tmp_path / records,
+            host=host,
+        )
+
+    return run
+
+
+def test_what_is_replayed_is_no_history_of_this_device(tuned, tmp_path):
+    real = tuned(12, records="played.jsonl")
+    again = tuned(20, replays=True)
+    assert again.summary["failures"] > 0  # not recorded
+    assert (again.seconds, again.summary["peak_share"]) == (real.seconds, None)
+    assert tuned(20, replays=True).summary["skipped"]
+    own = tuned(20)
+    assert (own.summary["trials"], own.summary["failures"]) == (20, 0)
+    assert len(JsonlRecordStore(tmp_path / "own.jsonl").devices()) == 2
+
+
+def test_a_recording_that_has_grown_is_replayed_anew(tuned):
+    tuned(12, records="played.jsonl")
+    before = tuned(20, replays=True)
+    tuned(40, records="played.jsonl")
+    after = tuned(20, replays=True)
+    assert before.summary["failures"] > after.summary["failures"] == 0
+
+
+def test_a_missing_recording_is_one_clear_line_before_anything_is_replayed(tuned, tmp_path):
+    with pytest.raises(UsageError, match=r"played.jsonl: cannot read the recording"):
+        tuned(12, replays=True)
+    assert not (tmp_path / "own.jsonl").exists()

@@ -13,10 +13,10 @@ from tilewright.measure import Conditions
 from tilewright.options import Choice
 from tilewright.pipeline.plan import stage_that_makes
 from tilewright.run_report import task_entry
-from tilewright.run_setup import make_context
+from tilewright.run_setup import make_context, open_store
 from tilewright.task import Task
 from tilewright.task_set import TaskSet, WeightedTask
-from tilewright.task_text import find_task
+from tilewright.task_text import find_task, names_a_key
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
 
@@ -27,7 +27,7 @@ class TuneResult:
 
     summary   JSON values: trials and failures of this call, seconds, trials_per_second,
               best_seconds, gflops, peak_share, strategy, config; `skipped` where the same was asked
-              for before, so that nothing was measured; `records`, the file
+              for before, so that nothing was measured; `partial`, as below; `records`, the file
     partial   the device was lost before the budget was spent
     """
 
@@ -41,7 +41,7 @@ class TuneResult:
 def tune(
     task: Task | str,
     *,
-    target: str = "native",
+    target: str | None = None,
     tuner: Any = "xgb",
     budget: Budget | str | int = "60s",
     strategies: str = "*",
@@ -59,7 +59,8 @@ def tune(
     """The best config that a budget finds for a task; all trials are in the records file.
 
     task      a Task, or its text form, or the key of a workload in the records file
-    target    used where the task is a text
+    target    used where the task is a text; default: what a key or file names, or that of the
+              key's latest record, else `native`
     tuner, runner, builder, scheduler  a name or {name: {options}}
     records   default `runs/tune/records.jsonl`
     foreign_records  begin with the best that other devices found
@@ -70,11 +71,16 @@ def tune(
     for role, choice in chosen.items():
         host.check(role, choice)
     limit = budget if isinstance(budget, Budget) else Budget.parse(budget)
+    folder = Path("runs/tune")
+    if isinstance(task, str):
+        file = Path(records or folder / "records.jsonl")
+        store = open_store(file, host, Choice("jsonl")) if names_a_key(task) else None
+        task = find_task(task, host.resolve_target(target) if target else None, host, store)
     context = make_context(
         host,
         name="tune",
-        folder=Path("runs/tune"),
-        target=target if isinstance(task, str) else str(task.target),
+        folder=folder,
+        target=str(task.target),
         device=device,
         records=Path(records) if records is not None else None,
         conditions=conditions,
@@ -84,8 +90,6 @@ def tune(
         strategies=strategies,
         foreign_records=foreign_records,
     )
-    if isinstance(task, str):
-        task = find_task(task, context.target, host, context.store)
     entry = WeightedTask(task, 1.0, host.reference(task.workload.operator).format(task.workload))
     report = tune_tasks(
         TaskSet((entry,)),
@@ -103,6 +107,7 @@ def tune(
         **report.measurement["counts"],
         "task": entry.name,
         "skipped": report.skipped,
+        "partial": report.partial,
         "records": str(context.store.path),
         "config": best.config.to_json() if best is not None else None,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from tilewright.canonical import canonical_json, content_key, freeze, thaw
 
@@ -56,3 +56,15 @@ class Device:
             {int(k): v for k, v in data.get("peak_flops", {}).items()},
             {int(k): v for k, v in data.get("bandwidth", {}).items()},
         )
+
+
+@runtime_checkable
+class MeasuresElsewhere(Protocol):
+    """What a runner's options may offer beside: the device whose times it tells, not this one's."""
+
+    def measured_on(self, device: Device) -> Device:
+        """What records name in place of the run's device, which is given.
+
+        Raises UsageError for a file that cannot be read.
+        """
+        ...

@@ -337,7 +337,7 @@ class RunContext:
 
     runner, builder  name and options of those that measure
     strategies       glob over the names of alternatives
-    more             added by `--more` to tuning stages that were finished before
+    more             added by `--more` to what tuning stages have left, nothing when finished
     foreign_records  whether records of other devices may serve as starting points
     branch           which of several networks the stage runs for; empty where there is one
     """

@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tilewright.device import Device
+from tilewright.device import Device, MeasuresElsewhere
 from tilewright.device_peaks import with_peaks
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.measure import Conditions
@@ -57,6 +57,8 @@ def make_context(
     found = find_device(host, resolved, device) if measures else Device("none")
     runner, builder = runner or Choice("local"), builder or Choice("local")
     kept = record_store or Choice("jsonl")
+    if measures:
+        found = _measured_on(found, runner, host)
     store = open_store(records or folder / "records.jsonl", host, kept)
     _tell_misses(store, found if measures and not foreign_records else None, host)
     return RunContext(
@@ -107,6 +109,13 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
         where="device",
         remedy=missing.get(name) or did_you_mean(name, known),
     )
+
+
+def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
+    """Where the runner's times are from; one that is not installed measures nothing."""
+    known = runner.name in host.components("runner")
+    options = host.check("runner", runner) if known else None
+    return options.measured_on(device) if isinstance(options, MeasuresElsewhere) else device
 
 
 def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore:

@@ -26,31 +26,48 @@ def names_a_task(text: str) -> bool:
     return bool(_CALL.match(text) or _KEY.match(text) or text.endswith(".json"))
 
 
+def names_a_key(text: str) -> bool:
+    """Whether `find_task` needs the records for it."""
+    return bool(_KEY.match(text))
+
+
 def find_task(
     text: str, target: Target | None, host: PluginHost, store: JsonlRecordStore | None
 ) -> Task:
     """The task of `operator(arguments)`, of a key in the store, or of a JSON file.
 
     A key is a workload's, or a task's, which names its target behind an `@`. Without a target it is
-    the one of the key's latest task, else `native`. Raises UsageError where the text is none of
-    these.
+    the one that the key names, or that of the key's latest task; else the one that the file names;
+    else `native`. Raises UsageError where the text is none of these, and where a key names another
+    target than the one given.
     """
     if match := _KEY.match(text):
-        if target is None and match[2]:
-            target = host.resolve_target(match[2])
-        return _recorded(match[1], target, store)
-    target = target or host.resolve_target("native")
+        return _recorded(match[1], _agreed(target, match[2], text, host), store)
     if match := _TEXT_FORM.match(text):
         where = f"task {text.strip()}"
-        return Task(host.reference(match[1]).parse(match[2], where), target)
+        workload = host.reference(match[1]).parse(match[2], where)
+        return Task(workload, target or host.resolve_target("native"))
     if text.endswith(".json"):
-        return Task(_workload_of(Path(text)), target)
+        workload, named = _content_of(Path(text))
+        return Task(workload, target or host.resolve_target(named))
     if _CALL.match(text):
         raise UsageError(f"no task: {text!r}", remedy="its last bracket is not closed")
     raise UsageError(
         f"no task: {text!r}",
         remedy="write operator(arguments), a key of the records file, or a .json file",
     )
+
+
+def _agreed(target: Target | None, named: str | None, text: str, host: PluginHost) -> Target | None:
+    """The target that is given or named by a key, None where neither is."""
+    of_key = host.resolve_target(named) if named else None
+    if target is not None and of_key is not None and target != of_key:
+        raise UsageError(
+            f"the key names the target {of_key}, but asked for is {target}",
+            where=text,
+            remedy="give the key without its @, or no --target",
+        )
+    return target or of_key
 
 
 def _recorded(key: str, target: Target | None, store: JsonlRecordStore | None) -> Task:
@@ -65,15 +82,34 @@ def _recorded(key: str, target: Target | None, store: JsonlRecordStore | None) -
     )
 
 
-def _workload_of(path: Path) -> Workload:
+def _content_of(path: Path) -> tuple[Workload, str]:
+    """The workload of a file, and the target that it names, else `native`."""
     try:
         data = json.loads(path.read_text("utf-8"))
-        return Workload.from_json(data.get("workload", data))
     except OSError as error:
         raise UsageError(f"cannot read the file: {error.strerror}", where=str(path)) from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        raise _no_workload(path, f"no JSON: {error}") from None
+    data = data if isinstance(data, dict) else {}
+    tasks = data.get("tasks", [data])
+    if isinstance(tasks, list) and len(tasks) != 1:
         raise UsageError(
-            f"no workload: {type(error).__name__}: {error}",
+            f"expected one task, got {len(tasks)}",
             where=str(path),
-            remedy="expected the JSON that `tilewright tasks --json` prints",
-        ) from None
+            remedy="give one entry of its `tasks` as a file, or the `text` of one",
+        )
+    try:
+        (task,) = tasks
+        return Workload.from_json(task.get("workload", task)), str(data.get("target", "native"))
+    except KeyError as error:
+        raise _no_workload(path, f"it holds no workload: no member {error}") from None
+    except (TypeError, ValueError, AttributeError):
+        raise _no_workload(path, "it holds no workload") from None
+
+
+def _no_workload(path: Path, why: str) -> UsageError:
+    return UsageError(
+        why,
+        where=str(path),
+        remedy="expected an entry of what `tilewright tasks --json` prints, or its `workload`",
+    )

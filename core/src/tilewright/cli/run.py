@@ -11,7 +11,7 @@ from tilewright.cli.pipeline_verb import pipeline_of, pipeline_options, run_pipe
 
 @click.command()
 @click.argument("source", metavar="FILE.yaml|MODEL")
-@click.option("--more", metavar="BUDGET", help="Add to finished tuning: 60s, or 200 trials.")
+@click.option("--more", metavar="BUDGET", help="Add to what tuning has left: 60s, or 200 trials.")
 @pipeline_options
 def run(*, source: str, more: str | None, **options: Any) -> int:
     """Run a pipeline from start to end: tune a network, compile it, check it.

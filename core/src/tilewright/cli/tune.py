@@ -13,7 +13,7 @@ from tilewright.cli import shared_options as shared
 
 @click.command()
 @click.argument("task")
-@shared.target
+@click.option("--target", help="[what TASK names, or native]")
 @click.option("--tuner", default="xgb", show_default=True, help="NAME or {NAME: {option: value}}.")
 @click.option("--scheduler", default="round-robin", show_default=True)
 @click.option("--runner", default="local", show_default=True)
@@ -35,7 +35,7 @@ from tilewright.cli import shared_options as shared
 def tune(
     *,
     task: str,
-    target: str,
+    target: str | None,
     tuner: str,
     scheduler: str,
     runner: str,
@@ -95,7 +95,7 @@ def tune(
         shared.print_json(dict(result.summary))
     else:
         shared.say("\n".join(_lines(result.summary)))
-    return 0 if result.config is not None else 3
+    return 3 if result.partial or result.config is None else 0
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:

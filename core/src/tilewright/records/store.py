@@ -152,13 +152,17 @@ class JsonlRecordStore:
         return next((found.record for found in self.ranked(query)), None)
 
     def best_of_anchor(self, query: Query) -> Record | None:
-        """The best record of the tasks that differ at most in their epilogue; see `ranked`.
+        """The best record of the other tasks that differ in their epilogue only; see `ranked`.
 
         Of their times only the order means something for this task.
         """
         kin = self._trials.of_anchor(query.task.workload)
-        own = (series for series in kin if series.head.task.target == query.task.target)
-        return next((found.record for found in self._ranked(own, query)), None)
+        others = (
+            series
+            for series in kin
+            if series.head.task.target == query.task.target and series.head.task != query.task
+        )
+        return next((found.record for found in self._ranked(others, query)), None)
 
     def failed(self, query: Query) -> dict[ConfigEntity, Failure]:
         """The configs of a task whose last measurement failed, and how, oldest first."""

@@ -36,6 +36,21 @@ class Budget:
             remedy="write 60s, 2min, or 200 for trials",
         )
 
+    def plus(self, more: Budget) -> Budget:
+        """Both together. Raises UsageError where something is left, in another unit than `more`."""
+        if self.trials is not None and more.trials is not None:
+            return Budget(trials=self.trials + more.trials)
+        if self.seconds is not None and more.seconds is not None:
+            return Budget(seconds=self.seconds + more.seconds)
+        if not (self.trials or self.seconds):
+            return more
+        unit = "seconds" if self.trials is None else "trials"
+        raise UsageError(
+            f"{more} cannot be added to the {self} that are left of the budget",
+            where="--more",
+            remedy=f"give {unit}, or run without it first",
+        )
+
     def less(self, seconds: float, trials: int) -> Budget:
         """What is left after some spending, at least nothing."""
         if self.trials is not None:

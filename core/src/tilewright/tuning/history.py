@@ -33,13 +33,13 @@ def known_trials(context: RunContext) -> list[Trial]:
 
 
 def best_of_anchor(context: RunContext, task: Task) -> list[ConfigEntity]:
-    """The best config among tasks that differ from this one at most in their epilogue."""
+    """The best config among the other tasks that differ from this one in their epilogue only."""
     best = context.store.best_of_anchor(context.query(task))
     return [best.config] if best is not None else []
 
 
 def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
-    """The best config that another device found, where the run allows foreign records.
+    """The best config of each other device, where the run allows foreign records.
 
     And what strategies make of configs that other systems found for the same operator, which
     `records merge` brings into the store.
@@ -47,8 +47,11 @@ def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
     strange = context.store.of_other_systems(task.workload, context.host.revisions)
     found = [adopted for _, adopted in translated(task, strange, context.host)]
     if context.foreign_records:
-        best = context.store.best(replace(context.query(task), foreign_devices=True))
-        found += [best.config] if best is not None else []
+        query = context.query(task)
+        for _, donor in context.store.devices():
+            best = context.store.best(replace(query, fingerprint=donor))
+            if best is not None and donor != query.fingerprint:
+                found.append(best.config)
     return found
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice, zip_longest
 from typing import Any
 
 from tilewright.config import ConfigEntity
-from tilewright.events import EndReason, TuneOutcome, TuneProgress
+from tilewright.events import EndReason, TuneProgress
 from tilewright.measure import FailureKind, MeasureInput, Trial
 from tilewright.options import Choice
 from tilewright.records import BudgetRecord
-from tilewright.roles import RunContext, StageResult, TaskScheduler, TunerContext
-from tilewright.task import Task
+from tilewright.roles import RunContext, TaskScheduler, TunerContext
 from tilewright.task_set import ChecksTasks, TaskSet, WeightedTask
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.history import adopted_configs, best_of_anchor, known_trials
@@ -24,6 +23,7 @@ from tilewright.tuning.measurement import Measurement, Spent
 from tilewright.tuning.pacing import Pace
 from tilewright.tuning.stage_key import stage_key
 from tilewright.tuning.task_track import TaskTrack
+from tilewright.tuning.tune_report import TuneReport, TuningInterrupted
 
 _BATCH = 16
 _PROPOSALS = 64
@@ -31,43 +31,6 @@ _MOST_LOSSES = 3  # each of them was tried twice
 _TURNS = 3
 _FINALIST_TRIALS = (1 + _TURNS) / 2  # half of a trial's time is building, which is done once
 _log = logging.getLogger("tilewright")
-
-
-@dataclass(frozen=True, slots=True)
-class TuneReport:
-    """What a tuning stage did; `measurement` is the member of run.json.
-
-    outcomes   by task key
-    curve      (seconds since the start, predicted total in seconds: sum of weight x best time) each
-               time it changes and at the end, from when every task has a time; it may rise where
-               finalists are measured again
-    skipped    an equal stage was finished before, nothing was measured
-    partial    the device was lost before the budget was spent
-    """
-
-    outcomes: Mapping[str, TuneOutcome]
-    measurement: Mapping[str, Any]
-    curve: tuple[tuple[float, float], ...] = ()
-    skipped: bool = False
-    partial: bool = False
-
-    @property
-    def members(self) -> dict[str, Any]:
-        """What it adds to run.json."""
-        curve = [[seconds, total * 1e3] for seconds, total in self.curve]
-        return {"tuning_curve": curve, "measurement": self.measurement}
-
-
-class TuningInterrupted(KeyboardInterrupt):
-    """Ctrl-C in the loop; everything measured is in the store.
-
-    `result` is what the stage leaves in run.json.
-    """
-
-    def __init__(self, report: TuneReport) -> None:
-        self.report = report
-        self.result = StageResult(report=report.members)
-        super().__init__()
 
 
 def tune_tasks(
@@ -82,10 +45,11 @@ def tune_tasks(
 ) -> TuneReport:
     """Measure candidates for all tasks until the budget is spent; every result is in the store.
 
-    A stage that was finished with equal options on this device measures nothing, unless `more`
-    adds to it; one that was interrupted goes on with what its budget has left. Raises
-    TuningInterrupted, and before it measures anything UsageError for a choice that cannot be made,
-    options that do not suit the tasks, and a glob that leaves one of them without a strategy.
+    A stage that was finished with equal options on this device measures only what has since been
+    adopted, from other systems or devices; one that was interrupted goes on with what its budget
+    has left. `more` adds to either. Raises TuningInterrupted, and before it measures anything
+    UsageError for a choice that cannot be made, options that do not suit the tasks, a glob that
+    leaves one of them without a strategy, and `more` in another unit than what is left.
     """
     context.host.check("tuner", tuner)  # made when a task is first searched
     made = context.host.choose("scheduler", scheduler, context.host)
@@ -103,8 +67,10 @@ def tune_tasks(
     )
     known = context.store.spent(stage, context.device)
     if known.finished and more is None:
-        return TuneReport({}, Spent().report(0.0), skipped=True)
-    left = more or budget.less(known.seconds, known.trials)
+        return _measure_adopted(tasks, context)
+    left = budget.less(known.seconds, known.trials)
+    if more is not None:
+        left = more if known.finished else left.plus(more)
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
         loop = _Loop(tasks, context, measurement, left, early_stopping)
         try:
@@ -123,24 +89,47 @@ def tune_tasks(
 
 def measure_incumbents(tasks: TaskSet, context: RunContext) -> TuneReport:
     """Measure only each task's incumbents, as far as the store does not know them."""
-    with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
-        loop = _Loop(tasks, context, measurement, Budget(seconds=float("inf")), None)
-        try:
-            loop.measure_incumbents()
-        except KeyboardInterrupt:
-            raise TuningInterrupted(loop.report("interrupted")) from None
-        return loop.report("finished")
+    return _without_budget(tasks, context, _Loop.measure_incumbents)
 
 
 def measure_configs(
     asked: Sequence[tuple[WeightedTask, ConfigEntity]], context: RunContext
 ) -> TuneReport:
     """Measure exactly these configs, as far as the store does not know them."""
-    tasks = TaskSet(tuple({entry.task: entry for entry, _ in asked}.values()))
+    return _without_budget(_tasks_of(asked), context, lambda loop: loop.measure_configs(asked))
+
+
+def _measure_adopted(tasks: TaskSet, context: RunContext) -> TuneReport:
+    """Measure what a finished stage would begin with now, of other systems and devices."""
+    asked = [
+        (entry, config)
+        for entry in tasks
+        for config in adopted_configs(context, entry.task)
+        if context.host.space(entry.task, context.strategies).is_valid(config)
+    ]
+    if not asked:
+        return TuneReport({}, Spent().report(0.0), skipped=True)
+
+    def act(loop: _Loop) -> None:
+        if loop.measure_configs(asked):
+            loop.confirm_finalists()
+
+    report = _without_budget(_tasks_of(asked), context, act)
+    # The curve would be that of some of the tasks.
+    return replace(report, curve=(), skipped=not report.measurement["trials"])
+
+
+def _tasks_of(asked: Iterable[tuple[WeightedTask, ConfigEntity]]) -> TaskSet:
+    return TaskSet(tuple({entry.task: entry for entry, _ in asked}.values()))
+
+
+def _without_budget(
+    tasks: TaskSet, context: RunContext, act: Callable[[_Loop], object]
+) -> TuneReport:
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
         loop = _Loop(tasks, context, measurement, Budget(seconds=float("inf")), None)
         try:
-            loop.measure_configs([(entry.task, config) for entry, config in asked])
+            act(loop)
         except KeyboardInterrupt:
             raise TuningInterrupted(loop.report("interrupted")) from None
         return loop.report("finished")
@@ -180,13 +169,13 @@ class _Loop:
         """First the first incumbent of every task, then the second ones, and so on."""
         self._measure_affordable(self._in_columns())
 
-    def measure_configs(self, asked: Iterable[tuple[Task, ConfigEntity]]) -> None:
-        """These, as far as they are not known."""
+    def measure_configs(self, asked: Iterable[tuple[WeightedTask, ConfigEntity]]) -> int:
+        """These, as far as they are not known; how many were not."""
         tracks = {track.entry.task: track for track in self._tracks}
-        self._measure_affordable(
-            (tracks[task], config)
-            for task, config in dict.fromkeys(asked)
-            if tracks[task].unmeasured([config])
+        return self._measure_affordable(
+            (tracks[entry.task], config)
+            for entry, config in dict.fromkeys(asked)
+            if tracks[entry.task].unmeasured([config])
         )
 
     def search(self, tuner: Choice, scheduler: TaskScheduler) -> bool:

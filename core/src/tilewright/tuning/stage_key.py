@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilewright.canonical import content_key
+from tilewright.options import Choice
 
 if TYPE_CHECKING:
-    from tilewright.options import Choice
     from tilewright.roles import RunContext
     from tilewright.task_set import TaskSet
     from tilewright.tuning.budget import Budget
@@ -29,15 +29,25 @@ def stage_key(
         for entry in tasks
         for strategy in host.strategies(entry.task, context.strategies)
     }
+    chosen = {
+        "tuner": tuner,
+        "scheduler": scheduler,
+        "runner": Choice(*context.runner),
+        "builder": Choice(*context.builder),
+    }
     return content_key(
         {
-            "tuner": [tuner.name, tuner.options],
-            "scheduler": [scheduler.name, scheduler.options],
+            **{
+                role: [choice.name, host.check(role, choice).model_dump_json()]
+                for role, choice in chosen.items()
+            },
             "budget": str(budget),
             "early_stopping": early_stopping,
-            "tasks": sorted(entry.task.key for entry in tasks),
+            "tasks": {entry.task.key: [entry.weight, entry.networks] for entry in tasks},
             "conditions": context.conditions.to_json(),
             "strategies": context.strategies,
             "revisions": revisions,
+            "seed": context.seed,
+            "foreign_records": context.foreign_records,
         }
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
+from tilewright.device import Device
+from tilewright.errors import UsageError
 from tilewright.options import Options
 
 
@@ -57,3 +61,20 @@ class ReplayOptions(Options):
         "invalid_config",
         description="failure of a config that has no record under these conditions",
     )
+
+    def measured_on(self, device: Device) -> Device:
+        """One of its own for every recording, which is no history of the run's device.
+
+        Nor of that of the same file when it has grown. Peaks of this machine say nothing of it.
+        """
+        try:
+            with self.records.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        except OSError as error:
+            raise UsageError(
+                f"cannot read the recording: {error.strerror}",
+                where=str(self.records),
+                remedy="name a records file: records: PATH",
+            ) from None
+        attributes = {**device.attributes, "replays": content}
+        return replace(device, attributes=attributes, peak_flops={}, bandwidth={})

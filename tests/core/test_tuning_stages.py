@@ -1,0 +1,227 @@
+"""When a tuning stage is one that was finished before, what is left of one, and what comes later."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright import Component, hookimpl
+from tilewright.config import ConfigEntity
+from tilewright.device import Device
+from tilewright.errors import UsageError
+from tilewright.host import PluginHost
+from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
+from tilewright.options import Choice
+from tilewright.records import Record
+from tilewright.run_setup import make_context
+from tilewright.target import Target
+from tilewright.task import Task
+from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.tuning.budget import Budget
+from tilewright.tuning.history import adopted_configs, known_trials
+from tilewright.tuning.loop import tune_tasks
+from tilewright.tuning.tune_report import TuningInterrupted
+from tilewright.workload import TensorSpec, Workload
+
+TARGET = Target("toy", {"threads": "1"})
+
+
+def entry(size, weight=1.0, networks=None):
+    inputs = (TensorSpec((size,)), TensorSpec((1,), role="constant"))
+    task = Task(Workload("toyadd", inputs, {"bias": 0}), TARGET)
+    return WeightedTask(task, weight, f"t{size}", networks or {})
+
+
+EIGHT = entry(8)
+
+
+class OtherNames:
+    """The toy's parts under other names."""
+
+    def __init__(self):
+        self.host = None
+
+    @hookimpl
+    def tilewright_runners(self):
+        return [Component("other", "as the toy", self._load("runner"))]
+
+    @hookimpl
+    def tilewright_builders(self):
+        return [Component("other", "as the toy", self._load("builder"))]
+
+    @hookimpl
+    def tilewright_tuners(self):
+        return [Component("other", "as the toy", self._load("tuner"))]
+
+    @hookimpl
+    def tilewright_task_schedulers(self):
+        return [Component("other", "as the toy", self._load("scheduler"))]
+
+    def _load(self, role):
+        def load():
+            toy = self.host.component(role, "toy")
+            return lambda _, context: toy.load()(toy.options()(), context)
+
+        return load
+
+
+class StopsBefore:
+    """Ctrl-C before the batch of this number."""
+
+    def __init__(self, batch):
+        self.left = batch
+
+    @hookimpl
+    def tilewright_batch_scheduled(self, progress):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def make(tmp_path, toy):
+    """A function that gives a fresh context over the same records file."""
+
+    def context(heard=(), runner="toy", builder="toy", **options):
+        names = OtherNames()
+        names.host = PluginHost.load([toy], [names, *heard])
+        return make_context(
+            names.host,
+            name="t",
+            folder=tmp_path / "run",
+            target="toynative",
+            runner=Choice.parse(runner),
+            builder=Choice.parse(builder),
+            **options,
+        )
+
+    return context
+
+
+@pytest.fixture
+def tune(make):
+    """A function that tunes with a budget of 30 trials."""
+
+    def run(
+        tasks=(EIGHT,),
+        budget="30",
+        tuner="toy",
+        scheduler="toy",
+        early_stopping=None,
+        more=None,
+        **of_context,
+    ):
+        return tune_tasks(
+            TaskSet(tuple(tasks)),
+            make(**of_context),
+            tuner=Choice.parse(tuner),
+            scheduler=Choice.parse(scheduler),
+            budget=Budget.parse(budget),
+            early_stopping=early_stopping,
+            more=more,
+        )
+
+    return run
+
+
+# --- equal stages
+
+
+@pytest.mark.parametrize(
+    "differs",
+    [
+        {"tuner": "other"},
+        {"tuner": {"toy": {"batch": 3}}},
+        {"scheduler": "other"},
+        {"runner": "other"},
+        {"runner": {"toy": {"lucky": 1e-9}}},
+        {"builder": "other"},
+        {"builder": {"toy": {"seconds": 1e-9}}},
+        {"budget": "31"},
+        {"early_stopping": 1000},
+        {"tasks": (entry(16),)},
+        {"tasks": (entry(8, 2.0),)},
+        {"tasks": (entry(8, networks={"one": 1.0}),)},
+        {"conditions": Conditions("warm")},
+        {"conditions": Conditions(repeat=4)},
+        {"strategies": "toy.*"},
+        {"device": "toy1"},
+        {"seed": 1},
+        {"foreign_records": True},
+    ],
+    ids=str,
+)
+def test_a_stage_that_differs_in_one_thing_measures_again(tune, differs):
+    tune()
+    assert tune().skipped
+    again = tune(**differs)
+    assert not again.skipped
+    assert again.measurement["trials"]
+
+
+def test_the_order_of_tasks_and_options_written_out_make_no_other_stage(tune):
+    tune([entry(8), entry(16)])
+    assert tune([entry(16), entry(8)], tuner={"toy": {"batch": 4}}).skipped
+
+
+def test_the_history_of_a_cold_run_holds_no_warm_trial(make, tune):
+    tune(conditions=Conditions("warm"))
+    assert known_trials(make()) == []
+    assert len(known_trials(make(conditions=Conditions("warm")))) == 30
+
+
+# --- what is left
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_more_is_added_to_what_an_interrupted_stage_has_left(tune, batch):
+    with pytest.raises(TuningInterrupted) as stopped:
+        tune(heard=[StopsBefore(batch)])
+    spent = stopped.value.report.measurement["trials"]
+    assert (spent > 0) == (batch > 1)
+    assert tune(more=Budget(trials=5)).measurement["trials"] == 30 - spent + 5
+    assert tune().skipped
+
+
+def test_more_in_another_unit_than_what_is_left_is_refused(make, tune):
+    with pytest.raises(TuningInterrupted):
+        tune(heard=[StopsBefore(1)])
+    with pytest.raises(UsageError, match=r"0.1s cannot be added to the 30 trials.*\n  give trials"):
+        tune(more=Budget(seconds=0.1))
+    assert not make().store.records()
+    tune()
+    assert tune(more=Budget(seconds=0.1)).measurement["trials"]
+
+
+# --- incumbents
+
+
+def found_on(device, context, width, seconds):
+    """The store gets a time of another device."""
+    config = ConfigEntity("toy.loop", {"unroll": 8, "width": width})
+    asked = MeasureInput(EIGHT.task, config, Conditions())
+    trial = Trial(asked, MeasureResult((seconds,)))
+    context.store.append([Record.of(trial, Device(device), 1)])
+    return config
+
+
+def test_a_finished_stage_measures_what_other_devices_found_since(make, tune):
+    tune(foreign_records=True)
+    config = found_on("elsewhere", make(), 32, 1e-9)
+    report = tune(foreign_records=True)
+    assert not report.skipped
+    records = make().store.records()[31:]
+    # It leads: finalists are measured in turns before it is believed.
+    assert [record.config for record in records[:2]] == [config, config]
+    assert len(records) == report.measurement["trials"]
+    assert tune(foreign_records=True).skipped
+    assert tune().measurement["trials"] == 30
+
+
+def test_each_other_device_gives_its_best_however_fast_the_own_one_is(make, tune):
+    tune()
+    context = make(foreign_records=True)
+    assert adopted_configs(context, EIGHT.task) == []
+    found_on("slow", context, 30, 3.0)
+    expected = [found_on("slow", context, 31, 2.0), found_on("fast", context, 32, 1e-9)]
+    assert adopted_configs(context, EIGHT.task) == expected
+    assert adopted_configs(make(), EIGHT.task) == []
