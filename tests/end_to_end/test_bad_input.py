@@ -117,8 +117,8 @@ def test_a_dynamic_dimension_wants_a_value_and_takes_it(refused, call, folder, m
     (folder / "tiny.onnx").write_bytes(make_model(batch="batch"))
     first, second = refused("run", "tiny.yaml")
     assert "input 'x': dimension 0 (batch) is dynamic" in first
-    assert "shapes: {x: [1, 8, 7, 7]}" in second
-    _, out, _ = call("tasks", "tiny.yaml", "--set", "import.shapes={x: [1, 8, 7, 7]}", "--json")
+    assert "--set 'import.shapes={\"x\": [1, 8, 7, 7]}';" in second
+    _, out, _ = call("tasks", "tiny.yaml", "--set", 'import.shapes={"x": [1, 8, 7, 7]}', "--json")
     assert json.loads(out)["tasks"][0]["text"].startswith("conv2d(1x8x7x7, ")
 
 

@@ -71,13 +71,17 @@ def test_compile_gives_a_network_that_runs(folder):
     assert (folder / "made" / "network").is_dir()
 
 
-def test_compile_of_a_network_and_of_its_file_compute_the_same(folder):
+def test_compile_of_a_network_of_its_file_and_of_import_options_compute_the_same(folder):
     host = PluginHost.load()
     network = host.make("frontend", "onnx", {}, host).read("tiny.onnx", {}, None)
     image = {"x": np.random.default_rng(1).standard_normal((1, 8, 7, 7)).astype(np.float32)}
     answers = [
         tilewright.compile(source, target="x86:threads=1", out=folder / name, host=host).run(image)
-        for name, source in (("a", network), ("b", folder / "tiny.onnx"))
+        for name, source in (
+            ("a", network),
+            ("b", folder / "tiny.onnx"),
+            ("c", {"model": "tiny.onnx", "shapes": {"x": [1, 8, 7, 7]}}),
+        )
     ]
-    (first,), (second,) = (answer.values() for answer in answers)
-    assert np.array_equal(first, second)
+    (first,), *others = (answer.values() for answer in answers)
+    assert all(np.array_equal(first, *other) for other in others)

@@ -124,7 +124,8 @@ def test_a_dynamic_dimension_takes_the_size_given(make_model):
 def test_a_dynamic_dimension_without_a_size_names_input_dimension_and_remedy(make_model):
     with pytest.raises(
         UsageError,
-        match=r"model: input 'x': dimension 0 \(batch\) is dynamic\n.*shapes: {x: \[1, 3\]}",
+        match=r"model: input 'x': dimension 0 \(batch\) is dynamic\n"
+        r".*--set 'import.shapes={\"x\": \[1, 3\]}'; in a file .*; in Python compile\(",
     ):
         read(relu_model(make_model, ("batch", 3)))
 

@@ -55,6 +55,9 @@ transpose(2x3x5x7, axes=[0,2,3,1])
 concat(1x3x5x5, 1x7x5x5, axis=1)
 add(1x32x7x7, 1x32x7x7) + relu()
 sigmoid(1)
+matmul(17x13:float64, 13x19:float64) + tanh()
+conv2d(1x17x9x9:float64, 13x17x3x3:const:float64, padding=1) + add(1x13x1x1:const:float64)
+softmax(3x5x17:float64, axis=1)
 """.strip().splitlines()
 POINTS = 2
 

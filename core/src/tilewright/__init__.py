@@ -9,6 +9,7 @@ from tilewright.strategy import Strategy, strategy
 
 if TYPE_CHECKING:
     from tilewright.api import compile, tune  # noqa: A004  the public name is what users expect
+    from tilewright.errors import UsageError
     from tilewright.pipeline import Pipeline
     from tilewright.plugin import Component, hookimpl, hookspec
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Component": "tilewright.plugin",
     "Pipeline": "tilewright.pipeline",
+    "UsageError": "tilewright.errors",
     "compile": "tilewright.api",
     "hookimpl": "tilewright.plugin",
     "hookspec": "tilewright.plugin",
@@ -25,6 +27,7 @@ __all__ = [
     "Component",
     "Pipeline",
     "Strategy",
+    "UsageError",
     "compile",
     "hookimpl",
     "hookspec",

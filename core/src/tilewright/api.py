@@ -130,7 +130,7 @@ def compile(  # noqa: A001  the name users expect
 ) -> Any:
     """A compiled network, from what the records file knows and fallback configs for the rest.
 
-    network   a Network, or what the stage `import` takes as `model`
+    network   a Network, or what the stage `import` takes as `model`, or a mapping of its options
     options   of the stage `compile`
     out       where the stage saves it
     records   default `records.jsonl` in `out`
@@ -160,5 +160,7 @@ def compile(  # noqa: A001  the name users expect
 
     if isinstance(network, str | Path):
         run("import", {"model": str(network)})
+    elif isinstance(network, Mapping):
+        run("import", network)
     run("compile", options or {})
     return values[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -165,9 +166,11 @@ def _input_spec(name: str, value: Any, given: Sequence[int] | None) -> tuple[tup
     for axis, dim in enumerate(dims):
         if isinstance(dim, str) or dim < 1:
             example = [n if isinstance(n, int) and n > 0 else 1 for n in dims]
+            shapes = json.dumps({value.name: example})
             raise UsageError(
                 f"input {value.name!r}: dimension {axis} ({dim}) is dynamic",
                 where=name,
-                remedy=f"give it a value: shapes: {{{value.name}: {example}}}",
+                remedy=f"give it a value: --set 'import.shapes={shapes}'; in a file import: "
+                f"{{shapes: {shapes}}}; in Python compile({{'model': ..., 'shapes': {shapes}}})",
             )
     return tuple(map(int, dims)), dtype

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from tilewright.config import ConfigEntity
@@ -20,7 +20,7 @@ from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.lower import lower
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import constants, is_float32
+from tilewright_tensor.tensor_schedule import constants
 
 _FALLBACK_POINTS = 32
 _TASKS_KEPT = 64
@@ -32,6 +32,7 @@ class Derived:
     name     of the strategy
     limits   the sizes of a task's target
     rules    of the target or of a plugin; they are asked before those that all share
+    dtypes   that it takes, where all operands of a task have the same
     """
 
     def __init__(
@@ -40,20 +41,24 @@ class Derived:
         name: str,
         limits: Callable[[Task], Limits],
         rules: Sequence[Rule] = (),
+        dtypes: Collection[str] = ("float32",),
     ) -> None:
         self.operators = operators
         self.name = name
         self.limits = limits
         self.rules = rules
+        self.dtypes = dtypes
         self._derived = lru_cache(_TASKS_KEPT)(self._derive)
 
     def applies(self, task: Task) -> bool:
-        """float32 throughout; a layout transform computes nothing to derive from."""
+        """One dtype throughout; a layout transform computes nothing to derive from."""
         workload = task.workload
+        used = {spec.dtype for spec in workload.inputs}
         return (
             workload.operator in self.operators
             and workload.operator != "layout_transform"
-            and is_float32(task)
+            and len(used) == 1
+            and used.issubset(self.dtypes)
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:

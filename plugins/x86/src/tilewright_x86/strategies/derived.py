@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tilewright.task import Task
 from tilewright_tensor.derived.limits import Limits
 from tilewright_tensor.derived.rules import Rule
 from tilewright_tensor.derived.strategy import Derived
 from tilewright_tensor.operators.operators import Operators
-from tilewright_x86.strategies.tensor_schedule import lanes, registers
+from tilewright_x86.isa import isa_of
+from tilewright_x86.strategies.tensor_schedule import registers
 
 _CACHE_BYTES = 512 << 10
 """Half of the second-level cache of today's cores."""
@@ -17,9 +20,11 @@ _CACHE_BYTES = 512 << 10
 
 def limits(task: Task) -> Limits:
     """What a core of the task's target has, and its threads."""
-    return Limits(lanes(task), registers(task), _CACHE_BYTES, task.target.threads)
+    item_bytes = np.dtype(task.workload.inputs[0].dtype).itemsize
+    lanes = isa_of(task.target).lanes(item_bytes)
+    return Limits(lanes, registers(task), _CACHE_BYTES, task.target.threads)
 
 
 def make(operators: Operators, rules: Sequence[Rule] = (), name: str = "derived") -> Derived:
     """The strategy's working half; a plugin offers one of its own with rules and a name."""
-    return Derived(operators, name, limits, rules)
+    return Derived(operators, name, limits, rules, ("float32", "float64"))
