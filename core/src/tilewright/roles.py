@@ -249,15 +249,12 @@ class TunerContext:
 
 
 class Tuner(Protocol):
-    """Proposes configs and learns from trials.
+    """Proposes configs, 16 at a time or as many as its option `batch` says; learns from trials.
 
     >>> tuner = factory(options, context)   # knows context.history
     >>> tuner.propose(16)                   # 16 feasible configs, none known from before
     >>> tuner.observe(trials)               # in order of measurement; may hold other configs
     >>> tuner.propose(16)                   # fewer: running out; empty: exhausted
-
-    The loop asks for 16 at a time, less near the end of its budget; an option `batch` of the tuner,
-    where it has one, says how many instead.
     """
 
     def propose(self, count: int) -> Sequence[ConfigEntity]: ...

@@ -73,10 +73,6 @@ def tilewright_featurize(task: Task, configs: Sequence[ConfigEntity], host: Plug
 def tilewright_task_schedulers() -> Sequence[Component[Any]]:
     gradient, options = _late("gradient", "GradientScheduler"), _late("gradient", "GradientOptions")
     return [
-        Component(
-            "round-robin",
-            "the task with the fewest trials",
-            _late("round_robin", "RoundRobinScheduler"),
-        ),
+        Component("round-robin", "fewest trials", _late("round_robin", "RoundRobinScheduler")),
         Component("gradient", "where a batch saves most", gradient, options),
     ]
