@@ -150,15 +150,18 @@ class Bench:
     def __init__(self, host: PluginHost, builder=None, runner=None, seed=0, device=None) -> None:
         limits = {"timeout_seconds": TIMEOUT_SECONDS}
         attributes = {"l1_bytes": 10, "l2_bytes": 1000, **(device or {})}
-        context = MeasureContext(host, Device("fake", attributes), seed)
+        self.device = Device("fake", attributes)
+        context = MeasureContext(host, self.device, seed)
         self.builder = host.make(
             "builder", "local", {"n_parallel": 2, **limits, **(builder or {})}, context
         )
         self.runner = host.make("runner", "local", {**limits, **(runner or {})}, context)
 
     @staticmethod
-    def ask(launch="right", *, size=37, attributes=None, conditions=None, **values) -> MeasureInput:
-        specs = TensorSpec((size,)), TensorSpec((size,), role="constant")
+    def ask(
+        launch="right", *, shape=(37,), attributes=None, conditions=None, **values
+    ) -> MeasureInput:
+        specs = TensorSpec(shape), TensorSpec(shape, role="constant")
         task = Task(Workload("affine", specs, attributes or {}), Target("fault"))
         told = {"launch": launch, "lower": "", "time": 1e-3, "layout": "plain", **values}
         return MeasureInput(

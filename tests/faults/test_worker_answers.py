@@ -11,9 +11,9 @@ from tilewright_measure.failures import RefusedError
 
 
 @pytest.mark.parametrize("layout", ["plain", "reversed"])
-@pytest.mark.parametrize("size", [1, 37, 4099])
-def test_a_right_answer_is_timed(bench, size, layout):
-    assert bench.measure(size=size, layout=layout).costs == (1e-3,) * 5
+@pytest.mark.parametrize("shape", [(), (1,), (37,), (4099,)])
+def test_a_right_answer_is_timed(bench, shape, layout):
+    assert bench.measure(shape=shape, layout=layout).costs == (1e-3,) * 5
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,13 @@ def test_d19_a_wrong_answer_has_no_time_and_names_its_place(bench, launch, place
     assert result.failure.kind is FailureKind.WRONG_ANSWER
     assert f"first at {place}" in result.failure.text
     assert not result.costs
+
+
+def test_d19_a_wrong_number_has_no_time(bench):
+    """The result of a reduction over all axes is an array without any."""
+    failure = bench.measure("writes_nothing", shape=()).failure
+    assert failure.kind is FailureKind.WRONG_ANSWER
+    assert "1 of 1 elements" in failure.text
 
 
 def test_d20_an_output_left_from_a_right_kernel_is_not_taken_for_an_answer(bench):

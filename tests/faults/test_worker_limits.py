@@ -39,6 +39,12 @@ def test_d12_an_allocation_bomb_is_out_of_memory_and_leaves_the_parent_small(ben
     assert peak_kib() - before < 50 << 10
 
 
+def test_d12_operands_that_do_not_fit_are_no_fault_of_the_candidate(make_bench):
+    failure = make_bench(runner={"memory_gib": 1}).measure(shape=(1 << 28,)).failure
+    assert failure.kind is FailureKind.INTERNAL
+    assert "memory_gib: 2" in failure.text
+
+
 def test_d12_a_leak_ends_its_worker_and_nobody_is_blamed(bench):
     """Each takes a gibibyte of eight: the ninth dies of what the others left, and has its turn."""
     asked = [bench.ask("leak", time=1e-3 + number) for number in range(12)]

@@ -12,7 +12,7 @@ from tilewright.measure import FailureKind
 
 def test_results_come_in_order_and_a_failure_costs_its_own_candidate(bench):
     names = ["", "refuse", "segfault", "", "fail", "eat_memory", "leave", "hang_with_gil", ""]
-    asked = [bench.ask(lower=name, size=size) for size, name in enumerate(names, 1)]
+    asked = [bench.ask(lower=name, shape=(size,)) for size, name in enumerate(names, 1)]
     results = bench.builder.build(asked)
     kinds = [result.failure and result.failure.kind for result in results]
     assert kinds == [

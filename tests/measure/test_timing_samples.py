@@ -93,4 +93,4 @@ def test_racing_compares_with_the_best_of_the_same_task_and_conditions(make_benc
     assert len(bench.measure(time=1.6e-3, conditions=warm).costs) == 5
     in_turns = Conditions(min_repeat_ms=0.5, turns=3)
     assert len(bench.measure(time=1.6e-3, conditions=in_turns).costs) == 5
-    assert len(bench.measure(time=1.6e-3, size=38).costs) == 5
+    assert len(bench.measure(time=1.6e-3, shape=(38,)).costs) == 5

@@ -100,7 +100,8 @@ def compare(got: np.ndarray, expected: np.ndarray, bound: float, name: str) -> N
         return
     wide = np.result_type(got, np.float32)
     with np.errstate(invalid="ignore", over="ignore"):
-        difference = np.subtract(got, expected, dtype=wide)
+        # of arrays without axes numpy makes a number, which cannot be written to
+        difference = np.asarray(np.subtract(got, expected, dtype=wide))
     np.abs(difference, out=difference)
     largest = max(float(expected.max()), -float(expected.min())) or 1.0
     worst = float(difference.max())

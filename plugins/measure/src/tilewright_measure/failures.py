@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import resource
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tilewright.errors import UsageError
 from tilewright.measure import DeviceFaultError, Failure, FailureKind
@@ -19,13 +22,42 @@ class RefusedError(Exception):
         self.kind = kind
 
 
+class NoRoomError(Exception):
+    """What any candidate of a task needs does not fit into a worker: `internal`, nobody's fault."""
+
+    kind = FailureKind.INTERNAL
+
+
+@contextmanager
+def room_for_operands() -> Iterator[None]:
+    """Inputs and answers are made and placed here: NoRoomError where the worker's limit is too low.
+
+    Without such a limit it may be a device whose memory is full, and errors stay what they are.
+    """
+    try:
+        yield
+    except (MemoryError, OSError) as error:
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY or not _out_of_memory(error):
+            raise
+        gib = limit / (1 << 30)
+        raise NoRoomError(
+            f"the task's inputs and expected outputs do not fit into memory_gib={gib:g}; give the "
+            f"runner more: {{local: {{memory_gib: {2 * gib:g}}}}}, or 0 for no limit"
+        ) from error
+
+
 def failure_of(error: Exception, otherwise: FailureKind) -> Failure:
     """The failure an exception is: of its own kind, out of memory, or `otherwise` and its place."""
-    if isinstance(error, RefusedError | DeviceFaultError):
+    if isinstance(error, RefusedError | DeviceFaultError | NoRoomError):
         return Failure(error.kind, str(error)[:_TEXT_CHARACTERS])
-    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+    if _out_of_memory(error) and otherwise is not FailureKind.INTERNAL:
         return Failure(FailureKind.OUT_OF_MEMORY, str(error)[:_TEXT_CHARACTERS])
     if isinstance(error, UsageError) or otherwise is FailureKind.INVALID_CONFIG:
         return Failure(otherwise, str(error)[:_TEXT_CHARACTERS])
     where = "".join(traceback.format_tb(error.__traceback__)[-3:])
     return Failure(otherwise, f"{type(error).__name__}: {error}\n{where}"[:_TEXT_CHARACTERS])
+
+
+def _out_of_memory(error: Exception) -> bool:
+    return isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from tilewright.measure import Failure, FailureKind, MeasureInput
 from tilewright.roles import BuildResult, MeasureContext
 from tilewright_measure.building import artifact_from_json
+from tilewright_measure.device_lease import DeviceLease
 from tilewright_measure.options import LocalBuilderOptions
 from tilewright_measure.pool import WorkerPool
 from tilewright_measure.process import WorkerLostError, WorkerProcess
@@ -19,24 +20,27 @@ class LocalBuilder:
     """Builds a batch in parallel; every worker is idle when `build` returns.
 
     A candidate that kills a worker which has built others is tried again in a fresh one, so that
-    nobody is blamed for memory that an earlier candidate spoilt.
+    nobody is blamed for memory that an earlier candidate spoilt. While another run measures on the
+    device nothing is built: the compilers take every core.
     """
 
     def __init__(self, options: LocalBuilderOptions, context: MeasureContext) -> None:
         self._timeout_seconds = options.timeout_seconds
         self._pool = WorkerPool(context.host.files, options.memory_bytes, keep_spare=False)
+        self._lease = DeviceLease(context.device)
         self._threads = ThreadPoolExecutor(options.workers)
         self._idle: list[WorkerProcess] = []
         self._stopping = False
 
     def build(self, inputs: Sequence[MeasureInput]) -> Sequence[BuildResult]:
         """One result an input, in order. An interrupt kills the workers at once and goes on up."""
-        futures = [self._threads.submit(self._build, each) for each in inputs]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:
-            self._stop(futures)
-            raise
+        with self._lease.held():
+            futures = [self._threads.submit(self._build, each) for each in inputs]
+            try:
+                return [future.result() for future in futures]
+            except BaseException:
+                self._stop(futures)
+                raise
 
     def close(self) -> None:
         self._pool.stop()

@@ -11,6 +11,7 @@ from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.roles import BuildResult, MeasureContext
 from tilewright.task import Task
 from tilewright_measure.building import artifact_to_json
+from tilewright_measure.device_lease import DeviceLease
 from tilewright_measure.failures import RefusedError
 from tilewright_measure.options import LocalRunnerOptions
 from tilewright_measure.pool import WorkerPool
@@ -20,6 +21,7 @@ from tilewright_measure.timing import checked_seconds
 _PREPARE_SECONDS = 600.0  # a reference is slow on purpose: plain and in float64
 _SUSPECT = (
     FailureKind.CRASH,
+    FailureKind.INTERNAL,
     FailureKind.OUT_OF_MEMORY,
     FailureKind.RUN_ERROR,
     FailureKind.WRONG_ANSWER,
@@ -33,7 +35,8 @@ class LocalRunner:
     A candidate that fails in a worker which has measured others is tried again in a fresh one, so
     that nobody is blamed for memory that an earlier candidate overwrote. It is looked at longer
     there: it may be one whose threads race, and be right by chance. A spare worker starts while
-    the first batch is built and after a batch, never during one: it would disturb the times.
+    the first batch is built and after a batch, never during one: it would disturb the times. Two
+    runs on one device take turns, batch by batch.
     """
 
     def __init__(self, options: LocalRunnerOptions, context: MeasureContext) -> None:
@@ -43,6 +46,7 @@ class LocalRunner:
         memory_bytes = _address_space(context.device, options.memory_bytes)
         self._pool = WorkerPool(context.host.files, memory_bytes, keep_spare=True)
         self._cases = str(self._pool.scratch.folder("cases-"))
+        self._lease = DeviceLease(context.device)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tilewright-runner")
         self._worker: WorkerProcess | None = None
         self._measured = 0  # candidates the present worker has measured
@@ -70,11 +74,12 @@ class LocalRunner:
     def _run_batch(
         self, batch: Sequence[tuple[MeasureInput, BuildResult, Future[MeasureResult]]]
     ) -> None:
-        for wanted, built, future in batch:
-            try:
-                future.set_result(self._result(wanted, built))
-            except Exception as error:  # noqa: BLE001  a bug here must not leave anybody waiting
-                future.set_exception(error)
+        with self._lease.held(stopped=lambda: self._closing):
+            for wanted, built, future in batch:
+                try:
+                    future.set_result(self._result(wanted, built))
+                except Exception as error:  # noqa: BLE001  a bug here must leave nobody waiting
+                    future.set_exception(error)
         if not self._closing:
             self._pool.restock()
 

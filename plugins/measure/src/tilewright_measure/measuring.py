@@ -20,7 +20,7 @@ from tilewright.task import Task
 from tilewright_measure.answer import Case
 from tilewright_measure.answer_check import AnswerCheck
 from tilewright_measure.building import artifact_from_json
-from tilewright_measure.failures import failure_of
+from tilewright_measure.failures import failure_of, room_for_operands
 from tilewright_measure.parts import part
 from tilewright_measure.timing import take_samples
 
@@ -78,9 +78,10 @@ class Measurer:
             with part(timings, "load"):
                 kernel = backend.load(artifact, device)
                 loaded.callback(kernel.close)
-                arrays = [case.packed(i, layout) for i, layout in enumerate(layouts.inputs)]
-                arrays += [case.poison(i, layout) for i, layout in enumerate(layouts.outputs)]
-                kernel.bind(arrays, _copies(task, arrays, device, conditions))
+                with room_for_operands():
+                    arrays = [case.packed(i, layout) for i, layout in enumerate(layouts.inputs)]
+                    arrays += [case.poison(i, layout) for i, layout in enumerate(layouts.outputs)]
+                    kernel.bind(arrays, _copies(task, arrays, device, conditions))
             with part(timings, "check"):
                 check = AnswerCheck(kernel, case, layouts)
                 launch_seconds = _launch(kernel)
@@ -99,7 +100,8 @@ class Measurer:
         workload = task.workload
         case = self._cases.pop((workload.key, seed), None)
         if case is None:
-            case = Case.of(workload, self._host.reference(workload.operator), seed, folder)
+            with room_for_operands():
+                case = Case.of(workload, self._host.reference(workload.operator), seed, folder)
         self._cases[workload.key, seed] = case
         while len(self._cases) > _CASES:
             self._cases.popitem(last=False)

@@ -25,11 +25,11 @@ class Scratch:
     """
 
     def __init__(self) -> None:
-        root = _root()
+        root = user_folder()
         with _locked(root / "lock"):
             _reclaim(root)
             self.path = Path(tempfile.mkdtemp(prefix="pool-", dir=root))
-            self._owner = _lock(self.path / "owner")
+            self._owner = lock_file(self.path / "owner")
 
     def folder(self, prefix: str) -> Path:
         """A new empty folder."""
@@ -68,8 +68,8 @@ def _residents(folder: Path) -> list[int]:
     return found
 
 
-def _root() -> Path:
-    """One folder a user, closed to others: names in a shared temporary folder can be guessed."""
+def user_folder() -> Path:
+    """One temporary folder a user, closed to others: names in a shared one can be guessed."""
     root = Path(tempfile.gettempdir()) / f"tilewright-{os.getuid()}"
     root.mkdir(mode=0o700, exist_ok=True)
     if root.is_symlink() or root.stat().st_uid != os.getuid():
@@ -82,7 +82,7 @@ def _root() -> Path:
 def _reclaim(root: Path) -> None:
     for folder in root.glob("pool-*"):
         try:
-            owner = _lock(folder / "owner", wait=False)
+            owner = lock_file(folder / "owner", wait=False)
         except OSError:
             continue
         end_residents(folder)
@@ -92,14 +92,14 @@ def _reclaim(root: Path) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    descriptor = _lock(path)
+    descriptor = lock_file(path)
     try:
         yield
     finally:
         os.close(descriptor)
 
 
-def _lock(path: Path, *, wait: bool = True) -> int:
+def lock_file(path: Path, *, wait: bool = True) -> int:
     """Descriptor of a file that is locked for us alone. Raises OSError where we do not wait."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

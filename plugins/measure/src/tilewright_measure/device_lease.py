@@ -1,0 +1,60 @@
+"""One run at a time on a device."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tilewright.device import Device
+from tilewright_measure.scratch import lock_file, user_folder
+
+_log = logging.getLogger("tilewright")
+_LOOK_SECONDS = 0.01
+_TELL_SECONDS = 1.0
+
+
+class DeviceLease:
+    """Keeps a user's other runs off a device, batch by batch: they would disturb its times.
+
+    >>> lease = DeviceLease(device)
+    >>> with lease.held():   # waits for whoever holds it, in this process or another
+    ...     ...
+
+    A lock on a file that stays in the user's temporary folder, one a device. It is free as soon as
+    its holder ends, however that comes. An emulated device has none: its times are no device's.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._path = user_folder() / f"device-{device.fingerprint}"
+        self._told = False
+
+    @contextmanager
+    def held(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[None]:
+        """Have the device for ourselves; without it where `stopped` says so while we wait."""
+        if self._device.attributes.get("emulated"):
+            yield
+            return
+        descriptor = self._wait(stopped)
+        try:
+            yield
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def _wait(self, stopped: Callable[[], bool]) -> int | None:
+        began = time.monotonic()
+        while not stopped():
+            try:
+                return lock_file(self._path, wait=False)
+            except BlockingIOError:
+                time.sleep(_LOOK_SECONDS)
+            except OSError:  # somebody cleared the folder: noise is better than no result
+                return None
+            if not self._told and time.monotonic() - began > _TELL_SECONDS:
+                self._told = True  # once a run: two that take turns wait for every batch
+                _log.warning("waiting for another run on %s", self._device.name)
+        return None

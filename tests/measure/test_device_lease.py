@@ -1,0 +1,98 @@
+"""Two runs on one device take turns: neither's times tell of the other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tilewright.device import Device
+from tilewright.measure import FailureKind
+from tilewright_measure.device_lease import DeviceLease
+
+HOLDER = """
+import sys, time
+from tilewright.device import Device
+from tilewright_measure.device_lease import DeviceLease
+with DeviceLease(Device("fake")).held():
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(workers_folder, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(workers_folder))
+
+
+def waits(call):
+    """Whether something that ends when it is told to does not end before."""
+    asked = []
+
+    def stopped():
+        asked.append(True)
+        return len(asked) > 3
+
+    call(stopped)
+    return len(asked) > 3
+
+
+def test_a_batch_waits_for_another_run_and_says_so(make_bench, caplog, monkeypatch):
+    monkeypatch.setattr("tilewright_measure.device_lease._TELL_SECONDS", 0.0)
+    bench = make_bench()
+    asked = [bench.ask()]
+    builds = bench.builder.build(asked)
+    with DeviceLease(bench.device).held():
+        (future,) = bench.runner.run(asked, builds)
+        deadline = time.monotonic() + 30
+        while "waiting for another run on fake" not in caplog.text and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not future.done()
+    assert future.result(30).costs
+    assert caplog.text.count("waiting") == 1
+
+
+def test_a_runner_that_waits_can_be_closed(make_bench):
+    bench = make_bench()
+    asked = [bench.ask()]
+    builds = bench.builder.build(asked)
+    with DeviceLease(bench.device).held():
+        (future,) = bench.runner.run(asked, builds)
+        bench.runner.close()
+        assert future.result(30).failure.kind is FailureKind.CANCELLED
+
+
+def test_nothing_is_built_while_another_run_measures(make_bench, monkeypatch):
+    bench = make_bench()
+    held = []
+    monkeypatch.setattr(bench.builder, "_build", lambda _: held.append(waits(take)))
+
+    def take(stopped):
+        with DeviceLease(bench.device).held(stopped):
+            pass
+
+    bench.builder.build([bench.ask()])
+    assert held == [True]
+
+
+def test_a_run_that_is_killed_gives_the_device_back():
+    command = [sys.executable, "-c", HOLDER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+
+        def take(stopped):
+            with DeviceLease(Device("fake")).held(stopped):
+                pass
+
+        assert waits(take)
+        holder.kill()
+    with DeviceLease(Device("fake")).held():
+        assert waits(take)
+
+
+def test_an_emulated_device_is_everybodys(workers_folder):
+    device = Device("emulated", {"emulated": True})
+    with DeviceLease(device).held(), DeviceLease(device).held():
+        assert not list(workers_folder.glob("*/device-*"))
