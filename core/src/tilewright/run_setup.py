@@ -145,11 +145,12 @@ def _tell_misses(store: JsonlRecordStore, device: Device | None, host: PluginHos
     devices = store.devices(host.revisions)  # what other systems measured is no history here
     if device and devices and device.fingerprint not in {fingerprint for _, fingerprint in devices}:
         _log.warning(
-            "%s: all %d records were made on another device (%s) and count as misses; "
-            "--foreign-records starts from them",
+            "%s: all %d records were made on another device (%s) and count as misses; this is %s "
+            "(`tilewright targets` tells what it is); --foreign-records starts from them",
             store.path,
             devices.total(),
-            ", ".join(sorted({name for name, _ in devices})),
+            ", ".join(sorted(f"{name} {fingerprint}" for name, fingerprint in devices)),
+            f"{device.name} {device.fingerprint}",
         )
     for strategy, count in store.stale(host.revisions).items():
         _log.warning(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,8 +30,17 @@ class X86Backend:
         return cpu_device()
 
     def check_target(self, target: Target, device: Device) -> None:
-        """Raises UsageError for an ISA that this machine lacks."""
+        """Raises UsageError for an ISA that this machine lacks, and for more threads than CPUs.
+
+        Those that this process may use count: `taskset` and containers leave it some.
+        """
         require(isa_of(target).name, f"target {target}")
+        allowed = len(os.sched_getaffinity(0))
+        if target.threads > allowed:
+            raise UsageError(
+                f"{target} wants {target.threads} threads, this process may use {allowed} CPUs",
+                remedy=f"ask for at most threads={allowed}, or lift the limit (taskset, cpuset)",
+            )
 
     def build(self, program: LoopProgram | X86Program, target: Target) -> Artifact:
         """Object code of one kernel. Raises ValueError for a program that x86 cannot run."""

@@ -19,7 +19,7 @@ def cpu_device() -> tuple[Device, ...]:
     attributes = {
         "model": _model(),
         "isa": available()[0].name,
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": os.cpu_count() or 1,  # the machine's: what a process may use of them varies
         "llvm": llvm_version(),
         **cache_bytes(),
     }
