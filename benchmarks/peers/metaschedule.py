@@ -12,7 +12,7 @@ Its settings are its own defaults (evolutionary search, XGBoost cost model, rule
   * batches of 16 candidates, so that the cost model, which starts with nothing, learns three times
     before 64 trials are over: its best is then better than with one batch of 64, and comes later.
 
-The convolution is in the layout in which it does best, channels last; `--layout` has others.
+The convolution is channels last, the layout that was measured; `--layout` has others.
 """
 
 from __future__ import annotations
