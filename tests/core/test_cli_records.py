@@ -84,8 +84,8 @@ def test_best_says_that_a_config_stands_behind_a_finalist_in_spite_of_its_time(c
         JsonlRecordStore(log).append([record])
     _, out, _ = call("records", "best", str(log), "--count", "2")
     first, second = out.splitlines()[::2]
-    assert first.startswith("4.0000 ms  dense")
-    assert second.startswith("2.0000 ms, ranked as 8.0000 ms  dense")
+    assert first.startswith("4.000 ms  dense")
+    assert second.startswith("2.000 ms, ranked as 8.000 ms  dense")
     found = json.loads(call("records", "best", str(log), "--count", "2", "--json")[1])["records"]
     assert [(row["seconds"], row["ranked_seconds"]) for row in found] == [(4e-3,) * 2, (2e-3, 8e-3)]
 

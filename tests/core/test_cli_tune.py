@@ -54,7 +54,7 @@ def test_without_json_the_same_is_told_to_people(tune):
     _, out, _ = tune("toyadd(64)", "--budget", "200")
     shown = dict(line.split(maxsplit=1) for line in out.splitlines())
     assert shown["task"] == "toyadd(64)"
-    assert shown["best"] == "0.1920 ms, 0.0 GFLOP/s, 0% of peak"
+    assert shown["best"] == "192.0 us, 0.0 GFLOP/s, 0% of peak"
     assert shown["config"] == "toy.loop {'unroll': 8, 'width': 32}"
     assert shown["trials"].startswith("132, 0 failed, in ")
     assert shown["records"] == "runs/tune/records.jsonl"
@@ -160,7 +160,7 @@ def test_a_second_device_begins_anew_in_the_same_file_or_with_the_best_of_the_fi
     tune("toyadd(8)", "--budget", "40")
     best = min(records(), key=lambda record: record.seconds).config
     assert tune("toyadd(8)", "--budget", "1", "--device", "toy1")[0] == 0
-    assert "made on another device (toy0)" in caplog.text
+    assert "made on another device (toy0 " in caplog.text
     assert records()[-1].config != best
     tune("toyadd(8)", "--budget", "2", "--device", "toy1", "--foreign-records")
     assert best in [record.config for record in records()[41:]]

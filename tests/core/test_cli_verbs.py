@@ -141,6 +141,21 @@ def test_targets_and_peaks_come_from_the_backends(call):
     assert peaks[0] == {"device": "toy0", "threads": 2, "gflops": 2.0, "gbytes_per_second": 1.0}
 
 
+def test_bench_peak_raises_what_is_kept_and_never_lowers_it(call, tmp_path):
+    measure = ("bench", "peak", "--target", "toy", "--threads", "2", "--json")
+    call(*measure)
+    kept = tmp_path / "cache" / "tilewright" / "peaks.json"
+    known = json.loads(kept.read_text())
+    assert len(known) == 2
+    assert all(entry == {"toy:threads=2": [2e9, 1e9]} for entry in known.values())
+    busy = {device: {"toy:threads=2": [1e3, 9e9], "other": [1, 1]} for device in known}
+    kept.write_text(json.dumps(busy))
+    peaks = json.loads(call(*measure)[1])["peaks"]
+    assert peaks[0]["gbytes_per_second"] == 1.0
+    raised = {"toy:threads=2": [2e9, 9e9], "other": [1, 1]}
+    assert json.loads(kept.read_text()) == dict.fromkeys(known, raised)
+
+
 @pytest.mark.needs("search")
 def test_plugins_are_listed_with_owner_state_and_offers(call, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "search")

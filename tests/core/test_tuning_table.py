@@ -44,8 +44,8 @@ def shown(told, host, height=20, width=100):
 
 def test_a_row_has_id_task_latency_speed_share_of_peak_and_trials(toy_host):
     rows = list(tuning_rows(progress(1e-3, 5e-5, None), toy_host))
-    assert rows[0] == ("0", "layer1", "1.0000", "0.0", "1%", "16")
-    assert rows[1] == ("1", "layer2", "0.0500", "0.0", "40%", "32")
+    assert rows[0] == ("0", "layer1", "1.000", "0.0", "1%", "16")
+    assert rows[1] == ("1", "layer2", "0.05000", "0.0", "40%", "32")
     assert rows[2] == ("2", "layer3", "-", "-", "-", "48")
 
 
@@ -79,7 +79,7 @@ def test_on_a_narrow_screen_names_are_cut_and_numbers_stay(toy_host):
     told = replace(told, entries=(replace(told.entries[0], name="long " * 20),))
     text = shown(told, toy_host, width=64)
     assert "Latency (ms)  Speed (GFLOP/s)  Peak  Trials" in text
-    assert "1.0000" in text
+    assert "1.000 " in text
     assert "long long" in text
     assert "…" in text
 

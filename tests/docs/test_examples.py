@@ -17,7 +17,7 @@ from tilewright.pipeline.yaml_source import YamlSource
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-NUMBER = re.compile(r"\d+(\.\d+)?(e-?\d+)?")
+NUMBER = re.compile(r"\d+(\.\d+)?(e-?\d+)?( (s|ms|us|ns)\b)?")  # its unit suits a time
 
 
 @pytest.fixture(scope="module")

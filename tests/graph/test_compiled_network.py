@@ -176,7 +176,7 @@ def test_latency_has_all_five_figures_and_every_sample(residual, context):
     assert latency.to_json() == {
         "mean_ms": 1.0, "median_ms": 1.0, "max_ms": 1.0, "min_ms": 1.0, "std_ms": 0.0, "runs": 7,
     }  # fmt: skip
-    assert str(latency) == "median 1.000 ms, 1.000 to 1.000 ms in 7 runs"
+    assert str(latency) == "median 1.000 ms, 1.000 ms to 1.000 ms in 7 runs"
 
 
 def test_a_saved_network_gives_the_same_answers_in_a_fresh_process(residual, context, tmp_path):

@@ -46,11 +46,11 @@ def test_a_node_that_gave_way_says_for_what(extracted, context):
             f"  node {extracted.kernels[1].key}, task {extracted.kernels[1].task.workload.key}, "
             "by graph choice"
         ),
-        "  chosen    reads NCHW, makes NCHW: 0.0020 ms by paper",
-        "  own best  reads NCHW4c, makes NCHW4c: 0.0010 ms by paper",
-        "  the choice costs 0.0010 ms here and saves 0.0200 ms elsewhere:",
-        "    saved  0.0100 ms  pool2:NCHW->NCHW4c",
-        "    saved  0.0100 ms  pool3:NCHW4c->NCHW",
+        "  chosen    reads NCHW, makes NCHW: 2.000 us by paper",
+        "  own best  reads NCHW4c, makes NCHW4c: 1.000 us by paper",
+        "  the choice costs 1.000 us here and saves 20.00 us elsewhere:",
+        "    saved  10.00 us  pool2:NCHW->NCHW4c",
+        "    saved  10.00 us  pool3:NCHW4c->NCHW",
     ]
     told = explanation.to_json()
     assert told["chosen"]["makes"] == "NCHW"

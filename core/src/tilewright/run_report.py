@@ -11,6 +11,7 @@ from typing import Any
 from tilewright.events import Section, StageOutcome
 from tilewright.roles import RunContext
 from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.time_text import milliseconds_text, significant_text
 from tilewright.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
@@ -129,7 +130,7 @@ def _task_section(tasks: Sequence[Mapping[str, Any]]) -> Section:
             task["strategy"] or "-",
             str(task["trials"]),
             str(task["failures"]),
-            _number(task["best_seconds"], 1e3, ".4f"),
+            "-" if task["best_seconds"] is None else milliseconds_text(task["best_seconds"]),
             _number(task["gflops"], 1, ".1f"),
             _number(task["peak_share"], 100, ".0f", " %"),
         )
@@ -145,7 +146,7 @@ def _latencies(entries: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], .
         for name, times in [("tilewright", entry["tilewright"]), *entry["peers"].items()]:
             parts = ("median_ms", "mean_ms", "min_ms", "max_ms", "std_ms")
             ratio = f"{times['median_ms'] / ours:.3f}" if ours else "-"
-            shown = (f"{times[part]:.3f}" for part in parts)
+            shown = (significant_text(times[part]) for part in parts)
             rows.append((str(entry["threads"]), name, *shown, ratio))
     return tuple(rows)
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tilewright.dispatch import Answer, ApplyHistoryBest, FallbackContext
+from tilewright.time_text import time_text
 
 if TYPE_CHECKING:
     from tilewright.records import Ranked
@@ -35,7 +36,7 @@ class StrategyUse:
     def __str__(self) -> str:
         head = f"{self.name}, revision {self.revision}, priority {self.priority}"
         found = f"{self.configs} configs, {self.measured} measured, {self.failed} failed"
-        best = "" if self.best_seconds is None else f", best {_ms(self.best_seconds)}"
+        best = "" if self.best_seconds is None else f", best {_time(self.best_seconds)}"
         return f"{head}: {found}{best}"
 
 
@@ -186,8 +187,8 @@ def _base(name: str) -> str:
     return name.partition("/")[0]
 
 
-def _ms(seconds: float | None) -> str:
-    return "no time" if seconds is None else f"{seconds * 1e3:.4f} ms"
+def _time(seconds: float | None) -> str:
+    return "no time" if seconds is None else time_text(seconds)
 
 
 def _answer_json(answer: Answer | None) -> dict[str, Any] | None:
@@ -200,6 +201,6 @@ def _answer_json(answer: Answer | None) -> dict[str, Any] | None:
 def _answer_line(answer: Answer | None) -> str:
     if answer is None:
         return "none"
-    time = "" if answer.seconds is None else f"{_ms(answer.seconds)}, "
+    time = "" if answer.seconds is None else f"{_time(answer.seconds)}, "
     values = answer.config.to_json()["values"]
     return f"{time}{answer.config.strategy} {values}, from {answer.source}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tilewright.terminal_text import printable
+from tilewright.time_text import milliseconds_text, time_text
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
@@ -30,7 +31,7 @@ def tuning_line(progress: TuneProgress) -> str:
     total, following = progress.total_seconds, progress.next_task
     return "   ".join(
         (
-            f"Estimated total latency: {'-' if total is None else f'{total * 1e3:.3f} ms'}",
+            f"Estimated total latency: {'-' if total is None else time_text(total)}",
             f"Trials: {progress.trials}",
             f"Used time: {progress.seconds:.0f} s",
             f"Next ID: {'-' if following is None else following}",
@@ -82,4 +83,4 @@ def _speed(state: TaskState, progress: TuneProgress, host: PluginHost) -> tuple[
     rate = operations / state.best_seconds
     peak = progress.device.peak_flops.get(state.task.target.threads)
     share = f"{rate / peak:.0%}" if peak else "-"
-    return f"{state.best_seconds * 1e3:.4f}", f"{rate / 1e9:.1f}", share
+    return milliseconds_text(state.best_seconds), f"{rate / 1e9:.1f}", share

@@ -17,7 +17,11 @@ from tilewright.cli import shared_options as shared
 @shared.plugin_files
 @shared.as_json
 def peak(target: str, threads: tuple[int, ...], plugin: tuple[Path, ...], as_json: bool) -> None:
-    """Measure peak operations and memory bandwidth a second by thread count."""
+    """Measure peak operations and memory bandwidth a second by thread count.
+
+    Later runs take their shares of peak of the most that was ever measured.
+    """
+    from tilewright.device_peaks import measure_peaks
     from tilewright.errors import UsageError
 
     host = shared.load_host(plugin)
@@ -30,7 +34,7 @@ def peak(target: str, threads: tuple[int, ...], plugin: tuple[Path, ...], as_jso
     rows = []
     for device in devices:
         for count in counts:
-            flops, bandwidth = backend.measure_peak(device, resolved.replace(threads=count))
+            flops, bandwidth = measure_peaks(backend, device, resolved.replace(threads=count))
             rows.append(
                 {
                     "device": device.name,

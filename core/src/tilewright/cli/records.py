@@ -11,6 +11,7 @@ import click
 from tilewright.cli import shared_options as shared
 from tilewright.cli.records_adopt import adopt
 from tilewright.cli.records_best import best
+from tilewright.time_text import time_text
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
@@ -70,7 +71,7 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
         seconds = row["best_seconds"]
         failed = row["failures"] == row["trials"]
         unknown = "all failed" if failed else "no time that counts"
-        shown = unknown if seconds is None else f"{seconds * 1e3:.4f} ms"
+        shown = unknown if seconds is None else time_text(seconds)
         shared.say(
             f"{row['key']}  {row['operator']:20} {row['device']} {row['conditions']}"
             f"  {row['trials']:5} trials  {row['failures']:4} failed  {shown}"

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tilewright.cli import shared_options as shared
+from tilewright.time_text import time_text
 
 
 @click.command()
@@ -107,8 +108,11 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     else:
         share = found["peak_share"]
         peak = "" if share is None else f", {share:.0%} of peak"
-        yield f"best      {seconds * 1e3:.4f} ms, {found['gflops']:.1f} GFLOP/s{peak}"
+        yield f"best      {time_text(seconds)}, {found['gflops']:.1f} GFLOP/s{peak}"
         yield f"config    {config['strategy']} {config['values']}"
+        if share is not None and share > 1:
+            yield "Above the peak: by fewer operations than the direct algorithm's (Winograd), or"
+            yield "the peak was measured on a busy machine: `tilewright bench peak` raises it."
     counts = f"{found['trials']}, {found['failures']} failed, in {found['seconds']:.1f} s"
     yield f"trials    {counts}, {found['trials_per_second']:.1f} a second"
     yield f"records   {found['records']}"

@@ -29,6 +29,7 @@ from tilewright.records.record import (
 )
 from tilewright.records.trial_index import Race, Series, TrialIndex
 from tilewright.task import Task
+from tilewright.time_text import time_text
 from tilewright.workload import Workload
 
 
@@ -54,8 +55,8 @@ class Ranked(NamedTuple):
     def __str__(self) -> str:
         own = self.record.seconds
         assert own is not None
-        ranked = f", ranked as {self.seconds * 1e3:.4f} ms" if own < self.seconds else ""
-        return f"{own * 1e3:.4f} ms{ranked}"
+        ranked = f", ranked as {time_text(self.seconds)}" if own < self.seconds else ""
+        return f"{time_text(own)}{ranked}"
 
 
 class Count(NamedTuple):

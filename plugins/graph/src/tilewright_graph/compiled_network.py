@@ -16,6 +16,7 @@ from tilewright.errors import UsageError, did_you_mean
 from tilewright.host import PluginHost
 from tilewright.roles import Artifact, Kernel
 from tilewright.target import Target
+from tilewright.time_text import time_text
 from tilewright.workload import TensorSpec
 from tilewright_graph import saved_network
 
@@ -29,9 +30,9 @@ class Latency:
     seconds: tuple[float, ...]
 
     def __str__(self) -> str:
-        told = self.to_json()
-        around = f"{told['min_ms']:.3f} to {told['max_ms']:.3f} ms in {told['runs']} runs"
-        return f"median {told['median_ms']:.3f} ms, {around}"
+        least, most = time_text(min(self.seconds)), time_text(max(self.seconds))
+        middle = time_text(median(self.seconds))
+        return f"median {middle}, {least} to {most} in {len(self.seconds)} runs"
 
     def to_json(self) -> dict[str, Any]:
         """What run.json says of it, in milliseconds."""

@@ -10,6 +10,7 @@ from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.roles import RunContext
 from tilewright.task import Task
+from tilewright.time_text import time_text
 from tilewright_graph.assembly import assemble
 from tilewright_graph.candidates import Accuracy, estimated_seconds
 from tilewright_graph.cost_table import CostTable
@@ -38,7 +39,7 @@ class Side:
 
     def __str__(self) -> str:
         reads = ", ".join(self.reads) or "constants"
-        return f"reads {reads}, makes {self.makes}: {self.seconds * 1e3:.4f} ms by {self.strategy}"
+        return f"reads {reads}, makes {self.makes}: {time_text(self.seconds)} by {self.strategy}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +94,11 @@ class Explanation:
             yield "  own best  the same: no other layout makes it faster by itself"
             return
         yield f"  own best  {self.best}"
-        here, elsewhere = self.costs_here * 1e3, self.saves_elsewhere * 1e3
-        yield f"  the choice costs {here:.4f} ms here and saves {elsewhere:.4f} ms elsewhere:"
+        here, elsewhere = time_text(self.costs_here), time_text(self.saves_elsewhere)
+        yield f"  the choice costs {here} here and saves {elsewhere} elsewhere:"
         for word, calls in (("saved", self.saved), ("paid ", self.paid)):
             for what, seconds in calls.items():
-                yield f"    {word}  {seconds * 1e3:.4f} ms  {what}"
+                yield f"    {word}  {time_text(seconds)}  {what}"
 
 
 class Explainer:

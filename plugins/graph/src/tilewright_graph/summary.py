@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.events import Section
+from tilewright.time_text import significant_text
 
 
 def sections(report: Mapping[str, Any]) -> list[Section]:
@@ -27,10 +28,10 @@ def _layouts(graph: Mapping[str, Any]) -> Section:
     gap = "-" if graph["gap"] is None else f"{graph['gap'] * 100:.2f} %"
     if graph["kept"] != "solver":
         remark = "history best is faster, and kept"
-    own = (f"{graph['cost_ms']:.4f}", str(graph["transforms"]), gap)
+    own = (significant_text(graph["cost_ms"]), str(graph["transforms"]), gap)
     rows = (
-        ("fallback", f"{predicted['fallback']:.4f}", "-", "-", "-", ""),
-        ("history best", f"{predicted['history_best']:.4f}", str(history), "-", "-", ""),
+        ("fallback", significant_text(predicted["fallback"]), "-", "-", "-", ""),
+        ("history best", significant_text(predicted["history_best"]), str(history), "-", "-", ""),
         (graph["tuner"], *own, f"{graph['solver_seconds']:.3f}", remark),
     )
     columns = ("layouts by", "predicted ms", "transforms", "gap", "solver s", "")

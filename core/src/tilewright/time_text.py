@@ -1,0 +1,36 @@
+"""Times for people: four significant digits, whether a call takes nanoseconds or minutes."""
+
+from __future__ import annotations
+
+import math
+
+_DIGITS = 4
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+
+
+def time_text(seconds: float) -> str:
+    """In the unit that suits it.
+
+    >>> time_text(0.0172083), time_text(2.134e-07)
+    ('17.21 ms', '213.4 ns')
+    """
+    fits = (unit for unit in _UNITS if abs(seconds) >= unit[1])
+    name, size = next(fits, _UNITS[-1] if seconds else _UNITS[0])
+    return f"{significant_text(seconds / size)} {name}"
+
+
+def milliseconds_text(seconds: float) -> str:
+    """For a table whose head has the unit.
+
+    >>> milliseconds_text(0.0172083), milliseconds_text(2.134e-07)
+    ('17.21', '0.0002134')
+    """
+    return significant_text(seconds * 1e3)
+
+
+def significant_text(value: float) -> str:
+    """A number with four significant digits and without an exponent; 0 is `0`."""
+    if not value or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = _DIGITS - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:.{max(0, decimals)}f}"
