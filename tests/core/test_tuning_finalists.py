@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 
@@ -179,7 +181,10 @@ def test_a_second_run_measures_nothing_and_more_budget_repeats_no_finalist(tmp_p
 
 def test_a_budget_in_seconds_keeps_time_for_finalists(tmp_path, toy, monkeypatch):
     monkeypatch.setenv("TOY_SPACE", "vast")
-    report, context = run(tmp_path, toy, [entry(8), entry(16)], "1500ms", seconds=0.001)
+    ticks = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: 0.01 * next(ticks))
+    monkeypatch.setattr("tilewright.tuning.pacing.time", clock)
+    report, context = run(tmp_path, toy, [entry(8), entry(16)], "1500ms")
     counts = Counter(measured(context))
     assert {task.key for (task, _), n in counts.items() if n == 2} == set(report.outcomes)
 

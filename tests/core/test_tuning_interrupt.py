@@ -42,7 +42,7 @@ def start():
 
 def wait_for_records(path, count):
     log = path.parent / "runs" / "toyrun" / "records.jsonl"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not log.exists() or log.read_bytes().count(b"\n") < count:
         assert time.monotonic() < deadline, "no records"
         time.sleep(0.02)

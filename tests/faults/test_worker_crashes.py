@@ -11,11 +11,11 @@ from tilewright.measure import FailureKind
 def test_d10_a_hang_ends_at_its_limit_and_the_slot_goes_on(
     make_bench, workers_folder, living_in, soon, launch
 ):
-    bench = make_bench()
+    bench = make_bench(runner={"timeout_seconds": 2})
     bench.measure()
     asked = [bench.ask(launch), bench.ask()]
     builds = bench.builder.build(asked)
-    with soon(0.5 + 0.5):  # the limit of the bench, and what ending it takes
+    with soon(2 + 0.5):  # the limit, and what ending it takes
         hung, good = bench.runner.run(asked, builds)
         failure = hung.result(60).failure
     assert failure.kind is FailureKind.RUN_TIMEOUT
@@ -50,7 +50,7 @@ def test_close_cancels_what_is_not_measured(make_bench, soon):
     bench = make_bench(runner={"timeout_seconds": 60})
     asked = [bench.ask(), bench.ask("hang_deaf"), bench.ask()]
     done, running, pending = bench.runner.run(asked, bench.builder.build(asked))
-    assert done.result(10).costs
+    assert done.result(60).costs
     with soon(0.3):
         bench.close()
     kinds = [future.result(0).failure.kind for future in (running, pending)]

@@ -170,7 +170,7 @@ def test_d13_only_who_lives_in_the_folder_is_ended(tmp_path):
 
 
 def test_no_process_and_no_file_is_left_after_close(make_bench, workers_folder, living_in):
-    bench = make_bench()
+    bench = make_bench(runner={"timeout_seconds": 1})
     bench.measure("hang_with_gil")
     bench.measure("segfault")
     assert living_in(workers_folder)

@@ -117,7 +117,7 @@ def test_d15_ctrl_c_reaches_only_the_parent_which_ends_its_workers(
 def test_d15_ctrl_c_ends_a_run_whose_log_is_whole(tmp_path, living_in, soon, times, seconds):
     """Wherever it is: proposing, building, measuring, learning."""
     log = tmp_path / "records.jsonl"
-    task = ["matmul(64x64, 64x64)", "--target", "x86:threads=1", "--budget", "5min"]
+    task = ["matmul(64x64, 64x64)", "--target", "x86:threads=1", "--budget", "1h"]
     process = subprocess.Popen(
         [
             *(sys.executable, "-c", "from tilewright.cli import main; main()", "tune", *task),
@@ -128,15 +128,19 @@ def test_d15_ctrl_c_ends_a_run_whose_log_is_whole(tmp_path, living_in, soon, tim
         env={**os.environ, "TMPDIR": str(tmp_path)},
         cwd=tmp_path,
     )
-    deadline = time.monotonic() + 60
-    while not log.exists() or log.read_bytes().count(b"\n") < 20:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    for _ in range(times):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.05)  # two at once are one signal
-    with soon(seconds):
-        assert process.wait(60) == 130
+    try:
+        deadline = time.monotonic() + 300
+        while not log.exists() or log.read_bytes().count(b"\n") < 20:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.05)  # two at once are one signal
+        with soon(seconds):
+            assert process.wait(60) == 130
+    finally:
+        process.kill()
+        process.wait()
     assert_nobody_left(tmp_path, living_in)
     assert verify_log(log).bad == ()
 

@@ -14,7 +14,7 @@ def test_a_task_is_prepared_when_it_changes_and_in_every_new_worker(make_bench, 
         return call(self, request, timeout_seconds)
 
     bench = make_bench()
-    one, other, crash = bench.ask(size=37), bench.ask(size=41), bench.ask("abort", size=37)
+    one, other, crash = bench.ask(), bench.ask(shape=(41,)), bench.ask("abort")
     builds = bench.builder.build([one, one, other, one, crash, one])
     monkeypatch.setattr(WorkerProcess, "call", told)
     futures = bench.runner.run([one, one, other, one, crash, one], builds)

@@ -28,7 +28,7 @@ def closure(name: str) -> list[Path]:
 
 
 def pytest_in(installed, cwd, *arguments):
-    options = ("-p", "no:cacheprovider", "--rootdir", ROOT, "-c", ROOT / "pyproject.toml")
+    options = ("-n0", "-p", "no:cacheprovider", "--rootdir", ROOT, "-c", ROOT / "pyproject.toml")
     return installed.python("-m", "pytest", *options, *arguments, cwd=cwd)
 
 
