@@ -52,7 +52,16 @@ class Outcomes:
 @cache
 def outcomes_of(file: Path) -> Outcomes:
     outcomes = Outcomes()
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--no-summary", "--tb=no"]
+    options = [
+        "-q",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:faulthandler",
+        "--no-summary",
+        "--tb=no",
+    ]
     code = pytest.main([str(file), *options], plugins=[outcomes])
     assert code is pytest.ExitCode.TESTS_FAILED
     return outcomes

@@ -54,15 +54,15 @@ def test_compile_runs_the_stage_of_that_name(toy, tmp_path, monkeypatch):
     stage = tmp_path / "compiling.py"
     stage.write_text(
         "from tilewright import Component, hookimpl\nfrom tilewright.roles import StageResult\n"
-        "class Compile:\n    consumes, optional, produces = (dict,), (), (str,)\n"
+        "class Compile:\n    consumes, optional, produces = (list,), (), (str,)\n"
         "    def __init__(self, options, context): self.target = context.target\n"
-        "    def run(self, values): return StageResult((f'{values[dict]} for {self.target}',))\n"
+        "    def run(self, values): return StageResult((f'{values[list]} for {self.target}',))\n"
         "@hookimpl\ndef tilewright_stages():\n"
         "    return [Component('compile', 'toy', lambda: Compile)]\n"
     )
     host = PluginHost.load([toy, stage])
-    made = tilewright.compile({"net": 1}, target="toynative", host=host)
-    assert made == "{'net': 1} for toy:threads=1"
+    made = tilewright.compile(["net"], target="toynative", host=host)
+    assert made == "['net'] for toy:threads=1"
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert left == {"cache", "compiling.py"}
 

@@ -14,6 +14,7 @@ from tilewright.time_text import milliseconds_text, time_text
         (1.5e-5, "15.00 us"),
         (0.0172083, "17.21 ms"),
         (-0.0172083, "-17.21 ms"),
+        (9.9996e-3, "10.00 ms"),
         (1.0, "1.000 s"),
         (12345.6, "12346 s"),
         (float("inf"), "inf s"),

@@ -204,19 +204,6 @@ def found_on(device, context, width, seconds):
     return config
 
 
-def test_a_finished_stage_measures_what_other_devices_found_since(make, tune):
-    tune(foreign_records=True)
-    config = found_on("elsewhere", make(), 32, 1e-9)
-    report = tune(foreign_records=True)
-    assert not report.skipped
-    records = make().store.records()[31:]
-    # It leads: finalists are measured in turns before it is believed.
-    assert [record.config for record in records[:2]] == [config, config]
-    assert len(records) == report.measurement["trials"]
-    assert tune(foreign_records=True).skipped
-    assert tune().measurement["trials"] == 30
-
-
 def test_each_other_device_gives_its_best_however_fast_the_own_one_is(make, tune):
     tune()
     context = make(foreign_records=True)
@@ -225,3 +212,9 @@ def test_each_other_device_gives_its_best_however_fast_the_own_one_is(make, tune
     expected = [found_on("slow", context, 31, 2.0), found_on("fast", context, 32, 1e-9)]
     assert adopted_configs(context, EIGHT.task) == expected
     assert adopted_configs(make(), EIGHT.task) == []
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_a_trial_or_two_more_are_measured_where_there_were_finalists(tune, trials):
+    tune()
+    assert tune(more=Budget(trials=trials)).measurement["trials"] == trials

@@ -254,7 +254,7 @@ def test_choices_are_kept_as_records_and_found_by_compile(chain, context, measur
     assert report.prediction.seconds == pytest.approx(choice.solution.cost)
 
 
-def test_a_choice_that_younger_records_beat_is_passed_over_with_a_warning(
+def test_a_choice_that_the_records_beat_is_passed_over_with_a_warning(
     chain, context, measured, record, caplog
 ):
     for kernel in chain.kernels:
@@ -270,7 +270,7 @@ def test_a_choice_that_younger_records_beat_is_passed_over_with_a_warning(
     assert report.sources == {"graph choice": 0, "history": 3, "fallback": 0}
     assert report.prediction.seconds == pytest.approx(3e-7)
     assert "chain: passed over the graph choice" in caplog.text
-    assert "run graph-tune to choose anew" in caplog.text
+    assert "run graph-tune with these options to choose anew" in caplog.text
 
 
 def test_the_same_choice_is_not_written_twice(chain, context, measured, record):

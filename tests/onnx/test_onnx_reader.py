@@ -158,6 +158,22 @@ def test_an_output_that_nothing_makes_of_a_node_is_named(make_model):
         read(model)
 
 
+def test_an_operand_that_is_left_out_asks_for_no_output(make_model):
+    nodes = [
+        node("Dropout", ["x"], ["a", ""]),
+        node("Clip", ["a", "", "six"], ["y"]),
+    ]
+    read(make_model(nodes, {"x": (2, 3)}, {"six": np.float32(6)}))
+
+
+@pytest.mark.parametrize("sizes", [[3, 1], [3, 1, 3]])
+def test_sizes_that_are_no_split_of_the_axis_are_refused(make_model, sizes):
+    split = node("Split", ["x", "sizes"], ["y", "z"], name="odd")
+    model = make_model([split], {"x": (7, 3)}, {"sizes": np.array(sizes)}, outputs=("y", "z"))
+    with pytest.raises(UsageError, match="node 'odd': Split of an axis of 7 into 2 outputs, sizes"):
+        read(model)
+
+
 def test_what_is_random_is_refused(make_model):
     nodes = [
         node("RandomNormal", [], ["r"], name="odd", shape=[2, 3]),

@@ -32,5 +32,6 @@ def significant_text(value: float) -> str:
     """A number with four significant digits and without an exponent; 0 is `0`."""
     if not value or not math.isfinite(value):
         return f"{value:g}"
-    decimals = _DIGITS - 1 - math.floor(math.log10(abs(value)))
+    exponent = int(f"{value:.{_DIGITS - 1}e}".partition("e")[2])  # of the rounded value
+    decimals = _DIGITS - 1 - exponent
     return f"{value:.{max(0, decimals)}f}"

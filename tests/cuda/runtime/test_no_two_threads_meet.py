@@ -181,8 +181,8 @@ def test_no_kernel_of_a_strategy_races(audit, text, count):
     host = PluginHost.load()
     target = host.resolve_target("cuda:arch=sm_90")
     task = find_task(text, target, host, None)
-    seen = 0
     for strategy in host.strategies(task):
+        seen = 0
         fallback = host.schedule(strategy.name).fallback(task)
         sampled = host.space(task, strategy.name).sample(random.Random(text), count)
         for config in dict.fromkeys([*([fallback] if fallback else []), *sampled][:count]):
@@ -192,4 +192,4 @@ def test_no_kernel_of_a_strategy_races(audit, text, count):
                 continue
             assert audit(program) == (0, 0), config.text
             seen += 1
-    assert seen
+        assert seen, strategy.name

@@ -34,7 +34,9 @@ def peak(target: str, threads: tuple[int, ...], plugin: tuple[Path, ...], as_jso
     rows = []
     for device in devices:
         for count in counts:
-            flops, bandwidth = measure_peaks(backend, device, resolved.replace(threads=count))
+            # A target that names no threads is kept, and looked up, without them.
+            asked = resolved if count == resolved.threads else resolved.replace(threads=count)
+            flops, bandwidth = measure_peaks(backend, device, asked)
             rows.append(
                 {
                     "device": device.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,13 +68,16 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
     if as_json:
         shared.print_json({"records": rows, "bad_lines": bad_lines})
         return
+    devices = {(row["device"], row["fingerprint"]) for row in rows}
+    alike = Counter(name for name, _ in devices)
     for row in rows:
-        seconds = row["best_seconds"]
+        seconds, device = row["best_seconds"], row["device"]
+        device += f" {row['fingerprint']}" if alike[device] > 1 else ""
         failed = row["failures"] == row["trials"]
         unknown = "all failed" if failed else "no time that counts"
         shown = unknown if seconds is None else time_text(seconds)
         shared.say(
-            f"{row['key']}  {row['operator']:20} {row['device']} {row['conditions']}"
+            f"{row['key']}  {row['operator']:20} {device} {row['conditions']}"
             f"  {row['trials']:5} trials  {row['failures']:4} failed  {shown}"
         )
     if not rows:

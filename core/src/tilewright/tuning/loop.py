@@ -45,11 +45,11 @@ def tune_tasks(
 ) -> TuneReport:
     """Measure candidates for all tasks until the budget is spent; every result is in the store.
 
-    A stage that was finished with equal options on this device measures only what has since been
-    adopted, from other systems or devices; one that was interrupted goes on with what its budget
-    has left. `more` adds to either. Raises TuningInterrupted, and before it measures anything
-    UsageError for a choice that cannot be made, options that do not suit the tasks, a glob that
-    leaves one of them without a strategy, and `more` in another unit than what is left.
+    A stage that was finished with equal options on this device measures nothing; one that was
+    interrupted goes on with what its budget has left. `more` adds to either. Raises
+    TuningInterrupted, and before it measures anything UsageError for a choice that cannot be made,
+    options that do not suit the tasks, a glob that leaves one of them without a strategy, and
+    `more` in another unit than what is left.
     """
     context.host.check("tuner", tuner)  # made when a task is first searched
     made = context.host.choose("scheduler", scheduler, context.host)
@@ -67,7 +67,7 @@ def tune_tasks(
     )
     known = context.store.spent(stage, context.device)
     if known.finished and more is None:
-        return _measure_adopted(tasks, context)
+        return TuneReport({}, Spent().report(0.0), skipped=True)
     left = budget.less(known.seconds, known.trials)
     if more is not None:
         left = more if known.finished else left.plus(more)
@@ -97,26 +97,6 @@ def measure_configs(
 ) -> TuneReport:
     """Measure exactly these configs, as far as the store does not know them."""
     return _without_budget(_tasks_of(asked), context, lambda loop: loop.measure_configs(asked))
-
-
-def _measure_adopted(tasks: TaskSet, context: RunContext) -> TuneReport:
-    """Measure what a finished stage would begin with now, of other systems and devices."""
-    asked = [
-        (entry, config)
-        for entry in tasks
-        for config in adopted_configs(context, entry.task)
-        if context.host.space(entry.task, context.strategies).is_valid(config)
-    ]
-    if not asked:
-        return TuneReport({}, Spent().report(0.0), skipped=True)
-
-    def act(loop: _Loop) -> None:
-        if loop.measure_configs(asked):
-            loop.confirm_finalists()
-
-    report = _without_budget(_tasks_of(asked), context, act)
-    # The curve would be that of some of the tasks.
-    return replace(report, curve=(), skipped=not report.measurement["trials"])
 
 
 def _tasks_of(asked: Iterable[tuple[WeightedTask, ConfigEntity]]) -> TaskSet:
@@ -190,6 +170,8 @@ class _Loop:
         tenth = self._pace.left / 10
         while not self.lost and any(track.ended is None for track in self._tracks):
             keep = max(int(self._pace.trials(tenth)), self._confirming())
+            if not (self._measurement.spent.trials or self._pace.affordable(1, keep=keep)):
+                keep = 0  # a budget of a trial or two is for the search
             count = self._pace.affordable(limit, keep=keep)
             chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
             if chosen is None:

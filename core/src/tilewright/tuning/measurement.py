@@ -129,6 +129,8 @@ class Measurement:
         runs: list[list[Future[MeasureResult]]] = [[] for _ in inputs]
         for turn in range(max((each.conditions.turns for each in inputs), default=0)):
             due = _due(inputs, runs, turn)
+            if not due:
+                break
             futures = runner.run([inputs[place] for place in due], [builds[place] for place in due])
             for place, future in zip(due, futures, strict=True):
                 runs[place].append(future)

@@ -18,6 +18,7 @@ from tilewright.dispatch import (
 )
 from tilewright.roles import RunContext
 from tilewright.task import Task
+from tilewright.time_text import time_text
 from tilewright_graph.assembly import Assembly, assemble
 from tilewright_graph.candidates import Accuracy, allowed, fallback_config
 from tilewright_graph.extraction import ExtractedNetwork
@@ -61,8 +62,8 @@ def dispatch_network(
     """Every kernel and transform with the config that the stack of dispatch contexts gives it.
 
     A node takes the graph tuner's choice, else the best record of its task, else the best of its
-    anchor, else the fallback. Where records that are younger than the choice predict a faster
-    network without it, it is passed over, with a warning.
+    anchor, else the fallback. Where the records predict a faster network without the choice, it
+    is passed over, with a warning.
     """
     found = _dispatched(extracted, context, accuracy, best)
     if not found.sources[GRAPH_CHOICE]:
@@ -73,12 +74,12 @@ def dispatch_network(
     if chosen <= history * (1 + PROOF_TOLERANCE):
         return found
     _log.warning(
-        "%s: passed over the graph choice in %s, which is older than other records: %.4g ms "
-        "predicted, %.4g ms without it; run graph-tune to choose anew",
+        "%s: passed over the graph choice in %s, as what can be used of it is beaten: "
+        "%s predicted, %s without it; run graph-tune with these options to choose anew",
         extracted.name,
         context.store.path,
-        chosen * 1e3,
-        history * 1e3,
+        time_text(chosen),
+        time_text(history),
     )
     return without
 

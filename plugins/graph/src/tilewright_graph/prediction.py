@@ -18,7 +18,7 @@ from tilewright_graph.transforms import TRANSFORM
 class Prediction:
     """The sum over all calls, transforms and untuned operators included, before compilation.
 
-    seconds                of recorded medians, and estimates where there is no record
+    seconds                as records rank configs (see `Ranked`), and estimates without a record
     share_without_record   share of the seconds that is estimated
     """
 

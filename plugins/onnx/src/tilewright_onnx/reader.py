@@ -66,7 +66,7 @@ def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequenc
         site = NodeSite(node, node.name or f"{node.op_type}_{index}", builder, known, opset)
         _read_node(node, site, builder, known)
         for place, output in enumerate(node.output):
-            if output in used and output not in builder.specs and output not in known:
+            if output and output in used and output not in builder.specs and output not in known:
                 raise site.error(f"output {place} ({output!r}) of {node.op_type} is not supported")
     for output in outputs:
         if output not in builder.specs:

@@ -113,6 +113,9 @@ def _split(site: NodeSite) -> None:
     sizes = site.value(1) if site.has(1) else site.attribute("split")
     if sizes is None:
         sizes = [-(-shape[axis] // len(site.outputs))] * len(site.outputs)
+    elif len(sizes) != len(site.outputs) or sum(sizes) != shape[axis]:
+        given = f"{len(site.outputs)} outputs, sizes {[int(size) for size in sizes]}"
+        raise site.error(f"Split of an axis of {shape[axis]} into {given}")
     begin, end = [0] * len(shape), list(shape)
     for output, size in zip(site.outputs, sizes, strict=True):
         end[axis] = min(begin[axis] + int(size), shape[axis])

@@ -1,4 +1,4 @@
-"""Every task in turn."""
+"""The next batch goes to the task with the fewest trials."""
 
 from __future__ import annotations
 

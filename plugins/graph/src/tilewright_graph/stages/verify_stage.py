@@ -22,7 +22,8 @@ _log = logging.getLogger("tilewright")
 class VerifyOptions(Options):
     """`rtol`: the largest relative error of any output or observed tensor that passes.
 
-    Relative to max |b|; where b varies by less than 5 % of that, to max |b - mean b|.
+    Relative to max |b|; where logits, or outputs without any, vary by less than 5 % of that, to
+    max |b - mean b|, unless they are one element.
     """
 
     oracle: Choice
