@@ -169,7 +169,7 @@ class Bench:
         )
 
     def measure_all(self, asked):
-        return [future.result(30) for future in self.runner.run(asked, self.builder.build(asked))]
+        return [future.result(120) for future in self.runner.run(asked, self.builder.build(asked))]
 
     def measure(self, launch="right", **values):
         return self.measure_all([self.ask(launch, **values)])[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from tilewright.device import Device
 from tilewright.measure import FailureKind
 from tilewright_measure.device_lease import DeviceLease
+from tilewright_measure.scratch import lock_file
 
 HOLDER = """
 import sys, time
@@ -90,6 +93,32 @@ def test_a_run_that_is_killed_gives_the_device_back():
         holder.kill()
     with DeviceLease(Device("fake")).held():
         assert waits(take)
+
+
+def test_who_waits_is_next_even_where_the_holder_asks_again_at_once(workers_folder):
+    lease, got = DeviceLease(Device("fake")), threading.Event()
+
+    def wait():
+        with DeviceLease(Device("fake")).held():
+            got.set()
+
+    other = threading.Thread(target=wait)
+    with lease.held():
+        (line,) = workers_folder.glob("*/next-*")
+        other.start()
+        while not taken(line):
+            time.sleep(0.01)
+    with lease.held():
+        assert got.is_set()
+    other.join()
+
+
+def taken(path):
+    try:
+        os.close(lock_file(path, wait=False))
+    except BlockingIOError:
+        return True
+    return False
 
 
 def test_an_emulated_device_is_everybodys(workers_folder):

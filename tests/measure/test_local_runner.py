@@ -18,7 +18,7 @@ def test_a_task_is_prepared_when_it_changes_and_in_every_new_worker(make_bench, 
     builds = bench.builder.build([one, one, other, one, crash, one])
     monkeypatch.setattr(WorkerProcess, "call", told)
     futures = bench.runner.run([one, one, other, one, crash, one], builds)
-    failures = [future.result(30).failure for future in futures]
+    failures = [future.result(120).failure for future in futures]
     assert [failure and failure.kind for failure in failures] == [
         None, None, None, None, FailureKind.CRASH, None,
     ]  # fmt: skip

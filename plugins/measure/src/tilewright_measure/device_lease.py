@@ -6,7 +6,8 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from tilewright.device import Device
 from tilewright_measure.scratch import lock_file, user_folder
@@ -23,13 +24,15 @@ class DeviceLease:
     >>> with lease.held():   # waits for whoever holds it, in this process or another
     ...     ...
 
-    A lock on a file that stays in the user's temporary folder, one a device. It is free as soon as
-    its holder ends, however that comes. An emulated device has none: its times are no device's.
+    A lock on a file that stays in the user's temporary folder, and one on the place next in line:
+    who has just had the device and wants it again at once comes behind who waits. Both are free as
+    soon as their holder ends, however that comes. An emulated device has none: its times are no
+    device's.
     """
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._path = user_folder() / f"device-{device.fingerprint}"
+        self._files = user_folder()
         self._told = False
 
     @contextmanager
@@ -38,18 +41,25 @@ class DeviceLease:
         if self._device.attributes.get("emulated"):
             yield
             return
-        descriptor = self._wait(stopped)
+        with ExitStack() as device:
+            with self._locked("next", stopped):
+                device.enter_context(self._locked("device", stopped))
+            yield
+
+    @contextmanager
+    def _locked(self, what: str, stopped: Callable[[], bool]) -> Iterator[None]:
+        descriptor = self._wait(self._files / f"{what}-{self._device.fingerprint}", stopped)
         try:
             yield
         finally:
             if descriptor is not None:
                 os.close(descriptor)
 
-    def _wait(self, stopped: Callable[[], bool]) -> int | None:
+    def _wait(self, path: Path, stopped: Callable[[], bool]) -> int | None:
         began = time.monotonic()
         while not stopped():
             try:
-                return lock_file(self._path, wait=False)
+                return lock_file(path, wait=False)
             except BlockingIOError:
                 time.sleep(_LOOK_SECONDS)
             except OSError:  # somebody cleared the folder: noise is better than no result
