@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -167,6 +168,42 @@ def test_wrong_inputs_are_named(residual, context, inputs, message):
     network, _ = compiled(residual, context)
     with pytest.raises(UsageError, match=message):
         network.run(inputs)
+
+
+def test_threads_that_share_a_network_get_their_own_answers(residual, context):
+    network, _ = compiled(residual, context)
+    asked = [random_inputs(residual, seed) for seed in range(4)]
+    (expected,) = zip(*(network.run(inputs).values() for inputs in asked), strict=True)
+
+    def wrong(number):
+        answers = (network.run(asked[number]) for _ in range(50))
+        return sum(
+            (answer != expected[number]).any() for (answer,) in (a.values() for a in answers)
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(wrong, range(4))) == [0, 0, 0, 0]
+
+
+def test_a_scalar_input_is_one(context):
+    b = NetworkBuilder("net")
+    network = b.network(
+        [b.multiply(b.input("x", (2, 3)), b.reshape(b.input("s", ()), shape=[1, 1]))]
+    )
+    network, _ = compiled(network, context)
+    (answer,) = network.run([np.ones((2, 3), np.float32), np.float32(2.5)]).values()
+    assert (answer == 2.5).all()
+
+
+def test_a_closed_network_says_so(residual, context):
+    network, _ = compiled(residual, context)
+    inputs = random_inputs(residual, 4)
+    network.run(inputs)
+    network.close()
+    network.close()
+    for act in (network.time, network.benchmark, lambda: network.run(inputs)):
+        with pytest.raises(UsageError, match="the network is closed"):
+            act()
 
 
 def test_latency_has_all_five_figures_and_every_sample(residual, context):

@@ -86,6 +86,31 @@ def test_an_initializer_listed_as_input_is_a_constant(make_model):
     assert network.inputs == ("x",)
 
 
+def test_names_made_while_reading_are_none_of_the_models(make_model, assert_agrees):
+    """Readers name what they add after the node: `fc_constant`, `conv_conv2d`."""
+    random = np.random.default_rng(3).standard_normal
+    gemm = [
+        node("Gemm", ["x", "w"], ["g"], name="fc", transB=1),
+        node("Add", ["g", "fc_constant"], ["y"]),
+    ]
+    conv = [
+        node("Conv", ["x", "w", "b"], ["c"], name="conv"),
+        node("Mul", ["c", "conv_conv2d"], ["y"]),
+    ]
+    assert_agrees(
+        make_model(
+            gemm, {"x": (2, 3)}, {"w": floats(random((5, 3))), "fc_constant": floats(random(5))}
+        )
+    )
+    constants = {"w": random((4, 3, 1, 1)), "b": random(4), "conv_conv2d": random((4, 1, 1))}
+    constants = {name: floats(array) for name, array in constants.items()}
+    assert_agrees(make_model(conv, {"x": (1, 3, 4, 4)}, constants))
+
+
+def floats(array):
+    return np.asarray(array, np.float32)
+
+
 def test_the_input_of_a_last_softmax_stays_observed(make_model):
     nodes = [node("Relu", ["x"], ["logits"]), node("Softmax", ["logits"], ["y"])]
     assert read(make_model(nodes, {"x": (1, 3)})).observed == ("logits",)
@@ -203,6 +228,14 @@ def test_an_operator_of_another_domain_is_named_with_it(make_model):
 def test_an_operand_that_must_be_known_is_named(make_model):
     model = make_model([node("Reshape", ["x", "s"], ["y"], name="r")], {"x": (1, 3), "s": (2,)})
     with pytest.raises(UsageError, match=r"node 'r': operand 1 .* is computed"):
+        read(model)
+
+
+def test_a_model_of_before_opset_7_is_refused(make_model):
+    """Its operands are broadcast by attributes that later ones do not have."""
+    old = node("Add", ["x", "b"], ["y"], broadcast=1, axis=1)
+    model = make_model([old], {"x": (1, 4, 4, 4)}, {"b": np.ones(4, np.float32)}, opset=6)
+    with pytest.raises(UsageError, match=r"opset 6; expected 7 or later\n.*convert_version"):
         read(model)
 
 

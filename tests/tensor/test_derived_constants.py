@@ -77,16 +77,16 @@ def test_points_mean_what_the_dag_means(
 ) -> None:
     made = problem(transform(Winograd.of(outputs).data, 5, channels), threads)
     (sketch,) = derive(made)
-    space = ConfigSpace([sketch.alternative(made, "derived")])
+    space = ConfigSpace([sketch.alternative("derived")])
     for config in space.sample(random.Random(0), 2):
-        checked(sketch.scheduled(made, config.values))
+        checked(sketch.scheduled(config.values))
 
 
 def test_every_loop_over_the_matrix_is_unrolled() -> None:
     made = problem(transform(Winograd.of(4).data, 5, 12))
     (sketch,) = derive(made)
-    space = ConfigSpace([sketch.alternative(made, "derived")])
-    stages = sketch.scheduled(made, space.first().values).stages
+    space = ConfigSpace([sketch.alternative("derived")])
+    stages = sketch.scheduled(space.first().values).stages
     kinds = stages["transformed.register"].kinds
     assert {loop for loop, kind in kinds.items() if kind == "unrolled"} == {"a", "b", "r", "s"}
     assert kinds["c.1"] == "vectorized"
@@ -96,8 +96,8 @@ def test_an_epilogue_is_a_nest_of_its_own(checked: Callable[[Schedule], LoopProg
     total = transform(Winograd.of(2).data, 3, 8)
     made = problem(compute("twice", total.shape, lambda a, b, p, c: total[a, b, p, c] * 2.0))
     (sketch,) = derive(made)
-    space = ConfigSpace([sketch.alternative(made, "derived")])
-    checked(sketch.scheduled(made, space.first().values))
+    space = ConfigSpace([sketch.alternative("derived")])
+    checked(sketch.scheduled(space.first().values))
 
 
 def test_any_reduction_but_only_over_what_is_small_is_unrolled() -> None:

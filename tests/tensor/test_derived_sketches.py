@@ -11,6 +11,7 @@ import pytest
 
 from tilewright.space.config_space import ConfigSpace
 from tilewright.workload import Workload
+from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
 from tilewright_tensor.derived.limits import Limits
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.rules import RULES, Rule, State, derive
@@ -59,16 +60,15 @@ def problem(operators: Operators, workload: Callable[[str], Workload]) -> Callab
 def test_matmul_with_relu_has_ansors_three_sketches(problem: Callable[[str], Problem]) -> None:
     sketches = {sketch.name: sketch for sketch in derive(problem("matmul(64x64, 64x64) + relu()"))}
     assert set(sketches) == {"fused-1", "fused-2", "tiled"}
-    place = {name: _matmul(sketches[name], problem) for name in sketches}
+    place = {name: _matmul(sketches[name]) for name in sketches}
     assert place["fused-1"].attach == ("relu", "n.0@c.0"), "after the first spatial level"
     assert place["fused-2"].attach == ("relu", "n.1"), "after the second"
     assert place["tiled"].attach is None, "relu is a nest of its own"
 
 
-def _matmul(sketch, problem):
-    made = problem("matmul(64x64, 64x64) + relu()")
-    space = ConfigSpace([sketch.alternative(made, "derived")])
-    return sketch.scheduled(made, space.first().values).stages["matmul"]
+def _matmul(sketch):
+    space = ConfigSpace([sketch.alternative("derived")])
+    return sketch.scheduled(space.first().values).stages["matmul"]
 
 
 def test_sketches_by_operator(problem: Callable[[str], Problem]) -> None:
@@ -92,17 +92,34 @@ def test_points_of_every_sketch_mean_what_the_dag_means(
 ) -> None:
     made = problem(text)
     for sketch in derive(made):
-        space = ConfigSpace([sketch.alternative(made, "derived")])
+        space = ConfigSpace([sketch.alternative("derived")])
         points = space.sample(random.Random(text), 2)
         assert points, sketch.name
         for config in points:
-            checked(sketch.scheduled(made, config.values))
+            checked(sketch.scheduled(config.values))
+
+
+def test_products_of_one_definition_have_knobs_of_their_own(
+    checked: Callable[[Schedule], LoopProgram],
+) -> None:
+    """Both have rows `i` and columns `j`."""
+    a, b, c = placeholder("a", (5, 7)), placeholder("b", (7, 9)), placeholder("c", (9, 3))
+    k, m = reduce_axis(7, "k"), reduce_axis(9, "m")
+    first = compute("first", (5, 9), lambda i, j: reduce_sum(a[i, k] * b[k, j], k))
+    second = compute("second", (5, 3), lambda i, j: reduce_sum(first[i, m] * c[m, j], m))
+    made = Problem(Dag([second], inputs=[a, b, c]), {}, LIMITS)
+    for sketch in derive(made):
+        space = ConfigSpace([sketch.alternative("derived")])
+        (config, *_) = points = space.sample(random.Random(0), 3)
+        assert {"tile_i", "tile_j", "first.tile_i", "first.tile_j"} <= config.values.keys()
+        for point in points:
+            checked(sketch.scheduled(point.values))
 
 
 def test_register_tiles_fit_the_registers(problem: Callable[[str], Problem]) -> None:
     made = problem("conv2d(1x16x14x14, 32x16x3x3, padding=1) + relu()")
     for sketch in derive(made):
-        space = ConfigSpace([sketch.alternative(made, "derived")])
+        space = ConfigSpace([sketch.alternative("derived")])
         for config in space.sample(random.Random(0), 50):
             vectors = config["tile_oc"][-1] // LIMITS.lanes
             pixels = config["tile_oh"][-1] * config["tile_ow"][-1]
@@ -113,24 +130,24 @@ def test_outer_tiles_feed_every_thread_where_they_can(problem: Callable[[str], P
     limits = replace(LIMITS, threads=4)
     large = replace(problem("matmul(64x64, 64x64)"), limits=limits)
     for sketch in derive(large):
-        for config in ConfigSpace([sketch.alternative(large, "d")]).sample(random.Random(0), 20):
+        for config in ConfigSpace([sketch.alternative("d")]).sample(random.Random(0), 20):
             assert prod(config[name][0] for name in ("tile_n", "tile_c")) >= limits.threads
     row = replace(problem("dense(1x64, 100x64) + add(1x100:const)"), limits=limits)
     for sketch in derive(row):
-        for config in ConfigSpace([sketch.alternative(row, "d")]).sample(random.Random(0), 20):
+        for config in ConfigSpace([sketch.alternative("d")]).sample(random.Random(0), 20):
             assert config["tile_o"][0] >= limits.threads, "though no tile divides 100"
     small = replace(problem("matmul(1x3, 3x5)"), limits=limits)
     for sketch in derive(small):
-        assert ConfigSpace([sketch.alternative(small, "d")]).first() is not None
+        assert ConfigSpace([sketch.alternative("d")]).first() is not None
 
 
 def test_constants_lie_in_the_order_of_the_loops(problem: Callable[[str], Problem]) -> None:
     made = problem("conv2d(1x16x14x14, 32x16x3x3, padding=1)")
     (sketch,) = (sketch for sketch in derive(made) if sketch.name == "fused-2")
-    space = ConfigSpace([sketch.alternative(made, "derived")])
+    space = ConfigSpace([sketch.alternative("derived")])
     values = {**space.first().values, "tile_oc": (2, 2, 1, 8), "tile_ic": (4, 4)}
     values |= {"tile_kh": (3, 1), "tile_kw": (1, 3)}
-    assert sketch.layouts(made, values)["weight"].text == "OIH4iW8o"
+    assert sketch.layouts(values)["weight"].text == "OIH4iW8o"
 
 
 def test_rules_of_a_target_come_before_the_shared_ones(problem: Callable[[str], Problem]) -> None:

@@ -46,8 +46,8 @@ def transform() -> Tensor:
 def program(lanes: int) -> LoopProgram:
     problem = Problem(Dag([transform()]), {}, Limits(lanes, 16, 1 << 16, 1))
     (sketch,) = derive(problem)
-    config = ConfigSpace([sketch.alternative(problem, "derived")]).first()
-    return lower(sketch.scheduled(problem, config.values), "transform")
+    config = ConfigSpace([sketch.alternative("derived")]).first()
+    return lower(sketch.scheduled(config.values), "transform")
 
 
 def test_a_transform_has_its_matrix_in_the_code(

@@ -125,6 +125,10 @@ class Expression:
         """Names of the knobs it reads."""
         return frozenset(node.name for node in self._walk() if isinstance(node, Knob))
 
+    def renamed(self, names: Mapping[str, str]) -> Expression:
+        """The same of knobs that go by other names, as far as `names` says so."""
+        return self
+
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """Its value for these knob values. Raises ZeroDivisionError where it divides by zero."""
         raise NotImplementedError
@@ -165,6 +169,9 @@ class Knob(Expression):
         """Product of the factors from position `start` on; `product(1)` is a split's tile."""
         return Product(self, start)
 
+    def renamed(self, names: Mapping[str, str]) -> Knob:
+        return Knob(names.get(self.name, self.name))
+
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         return values[self.name]
 
@@ -184,6 +191,9 @@ class Item(Expression):
 
     def parts(self) -> tuple[Expression, ...]:
         return (self.knob,)
+
+    def renamed(self, names: Mapping[str, str]) -> Expression:
+        return Item(self.knob.renamed(names), self.index)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         return values[self.knob.name][self.index]
@@ -205,6 +215,9 @@ class Product(Expression):
     def parts(self) -> tuple[Expression, ...]:
         return (self.knob,)
 
+    def renamed(self, names: Mapping[str, str]) -> Expression:
+        return Product(self.knob.renamed(names), self.start)
+
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         return math.prod(values[self.knob.name][self.start :])
 
@@ -223,6 +236,9 @@ class Not(Expression):
 
     def parts(self) -> tuple[Expression, ...]:
         return (self.operand,)
+
+    def renamed(self, names: Mapping[str, str]) -> Expression:
+        return Not(self.operand.renamed(names))
 
     def evaluate(self, values: Mapping[str, Any]) -> bool:
         return not self.operand.evaluate(values)
@@ -244,6 +260,9 @@ class Binary(Expression):
 
     def parts(self) -> tuple[Expression, ...]:
         return (self.left, self.right)
+
+    def renamed(self, names: Mapping[str, str]) -> Expression:
+        return Binary(self.operation, self.left.renamed(names), self.right.renamed(names))
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         left = self.left.evaluate(values)

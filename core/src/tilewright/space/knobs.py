@@ -3,7 +3,7 @@
 # ruff: noqa: A002  `filter` is AutoTVM's word
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from tilewright.canonical import freeze
@@ -102,6 +102,18 @@ class Knobs:
     def constrain(self, constraint: Expression) -> None:
         """Make every point infeasible at which the constraint does not hold."""
         self._constraints.append(constraint)
+
+    @property
+    def names(self) -> Set[str]:
+        """Of the knobs declared so far."""
+        return self._knobs.keys()
+
+    def include(self, other: Knobs, names: Mapping[str, str]) -> None:
+        """Declare another's knobs here, too, some under other names, with what constrains them."""
+        for knob in other._knobs.values():
+            name = names.get(knob.name, knob.name)
+            self._define(name, knob.kind, knob.values, None)
+        self._constraints += [constraint.renamed(names) for constraint in other._constraints]
 
     def alternative(self) -> Alternative:
         """The product of the knobs declared so far, under the constraints.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,21 +24,15 @@ class NetworkBuilder:
     >>> y = b.relu(b.conv2d(x, weight, strides=2, padding=3))    # weight: a numpy array or a tensor
     >>> network = b.network([y])
 
-    Errors in shapes or attributes are `UsageError`s that name the node. `reserved` tensor names are
-    given to nobody who does not ask for them.
+    Errors in shapes or attributes are `UsageError`s that name the node.
     """
 
-    def __init__(
-        self,
-        name: str,
-        operators: Operators | None = None,
-        reserved: Collection[str] = (),
-    ) -> None:
+    def __init__(self, name: str, operators: Operators | None = None) -> None:
         self.name = name
         self.specs: dict[str, TensorSpec] = {}
         self.constants: dict[str, Any] = {}
         self._operators = operators or builtin_operators()
-        self._reserved = reserved
+        self._reserved: set[str] = set()
         self._nodes: list[Node] = []
         self._producers: dict[str, Node] = {}
         self._inputs: list[str] = []
@@ -55,6 +49,10 @@ class NetworkBuilder:
                 f"operator {operator!r}; {did_you_mean(operator, list(self._operators))}"
             )
         return partial(self._call, operator)
+
+    def reserve(self, tensors: Iterable[str]) -> None:
+        """Names to come: given to no tensor that does not ask for one of them."""
+        self._reserved.update(tensors)
 
     def input(self, name: str, shape: Sequence[int], dtype: str = "float32") -> str:
         """A tensor that the caller of the network gives."""

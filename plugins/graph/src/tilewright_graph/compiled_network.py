@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from statistics import fmean, median, pstdev
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -53,7 +55,7 @@ def affordable_runs(runs: int, once: float, seconds: float) -> int:
 
 
 class CompiledNetwork:
-    """Ready to run on one device.
+    """Ready to run on one device; threads that share one take turns.
 
     >>> outputs = compiled.run({"data": image})  # or run([image]); by name
     >>> compiled.observe({"data": image})  # inner tensors too, such as the logits
@@ -90,20 +92,17 @@ class CompiledNetwork:
         results = {**self.outputs, **self.observed}
         made = [np.zeros(spec.shape, spec.dtype) for spec in results.values()]
         kernel.bind([*arrays, constants, *made], {})
-        self._kernel = kernel
+        self._kernel: Kernel | None = kernel
+        self._turn = Lock()
         self._places = {name: len(arrays) + 1 + i for i, name in enumerate(results)}
 
     def run(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
         """The outputs by name. Raises UsageError for inputs of another name, shape or dtype."""
-        self._write(inputs)
-        self._kernel.launch()
-        return self._read(self.outputs)
+        return self._answer(inputs, self.outputs)
 
     def observe(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
         """Outputs and observed tensors by name, of the same run."""
-        self._write(inputs)
-        self._kernel.launch()
-        return self._read({**self.outputs, **self.observed})
+        return self._answer(inputs, {**self.outputs, **self.observed})
 
     def benchmark(self, runs: int = 100, warmup: int = 10, seconds: float = inf) -> Latency:
         """Latency of whole runs on the inputs written last, one sample a run.
@@ -111,13 +110,14 @@ class CompiledNetwork:
         Fewer runs, at least three, where so many would take more than `seconds`.
         """
         for _ in range(warmup):
-            self._kernel.launch()
+            self.time()
         count = affordable_runs(runs, self.time(), seconds)
         return Latency(tuple(self.time() for _ in range(count)))
 
     def time(self) -> float:
         """Seconds of one run on the inputs written last."""
-        return self._kernel.time(1)
+        with self._alone() as kernel:
+            return kernel.time(1)
 
     def save(self, folder: str | Path) -> None:
         """Object code, packed constants and manifest in a folder, which is replaced whole."""
@@ -148,10 +148,33 @@ class CompiledNetwork:
         return cls(artifact, constants, signature, host, device)
 
     def close(self) -> None:
-        """Give the memory back."""
-        self._kernel.close()
+        """Give the memory back; then it runs no more."""
+        with self._turn:
+            if self._kernel is not None:
+                self._kernel.close()
+            self._kernel = None
 
-    def _write(self, inputs: Mapping[str, Any] | Sequence[Any]) -> None:
+    @contextmanager
+    def _alone(self) -> Iterator[Kernel]:
+        with self._turn:
+            if self._kernel is None:
+                raise UsageError("the network is closed", where=self.name, remedy="load it again")
+            yield self._kernel
+
+    def _answer(
+        self, inputs: Mapping[str, Any] | Sequence[Any], wanted: Mapping[str, TensorSpec]
+    ) -> dict[str, Any]:
+        arrays = self._arrays(inputs)
+        with self._alone() as kernel:
+            for place, array in enumerate(arrays):
+                kernel.write(place, array)
+            kernel.launch()
+            return {
+                name: np.array(kernel.read(self._places[name])).reshape(spec.shape)
+                for name, spec in wanted.items()
+            }
+
+    def _arrays(self, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
         if not isinstance(inputs, Mapping):
             if len(inputs) != len(self.inputs):
                 raise UsageError(
@@ -162,16 +185,12 @@ class CompiledNetwork:
             if name not in self.inputs:
                 remedy = did_you_mean(name, list(self.inputs))
                 raise UsageError(f"no input named {name!r}", where=self.name, remedy=remedy)
-        for place, (name, spec) in enumerate(self.inputs.items()):
+        arrays = []
+        for name, spec in self.inputs.items():
             if name not in inputs:
                 raise UsageError(f"input {name!r} is missing", where=self.name)
-            self._kernel.write(place, _checked(np.asarray(inputs[name]), name, spec, self.name))
-
-    def _read(self, specs: Mapping[str, TensorSpec]) -> dict[str, Any]:
-        return {
-            name: np.array(self._kernel.read(self._places[name])).reshape(spec.shape)
-            for name, spec in specs.items()
-        }
+            arrays.append(_checked(np.asarray(inputs[name]), name, spec, self.name))
+        return arrays
 
 
 def _checked(array: Any, name: str, spec: TensorSpec, where: str) -> Any:
@@ -181,4 +200,4 @@ def _checked(array: Any, name: str, spec: TensorSpec, where: str) -> Any:
             f"got {array.dtype}{list(array.shape)}",
             where=where,
         )
-    return np.ascontiguousarray(array)
+    return np.asarray(array, order="C")  # ascontiguousarray gives a scalar an axis

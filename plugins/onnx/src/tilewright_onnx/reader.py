@@ -18,6 +18,9 @@ from tilewright_onnx.random_weights import with_random_weights
 _ALIASED = ("", "ai.onnx")
 """Both name the default operator set."""
 
+_OLDEST = 7
+"""The opset since which operands are broadcast from the right; ONNX Runtime reads no older one."""
+
 _RANDOM = (
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
     "RandomUniformLike",
@@ -53,9 +56,16 @@ def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequenc
     from onnx import numpy_helper
 
     graph = proto.graph
-    opset = max((o.version for o in proto.opset_import if o.domain in _ALIASED), default=1)
-    known = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     name = builder.name
+    opset = max((o.version for o in proto.opset_import if o.domain in _ALIASED), default=_OLDEST)
+    if opset < _OLDEST:
+        raise UsageError(
+            f"the model is of opset {opset}; expected {_OLDEST} or later",
+            where=name,
+            remedy=f"onnx.version_converter.convert_version(model, {_OLDEST}) raises it",
+        )
+    known = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    builder.reserve([*known, *(output for node in graph.node for output in node.output)])
     inputs = [value for value in graph.input if value.name not in known]
     _check_shape_names(name, shapes, inputs)
     for value in inputs:

@@ -21,7 +21,8 @@ def rewrite(network: Network, operators: Operators, rule: Rule) -> Network:
 
     Nodes that nobody reads any more stay; `remove_dead` clears them.
     """
-    builder = NetworkBuilder(network.name, operators, reserved=network.specs)
+    builder = NetworkBuilder(network.name, operators)
+    builder.reserve(network.specs)
     for name in network.inputs:
         builder.input(name, network.specs[name].shape, network.specs[name].dtype)
     for name, array in network.constants.items():

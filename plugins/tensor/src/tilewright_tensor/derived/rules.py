@@ -107,7 +107,7 @@ def _sketch(problem: Problem, name: str, state: State) -> Sketch:
         plan.with_vectors(vectors_of(problem, state.schedule, stages[plan.stage]))
         for plan in state.plans
     ]
-    return Sketch(name, state.schedule, tuple(plans))
+    return Sketch(name, problem, state.schedule, tuple(plans))
 
 
 def _is_output(problem: Problem, state: State) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from tilewright.space.alternative import Alternative
@@ -14,6 +15,8 @@ from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 
 Values = Mapping[str, Any]
+_LAYOUTS = "layouts"
+"""The one knob that plans share."""
 
 
 class Plan(Protocol):
@@ -64,48 +67,74 @@ class Sketch:
     """
 
     name: str
+    problem: Problem
     schedule: Schedule
     plans: tuple[Plan, ...]
 
-    def alternative(self, problem: Problem, prefix: str) -> Alternative:
+    def alternative(self, prefix: str) -> Alternative:
         """Its open choices as knobs."""
-        alternative = self._declared(problem, prefix)
-        if next(alternative.indexes(), None) is None and problem.limits.threads > 1:
+        alternative = self._declared(prefix, self.problem)
+        if next(alternative.indexes(), None) is None and self.problem.limits.threads > 1:
             # too small to keep every thread busy
-            alone = replace(problem, limits=replace(problem.limits, threads=1))
-            return self._declared(alone, prefix)
+            limits = replace(self.problem.limits, threads=1)
+            return self._declared(prefix, replace(self.problem, limits=limits))
         return alternative
-
-    def _declared(self, problem: Problem, prefix: str) -> Alternative:
-        knobs = Knobs(f"{prefix}/{self.name}")
-        knobs.define_knob("layouts", self._vectors.choices)
-        for plan in self.plans:
-            plan.declare(problem, self.schedule, knobs)
-        return knobs.alternative()
 
     def cost(self, values: Values) -> float:
         """A guess at how bad the choices are, without measurement."""
-        return sum(plan.cost(self.schedule, values) for plan in self.plans)
+        return sum(plan.cost(self.schedule, own) for plan, own in self._each(values))
 
-    def layouts(self, problem: Problem, values: Values) -> dict[str, Layout]:
+    def layouts(self, values: Values) -> dict[str, Layout]:
         """Layout of every operand, output and stage."""
+        problem = self.problem
         found = layouts_of(problem, self.schedule, self._vectors, values["layouts"])
         for name in problem.constants:
-            for plan in self.plans:
-                if text := plan.constant_layout(problem, self.schedule, name, values):
+            for plan, own in self._each(values):
+                if text := plan.constant_layout(problem, self.schedule, name, own):
                     found[name] = Layout.parse(text)
         return found
 
-    def scheduled(self, problem: Problem, values: Values) -> Schedule:
+    def scheduled(self, values: Values) -> Schedule:
         """The schedule that the values stand for; its steps replay."""
-        layouts, s = self.layouts(problem, values), self.schedule
-        for tensor in (*problem.dag.inputs, *problem.dag.outputs):
+        dag, layouts, s = self.problem.dag, self.layouts(values), self.schedule
+        for tensor in (*dag.inputs, *dag.outputs):
             layout = layouts[tensor.name]
             if layout.text != Layout.logical(len(tensor.shape)).text:
                 s = s.transform_layout(tensor, layout.text)
-        for plan in self.plans:
-            s = plan.apply(problem, s, values, layouts)
+        for plan, own in self._each(values):
+            s = plan.apply(self.problem, s, own, layouts)
         return s
+
+    def _declared(self, prefix: str, problem: Problem) -> Alternative:
+        knobs = Knobs(f"{prefix}/{self.name}")
+        knobs.define_knob(_LAYOUTS, self._vectors.choices)
+        for plan, names in zip(self.plans, self._names, strict=True):
+            own = Knobs(plan.stage)
+            plan.declare(problem, self.schedule, own)
+            knobs.include(own, names)
+        return knobs.alternative()
+
+    def _each(self, values: Values) -> Iterator[tuple[Plan, Values]]:
+        """Every plan with the values under its own names."""
+        for plan, names in zip(self.plans, self._names, strict=True):
+            own = {name: values[theirs] for name, theirs in names.items()} if names else {}
+            yield plan, {**values, **own}
+
+    @cached_property
+    def _names(self) -> tuple[Mapping[str, str], ...]:
+        """Of each plan, knobs that go by another name here: those of an earlier plan are called so.
+
+        Two products have a tile of `i` each: the second's is `STAGE.tile_i`.
+        """
+        taken, found = {_LAYOUTS}, []
+        for plan in self.plans:
+            own = Knobs(plan.stage)
+            plan.declare(self.problem, self.schedule, own)
+            stage = plan.stage.partition(".")[0]
+            names = {name: f"{stage}.{name}" for name in own.names} if taken & own.names else {}
+            taken |= {names.get(name, name) for name in own.names}
+            found.append(names)
+        return tuple(found)
 
     @property
     def _vectors(self) -> Vectors:

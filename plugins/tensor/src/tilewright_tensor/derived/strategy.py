@@ -63,15 +63,15 @@ class Derived:
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Every sketch with its open choices."""
-        problem, sketches = self._derived(task)
-        return [sketch.alternative(problem, self.name) for sketch in sketches.values()]
+        _, sketches = self._derived(task)
+        return [sketch.alternative(self.name) for sketch in sketches.values()]
 
     def fallback(self, task: Task) -> ConfigEntity | None:
         """The most promising of some points of every sketch."""
-        problem, sketches = self._derived(task)
+        _, sketches = self._derived(task)
         rng, best = random.Random(0), None
         for sketch in sketches.values():
-            space = ConfigSpace([sketch.alternative(problem, self.name)])
+            space = ConfigSpace([sketch.alternative(self.name)])
             for point in space.sample(rng, _FALLBACK_POINTS):
                 cost = sketch.cost(point.values)
                 if best is None or cost < best[0]:
@@ -81,7 +81,7 @@ class Derived:
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """What the sketch wants under these values."""
         problem, sketches = self._derived(task)
-        found = sketches[config.strategy].layouts(problem, config.values)
+        found = sketches[config.strategy].layouts(config.values)
         return Layouts(
             tuple(found[tensor.name].text for tensor in problem.dag.inputs),
             tuple(found[tensor.name].text for tensor in problem.dag.outputs),
@@ -95,8 +95,8 @@ class Derived:
 
     def schedule(self, task: Task, config: ConfigEntity) -> Schedule:
         """The schedule of a config, as steps that replay."""
-        problem, sketches = self._derived(task)
-        return sketches[config.strategy].scheduled(problem, config.values)
+        _, sketches = self._derived(task)
+        return sketches[config.strategy].scheduled(config.values)
 
     def _derive(self, task: Task) -> tuple[Problem, dict[str, Sketch]]:
         workload = task.workload
