@@ -63,6 +63,18 @@ def test_one_fast_sample_keeps_a_candidate_in_the_race():
     assert len(samples) == 9
 
 
+def test_a_candidate_that_takes_far_too_long_is_cut_short_at_once():
+    kernel = Kernel(21e-3)
+    samples = take_samples(kernel.time, _conditions(repeat=9), 21e-3, hopeless_seconds=15e-3)
+    assert len(samples) == 1
+
+
+def test_one_slow_sample_behind_a_fast_call_is_the_machines_fault():
+    kernel = Kernel(21e-3, 14e-3)
+    samples = take_samples(kernel.time, _conditions(repeat=9), 14e-3, hopeless_seconds=15e-3)
+    assert len(samples) == 9
+
+
 def test_fewer_than_three_samples_are_taken_where_fewer_are_asked_for():
     assert len(take_samples(Kernel(1.0).time, _conditions(repeat=1), 1.0, 0.5)) == 1
 

@@ -49,7 +49,8 @@ class LocalRunnerOptions(WorkerOptions):
     racing: float = Field(
         1.5,
         ge=1,
-        description="stop after 3 samples when all are slower than this times the task's best",
+        description="stop after 3 samples when all are slower than this times the task's best, "
+        "after 1 when that is slower by a third more",
     )
 
 

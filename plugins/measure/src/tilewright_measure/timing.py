@@ -11,6 +11,7 @@ from tilewright.measure import Conditions, FailureKind, is_seconds
 from tilewright_measure.failures import RefusedError
 
 _FEWEST_SAMPLES = 3
+_AT_ONCE = 4 / 3
 _MOST_CALLS = 1 << 20
 
 
@@ -24,8 +25,8 @@ def take_samples(
 
     first_seconds     what one call took that came before; where that is shorter than a sample, one
                       sample is thrown away to warm up
-    hopeless_seconds  the candidate has lost when its fastest sample is slower; then three samples
-                      will do
+    hopeless_seconds  the candidate has lost when it was never faster in three samples; or by a
+                      third slower in the first one and in the call before it
 
     `number` grows until a sample lasts `min_repeat_ms`, and stays grown. Raises RefusedError
     (`invalid_result`) for a time that cannot be.
@@ -44,7 +45,9 @@ def take_samples(
             )
             continue
         samples.append(checked_seconds(seconds / number))
-        if len(samples) >= _FEWEST_SAMPLES and min(samples) > hopeless_seconds:
+        enough = len(samples) >= _FEWEST_SAMPLES
+        fastest = min(samples) if enough else min(first_seconds, *samples) / _AT_ONCE
+        if fastest > hopeless_seconds:
             break
     return samples
 
