@@ -175,8 +175,8 @@ class _Spy:
         self.cold: set[int] = set()
         self.warm: list[int] = []
 
-    def flush(self, address: int, size: int) -> None:
-        self.clock.flush(address, size)
+    def flush(self, address: int, size: int, threads: int) -> None:
+        self.clock.flush(address, size, threads)
         self.cold.update(range(address, address + size, 64))
 
     def time(self, function: int, table: int, rows: int, width: int, first: int, many: int) -> int:
@@ -205,6 +205,25 @@ def test_every_timed_launch_finds_its_constants_in_no_cache(
         monkeypatch.undo()
         assert spy.warm == []
         kernel.close()
+
+
+@pytest.mark.parametrize("target", ["x86", "x86:threads=2"])
+def test_a_large_constant_has_few_copies_that_are_evicted_again_and_again(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 1 << 20  # 4 MiB
+    arrays = _arrays(count)
+    arrays[1].flags.writeable = False
+    kernel = _kernel(_add(count), target)
+    kernel.bind(arrays, {1: 100})
+    assert len(kernel.table) == 4, "more than the TLB reaches"
+    spy = _Spy(kernel, kernel_module._clock())
+    monkeypatch.setattr(kernel_module, "_clock", lambda: spy)
+    for number in (1, 4, 5, 9):
+        assert kernel.time(number) > 0
+    assert spy.warm == []
+    assert (kernel.read(2) == arrays[0] + 1).all()
+    kernel.close()
 
 
 def test_write_reaches_every_copy() -> None:

@@ -1,7 +1,6 @@
 ; What kernel.py calls to time launches and to empty the caches.
 
 declare i32 @clock_gettime(i32, ptr)
-declare void @llvm.x86.sse2.clflush(ptr)
 declare void @llvm.x86.clflushopt(ptr)
 declare void @llvm.x86.sse2.mfence()
 
@@ -39,25 +38,18 @@ exit:
   ret i64 %elapsed
 }
 
-; from all caches; `unordered`, many lines at a time, where the machine has clflushopt
-define void @flush(ptr %memory, i64 %bytes, i64 %unordered) #0 {
+; lines of 64 bytes from all caches: the body of a parallel loop, see parallel.py
+define void @flush(ptr %memory, i64 %begin, i64 %end) #0 {
 entry:
-  %some = icmp sgt i64 %bytes, 0
-  %many = icmp ne i64 %unordered, 0
+  %some = icmp slt i64 %begin, %end
   br i1 %some, label %loop, label %exit
 loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %done ]
-  %line = getelementptr i8, ptr %memory, i64 %i
-  br i1 %many, label %fast, label %slow
-fast:
+  %i = phi i64 [ %begin, %entry ], [ %next, %loop ]
+  %byte = shl i64 %i, 6
+  %line = getelementptr i8, ptr %memory, i64 %byte
   call void @llvm.x86.clflushopt(ptr %line)
-  br label %done
-slow:
-  call void @llvm.x86.sse2.clflush(ptr %line)
-  br label %done
-done:
-  %next = add i64 %i, 64
-  %again = icmp slt i64 %next, %bytes
+  %next = add i64 %i, 1
+  %again = icmp slt i64 %next, %end
   br i1 %again, label %loop, label %exit
 exit:
   call void @llvm.x86.sse2.mfence()

@@ -15,11 +15,12 @@ from tilewright_tensor.host_kernel import HostKernel
 from tilewright_x86 import jit
 from tilewright_x86.artifact import FORMAT
 from tilewright_x86.isa import ISAS, features, require
-from tilewright_x86.parallel import hold_pool
+from tilewright_x86.parallel import hold_pool, parallel_for
 
-# Copies are made cold for so many times the launches asked for: for all samples of a time together,
-# because the threads of the pool fall asleep meanwhile.
-_AHEAD = 6
+_LINE_BYTES = 64
+_APART_BYTES = 16 << 20
+"""Of copies together: more than the TLB reaches, so that a launch meets its constants as the first
+run of a network does."""
 
 
 class X86Kernel(HostKernel):
@@ -28,7 +29,8 @@ class X86Kernel(HostKernel):
     def __init__(self, objects: Sequence[bytes], metadata: Mapping[str, Any]) -> None:
         super().__init__(metadata["operands"], metadata["workspace_bytes"])
         isa = next(isa for isa in ISAS if isa.name == metadata["isa"])
-        self._release_pool = hold_pool(self) if metadata["threads"] > 1 else None
+        self._threads: int = metadata["threads"]
+        self._release_pool = hold_pool(self) if self._threads > 1 else None
         self._code = jit.Loaded(objects, isa)
         self._address = self._code.address(metadata["symbol"])
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._address)
@@ -38,36 +40,48 @@ class X86Kernel(HostKernel):
         self._function(row)
 
     def bind(self, arrays: Sequence[Any], copies: Mapping[int, int]) -> None:
-        super().bind(arrays, copies)
-        self._cold_rows = 0
+        """As `HostKernel`, with fewer copies where that many are not needed: they are evicted."""
+        once = sum(arrays[position].nbytes for position in copies)
+        enough = max(2, -(-_APART_BYTES // max(1, once)))
+        super().bind(arrays, {place: min(count, enough) for place, count in copies.items()})
 
     def time(self, number: int) -> float:
         """Seconds that `number` launches take together; the loop around them is native code.
 
-        Of what is in several places, each launch finds a copy that is in no cache, even if it is
-        among the first, or was read for another kernel.
+        Of what is in several places, each launch finds a copy that is in no cache: the clock stops
+        when all were used and is started again when they are evicted.
         """
+        counts = [len(operand.places) for operand in self._operands if len(operand.places) > 1]
+        seconds = 0.0
+        while number > 0:
+            round_ = min([number, *(count - self.turn % count for count in counts)])
+            self._evict(round_)
+            seconds += self._timed(round_)
+            number -= round_
+        return seconds
+
+    def flush(self) -> None:
+        """Evict every copy of every operand, and the workspace, from all caches."""
+        for address, size in self.memory():
+            _clock().flush(address, size, self._threads)
+
+    def _timed(self, number: int) -> float:
         rows, columns = self.table.shape
-        if min(rows, self.turn + number) > self._cold_rows:
-            self._make_cold(min(rows, self.turn + _AHEAD * number))
         nanoseconds: int = _clock().time(
             self._address, self.table.ctypes.data, rows, 8 * columns, self.turn, number
         )
         self.turn = (self.turn + number) % rows
         return nanoseconds * 1e-9
 
-    def flush(self) -> None:
-        """Evict every copy of every operand, and the workspace, from all caches."""
-        for address, size in self.memory():
-            _clock().flush(address, size)
-
-    def _make_cold(self, rows: int) -> None:
+    def _evict(self, number: int) -> None:
+        """The copies that so many launches will meet."""
         for operand in self._operands:
-            if len(operand.places) > 1:
-                operand.have(rows)
-                fresh = operand.places[self._cold_rows : rows]
-                _clock().flush(fresh.ctypes.data, len(fresh) * fresh.strides[0])
-        self._cold_rows = rows
+            count = len(operand.places)
+            if count > 1:
+                first = self.turn % count
+                operand.have(first + number)
+                met = operand.places[first : first + number]
+                _clock().flush(met.ctypes.data, number * met.strides[0], self._threads)
 
     def close(self) -> None:
         """Give memory and code back."""
@@ -106,16 +120,23 @@ class _Clock:
 
     def __init__(self) -> None:
         text = files("tilewright_x86").joinpath("clock.ll").read_text(encoding="utf-8")
+        if "clflushopt" not in features():  # one line after the other
+            text = text.replace("llvm.x86.clflushopt", "llvm.x86.sse2.clflush")
         self._code = jit.Loaded([jit.compile_object(text, ISAS[-1])], ISAS[-1])
         long = ctypes.c_int64
         self.time = ctypes.CFUNCTYPE(long, long, long, long, long, long, long)(
             self._code.address("time_launches")
         )
-        self._flush = ctypes.CFUNCTYPE(None, long, long, long)(self._code.address("flush"))
-        self._unordered = "clflushopt" in features()
+        self._flush_address = self._code.address("flush")
+        self._flush = ctypes.CFUNCTYPE(None, long, long, long)(self._flush_address)
 
-    def flush(self, address: int, size: int) -> None:
-        self._flush(address, size, self._unordered)
+    def flush(self, address: int, size: int, threads: int) -> None:
+        """Threads of the pool help, and are awake afterwards, as behind another kernel."""
+        lines = -(-size // _LINE_BYTES)
+        if threads == 1:
+            self._flush(address, 0, lines)
+        else:
+            parallel_for(self._flush_address, address, lines, threads)
 
 
 @cache

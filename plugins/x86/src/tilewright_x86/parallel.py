@@ -30,9 +30,15 @@ import weakref
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 _lock = threading.RLock()  # a holder may be collected while another takes hold
 _holds: set[object] = set()
+
+
+def parallel_for(function: int, context: int, extent: int, threads: int) -> None:
+    """Call native code at an address over pieces of [0, extent); somebody holds the pool."""
+    _pool().run(function, context, extent, threads)
 
 
 def hold_pool(holder: object) -> Callable[[], object]:
@@ -40,7 +46,7 @@ def hold_pool(holder: object) -> Callable[[], object]:
 
     It ends with the holder too. No worker is left when the last hold has ended.
     """
-    stop, hold = _stop(), object()
+    stop, hold = _pool().stop, object()
     with _lock:
         _holds.add(hold)
     released = weakref.finalize(holder, _release, hold, stop)
@@ -55,9 +61,16 @@ def _release(hold: object, stop: Callable[[], None]) -> None:
             stop()
 
 
+class _Pool(NamedTuple):
+    """`stop` ends the workers, until they are needed again; `run` is `tw_parallel_for`."""
+
+    stop: Callable[[], None]
+    run: Callable[[int, int, int, int], None]
+
+
 @cache
-def _stop() -> Callable[[], None]:
-    """Loads the pool; gives what ends its workers, until they are needed again."""
+def _pool() -> _Pool:
+    """Loads it."""
     from tilewright_x86 import jit
     from tilewright_x86.isa import ISAS
 
@@ -70,7 +83,8 @@ def _stop() -> Callable[[], None]:
     configure((ctypes.c_int32 * len(cpus))(*cpus), len(cpus))
     stop = ctypes.CFUNCTYPE(None)(code.address("tw_stop"))
     reset = ctypes.CFUNCTYPE(None)(code.address("tw_reset"))
-    jit.add_symbol("tw_parallel_for", code.address("tw_parallel_for"))
+    address = code.address("tw_parallel_for")
+    jit.add_symbol("tw_parallel_for", address)
     atexit.register(stop)  # before the interpreter frees the code that workers stand in
 
     def forked() -> None:
@@ -79,7 +93,8 @@ def _stop() -> Callable[[], None]:
 
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=forked)
     _KEPT.append(code)
-    return stop
+    long = ctypes.c_int64
+    return _Pool(stop, ctypes.CFUNCTYPE(None, long, long, long, long)(address))
 
 
 _KEPT: list[object] = []  # code of the pool lives as long as the process
