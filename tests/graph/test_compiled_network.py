@@ -101,6 +101,20 @@ def test_a_tensor_is_transformed_once_for_all_readers(context):
     assert sum(call.reads == ("x",) for call in calls) == 1
 
 
+@pytest.mark.parametrize("name", ["y@NCHW", "y@NCHW8c"])
+def test_tensors_may_be_called_as_one_in_a_layout(context, name):
+    b = NetworkBuilder("net")
+    x, other = b.input("x", (1, 8, 4, 4)), b.input(name, (1, 8, 4, 4))
+    y = b.apply("max_pool2d", [x], {"pool_size": 1}, output="y")
+    network = b.network([b.add(b.max_pool2d(y, pool_size=1), other)])
+    kernels = extract(network, context.target, _operators(context)).kernels
+    for block, seconds in ((8, 2e-6), (1, 1e-6)):
+        context.store.append([record(context, k.task, block, seconds) for k in kernels])
+        made, _ = compiled(network, context)
+        inputs = random_inputs(network, 4)
+        assert_answers(network, made.run(inputs), context, inputs)
+
+
 def test_layouts_that_are_the_same_bytes_need_no_transform(context):
     """[1, 8, 1, 1] is one run of eight numbers in NCHW and in NCHW8c."""
     b = NetworkBuilder("net")

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from tilewright.config import ConfigEntity
+from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
+from tilewright.records import Record
+from tilewright_graph.assembly import assemble
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.explanation import Explainer
 from tilewright_graph.extraction import extract
 from tilewright_graph.graph_tuning import Measured, tune_graph
 from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
+from tilewright_graph.transforms import TRANSFORM
 from tilewright_tensor.operators.operators import Operators
 
 
@@ -55,6 +60,28 @@ def test_a_node_that_gave_way_says_for_what(extracted, context):
     told = explanation.to_json()
     assert told["chosen"]["makes"] == "NCHW"
     assert told["saves_elsewhere_ms"] == pytest.approx(0.02)
+
+
+def test_what_needs_a_transform_that_failed_is_nobodys_own_best(extracted, context):
+    """The second pooling is fastest in blocks of four, which nothing turns its input into."""
+    choose(extracted, context)
+    key = extracted.kernels[1].key
+    found = Explainer(extracted, context).explain(extracted.kernels[1])
+    assert found.best.makes == "NCHW4c"
+
+    def blocks(_task, node):
+        return ConfigEntity("paper", {"block": 4 if node == key else 1})
+
+    failed = MeasureResult(failure=Failure(FailureKind.WRONG_ANSWER, "another answer"))
+    for call in assemble(extracted, blocks, context.host).calls:
+        if call.task.workload.operator == TRANSFORM:
+            conditions = context.conditions.for_workload(call.task.workload)
+            for config in context.host.space(call.task).points():
+                trial = Trial(MeasureInput(call.task, config, conditions), failed)
+                revision = context.host.strategy(config.strategy).revision
+                context.store.append([Record.of(trial, context.device, revision)])
+    found = Explainer(extracted, context).explain(extracted.kernels[1])
+    assert found.best == found.chosen
 
 
 def test_a_node_at_its_own_best_says_so(extracted, context):

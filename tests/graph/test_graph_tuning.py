@@ -7,12 +7,15 @@ from dataclasses import replace
 import pytest
 
 from tilewright.config import ConfigEntity
+from tilewright.dispatch import ApplyHistoryBest
 from tilewright.errors import UsageError
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
 from tilewright.records import JsonlRecordStore, Record
+from tilewright_graph import graph_tuning
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.candidates import find_candidates
 from tilewright_graph.compile import compile_network
+from tilewright_graph.dispatching import dispatch_network
 from tilewright_graph.extraction import extract
 from tilewright_graph.graph_tuning import Effort, Measured, tune_graph
 from tilewright_graph.network import Network
@@ -49,7 +52,7 @@ def tune(extracted, context, **effort):
 
 def fail(context, task, config):
     conditions = context.conditions.for_workload(task.workload)
-    failure = Failure(FailureKind.BUILD_ERROR, "line 1\nout of paper")
+    failure = Failure(FailureKind.BUILD_ERROR, "out of paper\n  in line 1")
     trial = Trial(MeasureInput(task, config, conditions), MeasureResult(failure=failure))
     context.store.append([Record.of(trial, context.device, 1)])
 
@@ -199,20 +202,66 @@ def test_the_budget_for_transforms_holds(chain, context, measured, record):
     assert choice.priced == choice.possible - len(measured) > 0
 
 
-def test_a_transform_that_fails_is_in_no_choice(chain, context, monkeypatch, record):
-    from tilewright_graph import graph_tuning
+@pytest.fixture
+def transforms_fail(monkeypatch, context, record):
+    """The tuning loop replaced by one in which transforms fail; kernels take 40 us."""
 
     def measure(pairs, context):
         for entry, config in pairs:
-            fail(context, entry.task, config)
+            if entry.task.workload.operator == TRANSFORM:
+                fail(context, entry.task, config)
+            else:
+                record(entry.task, config, 4e-5)
         report = {"trials": len(pairs), "failures": len(pairs), "seconds": 0.5}
         return type("Report", (), {"measurement": report})
 
     monkeypatch.setattr(graph_tuning, "measure_configs", measure)
+
+
+@pytest.mark.usefixtures("transforms_fail")
+def test_a_transform_that_fails_is_in_no_choice(chain, context, record):
     clash(chain, record)
     choice = tune(chain, context)
     assert choice.transforms == 0
     assert choice.predicted["choice"].seconds == pytest.approx(6e-6)
+
+
+@pytest.mark.usefixtures("transforms_fail")
+def test_history_best_is_not_kept_for_transforms_that_failed(chain, context, record):
+    """By its estimates it looks faster than the choice; but the choice works."""
+    first, *others = (kernel.task for kernel in chain.kernels)
+    record(first, 1, 4e-5)
+    record(first, 4, 2e-5)
+    for task in others:
+        record(task, 1, 4e-5)
+    choice = tune(chain, context)
+    assert (choice.kept, choice.transforms) == ("solver", 0)
+    assert choice.predicted["history_best"].failed > choice.predicted["choice"].failed == 0
+    dispatched = dispatch_network(chain, context, "default")
+    assert {config["block"] for config in dispatched.configs.values()} == {1}
+
+
+def test_what_failed_is_not_compiled_where_there_is_other_advice(chain, context, record):
+    kernel = chain.kernels[0]
+    advised = ConfigEntity("paper", {"block": 4})
+    assert dispatch_network(chain, context, "default").configs[kernel.key] == advised
+    fail(context, kernel.task, advised)
+    assert dispatch_network(chain, context, "default").configs[kernel.key]["block"] == 1
+
+
+def test_the_best_of_another_epilogue_is_not_taken_where_it_failed_here(context, record):
+    b = NetworkBuilder("two")
+    x = b.input("x", (1, 8, 6, 6))
+    pooled = b.max_pool2d(x, pool_size=2)
+    fused = b.relu(b.max_pool2d(x, pool_size=2, name="again"))
+    operators = Operators.of(context.host)
+    plain, kin = extract(b.network([pooled, fused]), context.target, operators).kernels
+    assert plain.task != kin.task
+    record(plain.task, 8, 1e-6)
+    history = ApplyHistoryBest(context.store, context.host, context.device, context.conditions)
+    assert history.find(kin.task, None).config["block"] == 8
+    fail(context, kin.task, ConfigEntity("paper", {"block": 8}))
+    assert history.find(kin.task, None) is None
 
 
 def test_a_layout_that_was_never_tried_is_measured_where_it_may_pay(

@@ -13,7 +13,7 @@ from tilewright_graph.assembly import assemble
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.extraction import extract
 from tilewright_graph.layered_drawing import draw_layers
-from tilewright_graph.layout_flow import layout_flow
+from tilewright_graph.layout_flow import FlowEdge, FlowNode, LayoutFlow, layout_flow
 from tilewright_graph.layout_picture import layout_picture
 from tilewright_graph.transforms import TRANSFORM
 from tilewright_tensor.operators.operators import Operators
@@ -64,6 +64,20 @@ def test_the_picture_has_every_node_and_transform_of_both_panels(extracted, cont
         assert len(paths) == len(flow.edges)
         assert sum("changed" in path.get("class", "") for path in paths) == len(marks)
     assert len(flows[0].transforms) > len(flows[1].transforms) > 0
+
+
+def test_panels_differ_in_how_many_layouts_a_reader_takes_a_tensor_in():
+    nodes = tuple(
+        FlowNode(name, kind, name, ("NCHW",)) for name, kind in (("x", "input"), ("k", "kernel"))
+    )
+    one = LayoutFlow(nodes, (FlowEdge("x", 0, 1, None),))
+    two = LayoutFlow(nodes, (FlowEdge("x", 0, 1, None), FlowEdge("x", 0, 1, None)))
+    for flows in ((one, two), (two, one)):
+        picture = layout_picture("net", list(zip(("before", "after"), flows, strict=True)))
+        panels = ET.fromstring(picture).findall("s:g[@class='panel']", SVG)
+        assert [len(panel.findall("s:path", SVG)) for panel in panels] == [
+            len(f.edges) for f in flows
+        ]
 
 
 def test_a_layout_has_one_colour_everywhere_and_stands_in_the_legend(extracted, context):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -144,7 +144,10 @@ class ApplyHistoryBest(DispatchContext):
         if own is not None:
             source = _source(self.store, own.fingerprint, own.device, self.device)
             return Answer(own.config, own.seconds, source)
-        kin = self.store.best_of_anchor(query)
+        failed = self.store.failed(query)
+        kin = self.store.best_of_anchor(
+            replace(query, where=lambda config: usable(config) and config not in failed)
+        )
         if kin is None:
             return None
         source = _source(self.store, kin.fingerprint, kin.device, self.device)

@@ -128,11 +128,12 @@ def commonest_errors(trials: Sequence[Trial], limit: int = 3) -> tuple[str, ...]
     Of a crash the last line: what the process said before it died.
     """
     failures = (trial.result.failure for trial in trials)
-    counted = Counter(_one_line(failure) for failure in failures if failure is not None)
+    counted = Counter(in_one_line(failure) for failure in failures if failure is not None)
     return tuple(f"{text} ({count} times)" for text, count in counted.most_common(limit))
 
 
-def _one_line(failure: Failure) -> str:
+def in_one_line(failure: Failure) -> str:
+    """Its kind, and what it said: first; of a crash the last line."""
     lines = failure.text.strip().splitlines() or ["no text"]
     if failure.signal:
         return f"{failure.kind} ({failure.signal}): {lines[-1][:160]}"

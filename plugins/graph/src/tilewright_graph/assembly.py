@@ -82,6 +82,7 @@ class _Assembler:
         self._network = extracted.network
         self._choose = choose
         self._host = host
+        self._outer = {*self._network.inputs, *self._network.results}
         self._calls: list[Call] = []
         self._tensors: dict[str, PlacedTensor] = {}
         self._constants: dict[str, Any] = {}
@@ -106,11 +107,11 @@ class _Assembler:
         spec = self._network.specs[output]
         logical = logical_layout(spec)
         if output not in self._network.results:
-            write = self._place(output, layout, f"{output}@{layout}", "intermediate")
+            write = self._place(output, layout, self._inner(output, layout), "intermediate")
         elif same_bytes(spec, layout, logical):
             write = self._place(output, logical, output, "output")
         else:
-            write = self._place(output, layout, f"{output}@{layout}", "intermediate")
+            write = self._place(output, layout, self._inner(output, layout), "intermediate")
         places = operand_places(self._extracted, kernel, layouts)
         if places is not None:
             for read, place in zip(reads, places, strict=True):
@@ -135,7 +136,7 @@ class _Assembler:
             if same_bytes(spec, known, layout):
                 return placed
         source, placed = self._versions[name][0]
-        wanted = self._place(name, layout, f"{name}@{layout}", "intermediate")
+        wanted = self._place(name, layout, self._inner(name, layout), "intermediate")
         self._transform(name, source, placed, layout, wanted)
         return wanted
 
@@ -146,11 +147,18 @@ class _Assembler:
         self._calls.append(Call(node, task, self._choose(task, ""), (read,), write))
 
     def _pack(self, name: str, layout: str) -> str:
-        placed = f"{name}@{layout}"
+        placed = self._inner(name, layout)
         if placed not in self._tensors:
             array = Layout.parse(layout).pack(self._network.constants[name])
             self._constants[placed] = array
             self._tensors[placed] = PlacedTensor(placed, array.shape, str(array.dtype), "constant")
+        return placed
+
+    def _inner(self, name: str, layout: str) -> str:
+        """The name of an inner tensor in a layout, which no input and no result has."""
+        placed = f"{name}@{layout}"
+        while placed in self._outer:
+            placed += "@"
         return placed
 
     def _place(self, name: str, layout: str, placed: str, kind: BufferKind) -> str:

@@ -80,7 +80,7 @@ def find_candidates(
     for config in (*([kin.config] if kin else []), fallback_config(task, context, accuracy)):
         guess(config, estimated_seconds(task, context))
     if not found:
-        for config in fallback_configs(task, _allowed_space(task, context, accuracy), host):
+        for config in fallback_configs(task, allowed_space(task, context, accuracy), host):
             guess(config, estimated_seconds(task, context))
     best = min(found.values(), key=_rank, default=None)
     if best is not None:
@@ -110,10 +110,11 @@ def allowed(config: ConfigEntity, host: PluginHost, accuracy: Accuracy) -> bool:
 
 def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigEntity:
     """The config without any record. Raises UsageError where `strict` leaves no strategy."""
-    return context.host.fallback_config(task, _allowed_space(task, context, accuracy))
+    return context.host.fallback_config(task, allowed_space(task, context, accuracy))
 
 
-def _allowed_space(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigSpace:
+def allowed_space(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigSpace:
+    """A task's space, of the strategies that the accuracy allows."""
     host = context.host
     space = host.space(task, context.strategies)
     exact = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilewright.errors import UsageError
+from tilewright.events import in_one_line
 from tilewright.roles import RunContext
 from tilewright.task import Task
 from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy, Candidate, find_candidates
@@ -60,9 +61,5 @@ class CostTable:
         failures = context.store.failed(context.query(task))
         text = context.host.reference(workload.operator).format(workload)
         last = next(reversed(failures.values()), None)
-        why = "none is feasible" if last is None else f"{last.kind}: {_last_line(last.text)}"
+        why = "none is feasible" if last is None else in_one_line(last)
         return f"no candidate of {text} works: {why}"
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no text"])[-1][:160]

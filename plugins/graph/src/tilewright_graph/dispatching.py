@@ -16,14 +16,14 @@ from tilewright.dispatch import (
     DispatchContext,
     current,
 )
+from tilewright.fallback import fallback_configs
 from tilewright.roles import RunContext
 from tilewright.task import Task
 from tilewright.time_text import time_text
 from tilewright_graph.assembly import Assembly, assemble
-from tilewright_graph.candidates import Accuracy, allowed, fallback_config
+from tilewright_graph.candidates import Accuracy, allowed, allowed_space, fallback_config
 from tilewright_graph.extraction import ExtractedNetwork
 from tilewright_graph.prediction import predict
-from tilewright_graph.problem import PROOF_TOLERANCE
 
 _log = logging.getLogger("tilewright")
 
@@ -69,17 +69,17 @@ def dispatch_network(
     if not found.sources[GRAPH_CHOICE]:
         return found
     without = _dispatched(extracted, context, accuracy, "history")
-    chosen = predict(found.assembly.calls, context).seconds
-    history = predict(without.assembly.calls, context).seconds
-    if chosen <= history * (1 + PROOF_TOLERANCE):
+    chosen = predict(found.assembly.calls, context)
+    history = predict(without.assembly.calls, context)
+    if not chosen.beaten_by(history):
         return found
     _log.warning(
         "%s: passed over the graph choice in %s, as what can be used of it is beaten: "
         "%s predicted, %s without it; run graph-tune with these options to choose anew",
         extracted.name,
         context.store.path,
-        time_text(chosen),
-        time_text(history),
+        time_text(chosen.seconds),
+        time_text(history.seconds),
     )
     return without
 
@@ -105,13 +105,20 @@ def _dispatched(
 
 @dataclass(frozen=True, eq=False)
 class _Fallback(DispatchContext):
-    """The fallback among the strategies that the accuracy allows."""
+    """The fallback among the strategies that the accuracy allows, and of what did not fail."""
 
     context: RunContext
     accuracy: Accuracy
 
     def find(self, task: Task, _node: str | None) -> Answer:
-        return Answer(fallback_config(task, self.context, self.accuracy), None, "fallback")
+        failed = self.context.store.failed(self.context.query(task))
+        advice = fallback_configs(
+            task, allowed_space(task, self.context, self.accuracy), self.context.host
+        )
+        config = next((config for config in advice if config not in failed), None)
+        if config is None:
+            config = fallback_config(task, self.context, self.accuracy)
+        return Answer(config, None, "fallback")
 
 
 def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[DispatchContext, ...]:

@@ -101,6 +101,10 @@ class Explanation:
                 yield f"    {word}  {time_text(seconds)}  {what}"
 
 
+class _FailedError(Exception):
+    """A transform cannot be."""
+
+
 class Explainer:
     """Explains the nodes of one network, as the records stand.
 
@@ -117,7 +121,14 @@ class Explainer:
         self._table = CostTable(context, accuracy)
         dispatched = dispatch_network(extracted, context, accuracy)
         self._answers, self._configs = dispatched.answers, dispatched.configs
-        self._transforms = self._needed(self._configs)
+        needed = self._needed(self._configs)
+        if needed is None:
+            raise UsageError(
+                "a layout transform that the choice needs failed when it was measured",
+                where=extracted.name,
+                remedy="run graph-tune: it chooses what can be",
+            )
+        self._transforms = needed
 
     def explain(self, node: KernelNode) -> Explanation:
         """The node's choice beside the fastest of its candidates."""
@@ -125,10 +136,15 @@ class Explainer:
         chosen = self._side(node, self._configs[node.key])
         known = self._table.candidates(node.task)
         sides = {candidate.config: self._side(node, candidate.config) for candidate in known}
-        best = min(sides, key=lambda config: sides[config].seconds)
-        if chosen.seconds <= sides[best].seconds:
-            best, sides = self._configs[node.key], {self._configs[node.key]: chosen}
-        other = self._needed({**self._configs, node.key: best})
+        best, other = self._configs[node.key], self._transforms
+        for config in sorted(sides, key=lambda config: sides[config].seconds):
+            if chosen.seconds <= sides[config].seconds:
+                break
+            needed = self._needed({**self._configs, node.key: config})
+            if needed is not None:  # else a transform around it failed
+                best, other = config, needed
+                break
+        sides[self._configs[node.key]] = chosen
         return Explanation(
             node,
             reference.format(node.task.workload),
@@ -149,8 +165,8 @@ class Explainer:
         seen = [text for i, text in enumerate(layouts.inputs) if i not in layouts.packed]
         return Side(tuple(dict.fromkeys(seen)), layouts.outputs[0], seconds, config.strategy)
 
-    def _needed(self, configs: Mapping[str, ConfigEntity]) -> dict[str, float]:
-        """The transforms between kernels of these configs, by what they do, in seconds."""
+    def _needed(self, configs: Mapping[str, ConfigEntity]) -> dict[str, float] | None:
+        """The transforms between kernels of these configs, by what they do; None if one failed."""
         seconds: dict[Task, float] = {}
 
         def choose(task: Task, node: str) -> ConfigEntity:
@@ -158,9 +174,12 @@ class Explainer:
                 return configs[node]
             transform = self._table.transform(task)
             if transform is None:
-                raise UsageError("a layout transform that the choice needs failed when measured")
+                raise _FailedError
             seconds[task] = transform.seconds
             return transform.config
 
-        calls = assemble(self._extracted, choose, self._context.host).calls
+        try:
+            calls = assemble(self._extracted, choose, self._context.host).calls
+        except _FailedError:
+            return None
         return {call.node: seconds[call.task] for call in calls if call.task in seconds}

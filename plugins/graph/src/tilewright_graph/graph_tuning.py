@@ -23,7 +23,7 @@ from tilewright_graph.dispatching import Best, Dispatched, dispatch_network
 from tilewright_graph.extraction import ExtractedNetwork
 from tilewright_graph.layout_problem import LayoutProblem, layout_problem
 from tilewright_graph.prediction import Prediction, predict, recorded_seconds
-from tilewright_graph.problem import PROOF_TOLERANCE, GraphTuner, InfeasibleProblemError, Solution
+from tilewright_graph.problem import GraphTuner, InfeasibleProblemError, Solution
 from tilewright_graph.transform_prices import family
 
 TRANSFORM_BUDGET = 200
@@ -165,8 +165,7 @@ class _GraphTuning:
             "choice": predict(assembly.calls, self._context),
         }
         kept = "solver"
-        limit = predicted["history_best"].seconds * (1 + PROOF_TOLERANCE)
-        if predicted["choice"].seconds > limit:
+        if predicted["choice"].beaten_by(predicted["history_best"]):
             kept, configs, assembly = "history best", history.configs, history.assembly
         choice = GraphChoice(
             configs,

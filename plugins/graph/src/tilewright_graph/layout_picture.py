@@ -37,9 +37,11 @@ def layout_picture(name: str, panels: Sequence[tuple[str, LayoutFlow]]) -> str:
     through a transform is red and bears a diamond.
     """
     flow = panels[0][1]
+    # One line a pair of nodes, however many layouts the reader takes the tensor in.
+    pairs = list(dict.fromkeys((edge.maker, edge.reader) for edge in flow.edges))
     drawing = draw_layers(
         len(flow.nodes),
-        [(edge.maker, edge.reader) for edge in flow.edges],
+        pairs,
         node_width=_WIDTH + _GAP,
         edge_width=_PASS,
         layer_height=_LAYER,
@@ -59,19 +61,27 @@ def layout_picture(name: str, panels: Sequence[tuple[str, LayoutFlow]]) -> str:
         count = len(own.transforms)
         text = f"{title}: {count} transform{'' if count == 1 else 's'}"
         _text(group, (0.0, -22.0), text, **{"class": "title"})
-        _Panel(group, drawing, colours).draw(own)
+        _Panel(group, drawing, dict(zip(pairs, drawing.bends, strict=True)), colours).draw(own)
     return tostring(svg, encoding="unicode") + "\n"
 
 
 class _Panel:
-    def __init__(self, group: Element, drawing: Drawing, colours: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        group: Element,
+        drawing: Drawing,
+        bends: Mapping[tuple[int, int], Sequence[Point]],
+        colours: Mapping[str, str],
+    ) -> None:
         self._group = group
         self._drawing = drawing
+        self._bends = bends
         self._colours = colours
 
     def draw(self, flow: LayoutFlow) -> None:
         ids = {transform: str(place) for place, transform in enumerate(flow.transforms)}
-        for edge, bends in zip(flow.edges, self._drawing.bends, strict=True):
+        for edge in flow.edges:
+            bends = self._bends[edge.maker, edge.reader]
             path = [self._drawing.centres[edge.maker], *bends, self._drawing.centres[edge.reader]]
             transform = ids[edge.tensor, edge.transform] if edge.transform is not None else None
             self._edge(edge, path, transform)

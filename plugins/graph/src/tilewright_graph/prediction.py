@@ -10,6 +10,7 @@ from tilewright.roles import RunContext
 from tilewright.task import Task
 from tilewright_graph.assembly import Call
 from tilewright_graph.candidates import estimated_seconds
+from tilewright_graph.problem import PROOF_TOLERANCE
 from tilewright_graph.transform_prices import TransformPrices
 from tilewright_graph.transforms import TRANSFORM
 
@@ -20,10 +21,17 @@ class Prediction:
 
     seconds                as records rank configs (see `Ranked`), and estimates without a record
     share_without_record   share of the seconds that is estimated
+    failed                 calls whose config failed when it was last measured
     """
 
     seconds: float
     share_without_record: float
+    failed: int = 0
+
+    def beaten_by(self, other: Prediction) -> bool:
+        """Whether less of the other failed, or as much and it is faster."""
+        limit = other.seconds * (1 + PROOF_TOLERANCE)
+        return (other.failed, limit) < (self.failed, self.seconds)
 
 
 def predict(calls: Iterable[Call], context: RunContext) -> Prediction:
@@ -33,14 +41,16 @@ def predict(calls: Iterable[Call], context: RunContext) -> Prediction:
     """
     prices = TransformPrices.of(context)
     total = estimated = 0.0
+    failed = 0
     for call in calls:
         seconds = recorded_seconds(call.task, call.config, context)
         if seconds is None:
             transform = call.task.workload.operator == TRANSFORM
             seconds = prices(call.task) if transform else estimated_seconds(call.task, context)
             estimated += seconds
+            failed += bool(context.store.failed(context.query(call.task, call.config.__eq__)))
         total += seconds
-    return Prediction(total, estimated / total if total else 0.0)
+    return Prediction(total, estimated / total if total else 0.0, failed)
 
 
 def recorded_seconds(task: Task, config: ConfigEntity, context: RunContext) -> float | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tilewright.errors import UsageError
 from tilewright_tensor.loop_ir import (
     Allocate,
     Block,
@@ -40,10 +41,14 @@ _EXPANDED_KINDS = ("unrolled", "vectorized")
 def emit(program: LoopProgram, isa: Isa, threads: int, symbol: str = "kernel") -> KernelText:
     """Text of a kernel as a function of a name.
 
-    Raises ValueError for a program that x86 cannot run.
+    Raises ValueError for a program that x86 cannot run, UsageError for dtypes that it has not.
     """
-    if not isa.fma and any(b.dtype == "float16" for b in (*program.inputs, *program.outputs)):
-        raise ValueError(f"float16 needs isa=avx2 or above, not {isa.name}")
+    dtypes = sorted({buffer.dtype for buffer in (*program.inputs, *program.outputs)})
+    for dtype in dtypes:
+        if dtype not in ITEM_BYTES:
+            raise UsageError(f"x86 has no {dtype}", remedy=f"there is {', '.join(ITEM_BYTES)}")
+        if dtype == "float16" and not isa.fma:
+            raise UsageError(f"float16 needs isa=avx2 or above, not {isa.name}")
     in_memory: set[str] = set()
     while True:
         try:
