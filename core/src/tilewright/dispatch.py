@@ -123,7 +123,6 @@ class ApplyHistoryBest(DispatchContext):
     device: Device
     conditions: Conditions
     strategies: str = "*"
-    foreign_devices: bool = False
     where: Callable[[ConfigEntity], bool] | None = None
 
     def find(self, task: Task, node: str | None) -> Answer | None:
@@ -137,21 +136,18 @@ class ApplyHistoryBest(DispatchContext):
             self.conditions.for_workload(task.workload),
             self.device.fingerprint,
             self.host.revisions,
-            self.foreign_devices,
             usable,
         )
         own = self.store.best(query)
         if own is not None:
-            source = _source(self.store, own.fingerprint, own.device, self.device)
-            return Answer(own.config, own.seconds, source)
+            return Answer(own.config, own.seconds, str(self.store.path))
         failed = self.store.failed(query)
         kin = self.store.best_of_anchor(
             replace(query, where=lambda config: usable(config) and config not in failed)
         )
         if kin is None:
             return None
-        source = _source(self.store, kin.fingerprint, kin.device, self.device)
-        return Answer(kin.config, None, f"{source}, tuned with another epilogue")
+        return Answer(kin.config, None, f"{self.store.path}, tuned with another epilogue")
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +186,3 @@ class FallbackContext(DispatchContext):
 
 def _last(entered: tuple[DispatchContext, ...], context: DispatchContext) -> int:
     return max(place for place, other in enumerate(entered) if other is context)
-
-
-def _source(store: JsonlRecordStore, fingerprint: str, name: str, device: Device) -> str:
-    foreign = "" if fingerprint == device.fingerprint else f", measured on another device ({name})"
-    return f"{store.path}{foreign}"

@@ -14,17 +14,15 @@ from tilewright.task import Task
 class Query:
     """A task, and what a record of it must be like to count; `RunContext.query` makes a run's.
 
-    conditions       equal where `constants` is; number and repeat may differ
-    fingerprint      of the device
-    revisions        strategy name to installed revision: a record of another revision, or of a
-                     strategy that is not in it, is a miss
-    foreign_devices  whether records of other devices count as well
-    where            narrows the configs
+    conditions   equal where `constants` is; number and repeat may differ
+    fingerprint  of the device: records of others are misses
+    revisions    strategy name to installed revision: a record of another revision, or of a
+                 strategy that is not in it, is a miss
+    where        narrows the configs
     """
 
     task: Task
     conditions: Conditions
     fingerprint: str
     revisions: Mapping[str, int]
-    foreign_devices: bool = False
     where: Callable[[ConfigEntity], bool] | None = None

@@ -119,14 +119,12 @@ class JsonlRecordStore:
         device_fingerprint: str,
         revisions: Mapping[str, int],
         task_key: str | None = None,
-        *,
-        foreign_devices: bool = False,
     ) -> list[Trial]:
         """Trials that count on a device, failures included, oldest first."""
         wanted = [
             series
             for series in self._trials.series
-            if foreign_devices or series.head.fingerprint == device_fingerprint
+            if series.head.fingerprint == device_fingerprint
             if _current(series.head.strategy, series.head.revision, revisions)
         ]
         return [self._trials.record(row).trial for row in self._trials.rows(wanted, task_key)]
@@ -208,17 +206,13 @@ class JsonlRecordStore:
             yield record
 
     def graph_choices(
-        self,
-        device_fingerprint: str,
-        revisions: Mapping[str, int],
-        *,
-        foreign_devices: bool = False,
+        self, device_fingerprint: str, revisions: Mapping[str, int]
     ) -> dict[str, GraphRecord]:
         """The last choice for each node."""
         return {
             record.node: record
             for record in self._graph
-            if foreign_devices or record.fingerprint == device_fingerprint
+            if record.fingerprint == device_fingerprint
             if _current(record.config.strategy, record.revision, revisions)
         }
 
@@ -299,7 +293,7 @@ def _comparable(series: Iterable[Series], query: Query) -> list[Series]:
         each
         for each in series
         if each.head.constants == query.conditions.constants
-        if query.foreign_devices or each.head.fingerprint == query.fingerprint
+        if each.head.fingerprint == query.fingerprint
         if _current(each.head.strategy, each.head.revision, query.revisions)
     ]
 

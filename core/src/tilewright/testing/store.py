@@ -100,9 +100,9 @@ class StoreContract(ComponentContract):
         store.append([Record.of(timed[0], other, 3), Record.of(timed[1], _DEVICE, 2)])
         query = Query(task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
         assert store.best(query) is None
-        foreign = store.best(replace(query, foreign_devices=True))
-        assert foreign is not None
-        assert foreign.config == timed[0].input.config
+        there = store.best(replace(query, fingerprint=other.fingerprint))
+        assert there is not None
+        assert there.config == timed[0].input.config
 
     def test_of_a_config_measured_again_the_last_time_counts(
         self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
