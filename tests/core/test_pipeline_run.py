@@ -270,8 +270,8 @@ def test_the_schema_accepts_the_good_and_refuses_the_misspelt(host):
             jsonschema.validate(bad, schema)
 
 
-def test_more_threads_than_cores_are_refused(pipeline_file, tmp_path):
-    with pytest.raises(UsageError, match=r"target.threads=64: .*wants 64 threads, toy0 has 4"):
+def test_a_target_that_the_device_cannot_run_is_refused(pipeline_file, tmp_path):
+    with pytest.raises(UsageError, match=r"target.threads=64: .*toy:threads=64: toy0 has 4"):
         run(pipeline_file(), "target.threads=64")
     assert not (tmp_path / "runs").exists()
 

@@ -41,11 +41,12 @@ class ToyBackend:
         return (
             []
             if name == "none"
-            else [Device(name, {"model": name, "cores": 4}), Device("toy1", {"model": "b"})]
+            else [Device(name, {"model": name}), Device("toy1", {"model": "b"})]
         )
 
     def check_target(self, target, device):
-        pass
+        if target.threads > 4:
+            raise UsageError(f"{target}: {device.name} has 4 threads", remedy="ask for fewer")
 
     def build(self, program, target):
         return Artifact(str(target), "toy", repr(program).encode())
@@ -195,15 +196,11 @@ class ToyTuner:
 
 class ToyScheduler:
     def __init__(self, options, host):
-        self.turn = -1
+        pass
 
     def next_task(self, states):
-        for step in range(1, len(states) + 1):
-            index = (self.turn + step) % len(states)
-            if not states[index].exhausted:
-                self.turn = index
-                return index
-        return None
+        open_tasks = [place for place, state in enumerate(states) if not state.exhausted]
+        return min(open_tasks, key=lambda place: states[place].trials, default=None)
 
 
 class SourceOptions(Options):

@@ -87,12 +87,6 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
     devices = backend.probe()
     for device in devices:
         if device.name == name or (name is None and not device.attributes.get("emulated")):
-            cores = device.attributes.get("cores")
-            if isinstance(cores, int) and target.threads > cores:
-                raise UsageError(
-                    f"{target} wants {target.threads} threads, {device.name} has {cores} cores",
-                    remedy=f"ask for at most threads={cores}",
-                )
             backend.check_target(target, device)
             return with_peaks(backend, device, target)
     missing = backend.missing() if isinstance(backend, TellsItsParts) else {}
