@@ -13,6 +13,7 @@ from tilewright import Pipeline
 from tilewright.errors import UsageError
 from tilewright.records import JsonlRecordStore
 from tilewright.run_report import SCHEMA_FILE
+from tilewright.tuning.budget import Budget
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -45,11 +46,18 @@ def test_a_second_run_measures_nothing_and_more_goes_on(pipeline_file):
     path = pipeline_file()
     run(path)
     assert run(path).report["measurement"]["trials"] == 0
-    from tilewright.tuning.budget import Budget
-
     more = run(path, more=Budget(trials=7))
     assert more.report["measurement"]["trials"] == 7
     assert run(path).report["measurement"]["trials"] == 0
+
+
+def test_more_that_suits_not_every_tuning_stage_is_refused_before_the_first_measures(
+    pipeline_file, tmp_path
+):
+    path = pipeline_file(check="{}\n  - tune: {tuner: toy, scheduler: toy, budget: 9s}")
+    with pytest.raises(UsageError, match=r"--more: 7 trials cannot be added .* in seconds"):
+        run(path, more=Budget(trials=7))
+    assert not (tmp_path / "runs").exists()
 
 
 def test_another_option_is_another_stage(pipeline_file):

@@ -182,14 +182,14 @@ def test_more_is_added_to_what_an_interrupted_stage_has_left(tune, batch):
     assert tune().skipped
 
 
-def test_more_in_another_unit_than_what_is_left_is_refused(make, tune):
-    with pytest.raises(TuningInterrupted):
-        tune(heard=[StopsBefore(1)])
-    with pytest.raises(UsageError, match=r"0.1s cannot be added to the 30 trials.*\n  give trials"):
+def test_more_in_another_unit_than_the_budget_is_refused(make, tune):
+    with pytest.raises(UsageError, match=r"0.1s cannot be added to a budget in trials\n  give tr"):
         tune(more=Budget(seconds=0.1))
     assert not make().store.records()
     tune()
-    assert tune(more=Budget(seconds=0.1)).measurement["trials"]
+    with pytest.raises(UsageError, match="give seconds"):
+        tune(budget="1s", more=Budget(trials=1))
+    assert len(make().store.records()) == 30
 
 
 # --- incumbents

@@ -97,8 +97,12 @@ class Pipeline:
         """Run the stages in order; run.json is written however they end. Raises UsageError.
 
         out    the run's folder, default `runs/NAME`
-        more   adds to a tuning stage that was finished before
+        more   adds to what each tuning stage has left, nothing once it was finished; in the unit
+               of their budgets
         """
+        for stage in self.plan.stages:
+            if more is not None and hasattr(stage.options, "budget"):
+                stage.options.budget.plus(more)  # refused here, not after hours of other stages
         context = self.context(
             out=out, device=device, seed=seed, more=more, foreign_records=foreign_records
         )

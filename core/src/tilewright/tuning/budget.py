@@ -37,18 +37,16 @@ class Budget:
         )
 
     def plus(self, more: Budget) -> Budget:
-        """Both together. Raises UsageError where something is left, in another unit than `more`."""
+        """Both together. Raises UsageError where `more` is in another unit."""
         if self.trials is not None and more.trials is not None:
             return Budget(trials=self.trials + more.trials)
         if self.seconds is not None and more.seconds is not None:
             return Budget(seconds=self.seconds + more.seconds)
-        if not (self.trials or self.seconds):
-            return more
         unit = "seconds" if self.trials is None else "trials"
         raise UsageError(
-            f"{more} cannot be added to the {self} that are left of the budget",
+            f"{more} cannot be added to a budget in {unit}",
             where="--more",
-            remedy=f"give {unit}, or run without it first",
+            remedy=f"give {unit}",
         )
 
     def less(self, seconds: float, trials: int) -> Budget:

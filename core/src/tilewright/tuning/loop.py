@@ -49,7 +49,7 @@ def tune_tasks(
     interrupted goes on with what its budget has left. `more` adds to either. Raises
     TuningInterrupted, and before it measures anything UsageError for a choice that cannot be made,
     options that do not suit the tasks, a glob that leaves one of them without a strategy, and
-    `more` in another unit than what is left.
+    `more` in another unit than the budget.
     """
     context.host.check("tuner", tuner)  # made when a task is first searched
     made = context.host.choose("scheduler", scheduler, context.host)
@@ -70,7 +70,8 @@ def tune_tasks(
         return TuneReport({}, Spent().report(0.0), skipped=True)
     left = budget.less(known.seconds, known.trials)
     if more is not None:
-        left = more if known.finished else left.plus(more)
+        together = left.plus(more)
+        left = more if known.finished else together
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
         loop = _Loop(tasks, context, measurement, left, early_stopping)
         try:
