@@ -96,6 +96,44 @@ def test_people_are_told_the_same(call):
     assert any("toy.loop, revision 1, priority 10: 128 configs" in line for line in lines)
 
 
+ODD = '''
+from tilewright import hookimpl, strategy
+
+@strategy("toy.odd", operator="toyadd", target="toy")
+class Odd:
+    def applies(self, task):
+        """An odd number of elements.
+
+        Nothing else is shown.
+        """
+        return task.workload.inputs[0].shape[0] % 2 == 1
+
+    def alternatives(self, task):
+        from tilewright.space.knobs import Knobs
+
+        return [Knobs("toy.odd").alternative()]
+
+@hookimpl
+def tilewright_strategies():
+    return [Odd]
+'''
+
+
+def test_who_declines_a_task_is_named_with_what_it_takes(call, explained, tmp_path):
+    (tmp_path / "odd.py").write_text(ODD)
+    own = ("--plugin", "odd.py", *TARGET)
+    declined = {"name": "toy.odd", "serves": "An odd number of elements."}
+    assert explained("toyadd(8)", *own)["declined"] == [declined]
+    assert explained("toyadd(9)", *own)["declined"] == []
+    assert explained("toyadd(8)", *TARGET)["declined"] == []
+    assert json.loads(call("space", "toyadd(8)", *own, "--json")[1])["declined"] == [declined]
+    assert "toy.odd" not in call("space", "toyadd(8)", *own, "--strategies", "toy.l*")[1]
+    said = "toy.odd declines, it takes: An odd number of elements.\n"
+    assert all(said in call(verb, "toyadd(8)", *own)[1] for verb in ("space", "explain"))
+    code, _, err = call("space", "toyadd(8)", *own, "--strategies", "toy.odd")
+    assert (code, said.strip() in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -90,6 +90,14 @@ def test_best_says_that_a_config_stands_behind_a_finalist_in_spite_of_its_time(c
     assert [(row["seconds"], row["ranked_seconds"]) for row in found] == [(4e-3,) * 2, (2e-3, 8e-3)]
 
 
+def test_devices_of_one_name_are_told_apart(call, samples, log):
+    for device in (samples.here, samples.elsewhere):
+        JsonlRecordStore(log).append([samples.record(1, device=device, strategy="toy.loop")])
+        for verb in ("ls", "best"):
+            alike = device is samples.elsewhere
+            assert (f"cpu {device.fingerprint}" in call("records", verb, str(log))[1]) == alike
+
+
 def test_ls_names_no_time_by_a_strategy_that_is_not_here(call, samples, log):
     JsonlRecordStore(log).append([samples.record(1), samples.record(2, failure="crash")])
     assert call("records", "ls", str(log))[1].endswith("1 failed  no time that counts\n")
@@ -105,6 +113,19 @@ def test_best_takes_a_task_and_a_count(call):
         assert times == sorted(times)
     _, out, _ = call("records", "best", LOG, "toyadd(16)")
     assert "toyadd(16) on toy:threads=1, toy0, cold\n  toy.loop {" in out
+
+
+def test_where_no_file_is_named_it_is_that_of_tune(call):
+    code, _, err = call("records", "ls")
+    assert (code, "runs/tune/records.jsonl: no such records file" in err) == (2, True)
+    call("tune", "toyadd(8)", "--target", "toynative", *PARTS, "--budget", "20")
+    file = "runs/tune/records.jsonl"
+    (key,) = (task.key for task in JsonlRecordStore(file).tasks())
+    for verb in ("ls", "best", "verify"):
+        assert call("records", verb, "--json") == call("records", verb, file, "--json")
+    assert call("records", "best", key, "--json") == call("records", "best", file, key, "--json")
+    assert call("space", key)[1].startswith(f"{key}: 128 configs")
+    assert "lines left" in call("records", "compact", plugin=False)[1]
 
 
 @pytest.mark.usefixtures("tuned")

@@ -18,7 +18,7 @@ from tilewright.errors import UsageError, did_you_mean
 from tilewright.fallback import infeasible
 from tilewright.plugin import Component, no_options
 from tilewright.plugin_loading import Owner, Plugin, load_plugins
-from tilewright.strategy import Schedule, Strategy, selects
+from tilewright.strategy import Declined, Schedule, Strategy, own_words, selects
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -205,9 +205,17 @@ class PluginHost:
 
     def strategies(self, task: Task, pattern: str = "*") -> tuple[Strategy, ...]:
         """Applicable strategies, sorted by name, of which the pattern leaves anything."""
-        wanted = pattern.partition("/")[0]
-        found = (value for value, _ in self._owned("strategy").values())
-        return tuple(s for s in found if fnmatchcase(s.name, wanted) and self._applies(s, task))
+        found = self._serving(task, pattern)
+        return tuple(s for s in found if self.schedule(s.name).applies(task))
+
+    def declined(self, task: Task, pattern: str = "*") -> tuple[Declined, ...]:
+        """Those for the operator and kind of target that do not take the task, as above."""
+        halves = {s.name: self.schedule(s.name) for s in self._serving(task, pattern)}
+        return tuple(
+            Declined(name, own_words(half.applies))
+            for name, half in halves.items()
+            if not half.applies(task)
+        )
 
     def check_strategies(self, pattern: str, target: Target, where: str) -> None:
         """Raise UsageError where no strategy for this kind of target has a name that matches."""
@@ -236,12 +244,13 @@ class PluginHost:
             if not alternatives:
                 every = [] if pattern == "*" else self.space(task).alternatives
                 known = [alternative.name for alternative in every]
+                near = did_you_mean(pattern, known) if known else None
                 raise UsageError(
                     f"no strategy for '{task.workload.operator}' on {task.target} "
                     f"matches '{pattern}'",
-                    remedy=did_you_mean(pattern, known)
-                    if known
-                    else self._installed("strategy", pattern),
+                    remedy="; ".join(map(str, self.declined(task, pattern)))
+                    or near
+                    or self._installed("strategy", pattern),
                 )
             alternatives.sort(key=lambda alternative: alternative.name)
             self._spaces[task, pattern] = ConfigSpace(alternatives)
@@ -269,8 +278,11 @@ class PluginHost:
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _applies(self, strategy: Strategy, task: Task) -> bool:
-        return strategy.serves(task) and self.schedule(strategy.name).applies(task)
+    def _serving(self, task: Task, pattern: str) -> Iterator[Strategy]:
+        wanted = pattern.partition("/")[0]
+        for strategy, _ in self._owned("strategy").values():
+            if fnmatchcase(strategy.name, wanted) and strategy.serves(task):
+                yield strategy
 
     def _implementations(self, hook: str) -> Iterator[tuple[Plugin, Any]]:
         caller = getattr(self._manager.hook, hook, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from inspect import getdoc
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -78,6 +79,25 @@ class Strategy:
         return task.target.kind in self.target_kinds and (
             not self.operators or task.workload.operator in self.operators
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A strategy for a task's operator and kind of target that does not take the task.
+
+    serves  the tasks that it takes, in its author's words; may be empty
+    """
+
+    name: str
+    serves: str
+
+    def __str__(self) -> str:
+        return f"{self.name} declines" + (f", it takes: {self.serves}" if self.serves else "")
+
+
+def own_words(documented: object) -> str:
+    """What the author of a schedule says of it, or of the tasks that its `applies` takes."""
+    return (getdoc(documented) or "").partition("\n")[0]
 
 
 def selects(strategies: str, alternative: str) -> bool:

@@ -13,6 +13,7 @@ from tilewright.time_text import time_text
 if TYPE_CHECKING:
     from tilewright.records import Ranked
     from tilewright.roles import RunContext
+    from tilewright.strategy import Declined
     from tilewright.task import Task
 
 
@@ -47,6 +48,7 @@ class TaskExplanation:
     asked        who is asked, in turn, and what each answers; the first answer is taken
     measured     every config that has a time here, the fastest first
     strategies   by priority, as the fallback asks them
+    declined     strategies for the operator that do not take the task
     not_counted  how many of the task's records were left out, by reason
     """
 
@@ -57,6 +59,7 @@ class TaskExplanation:
     asked: Mapping[str, Answer | None]
     measured: Sequence[Ranked]
     strategies: Sequence[StrategyUse]
+    declined: Sequence[Declined]
     not_counted: Mapping[str, int]
 
     @classmethod
@@ -82,6 +85,7 @@ class TaskExplanation:
             },
             measured,
             _strategies(task, context, measured, Counter(c.strategy for c in failed)),
+            host.declined(task, context.strategies),
             _not_counted(task, context, len(measured) + len(failed)),
         )
 
@@ -114,6 +118,7 @@ class TaskExplanation:
                 for record, seconds in self.measured
             ],
             "strategies": [asdict(use) for use in self.strategies],
+            "declined": [asdict(each) for each in self.declined],
             "not_counted": dict(self.not_counted),
         }
 
@@ -131,7 +136,7 @@ class TaskExplanation:
             config = found.record.config
             yield f"    {found}  {config.strategy} {config.to_json()['values']}"
         yield "  strategies:"
-        yield from (f"    {use}" for use in self.strategies)
+        yield from (f"    {use}" for use in (*self.strategies, *self.declined))
         for reason, records in self.not_counted.items():
             yield f"  not counted, {reason}: {records}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import click
 
 from tilewright.cli import shared_options as shared
 from tilewright.cli.records_adopt import adopt
-from tilewright.cli.records_best import best
+from tilewright.cli.records_best import best, told_apart
 from tilewright.time_text import time_text
 
 if TYPE_CHECKING:
@@ -68,11 +67,9 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
     if as_json:
         shared.print_json({"records": rows, "bad_lines": bad_lines})
         return
-    devices = {(row["device"], row["fingerprint"]) for row in rows}
-    alike = Counter(name for name, _ in devices)
+    devices = told_apart(rows)
     for row in rows:
-        seconds, device = row["best_seconds"], row["device"]
-        device += f" {row['fingerprint']}" if alike[device] > 1 else ""
+        seconds, device = row["best_seconds"], devices[row["fingerprint"]]
         failed = row["failures"] == row["trials"]
         unknown = "all failed" if failed else "no time that counts"
         shown = unknown if seconds is None else time_text(seconds)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@shared.records_file
+@click.argument("file", type=shared.NAMED_PATH, default=shared.TUNE_RECORDS)
 @click.argument("task", required=False)
 @click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Of each task.")
 @shared.plugin_files
@@ -32,10 +33,12 @@ def best(
     config measured again the last time. `tilewright explain TASK` says what else is known of it.
     """
     from tilewright.records import JsonlRecordStore
-    from tilewright.task_text import find_task
+    from tilewright.task_text import find_task, names_a_task
 
+    if task is None and not file.is_file() and names_a_task(str(file)):
+        file, task = shared.TUNE_RECORDS, str(file)
     host = shared.load_host(plugin)
-    store = JsonlRecordStore(file)
+    store = JsonlRecordStore(shared.RECORDS_FILE.convert(file, None, None))
     key = None if task is None else find_task(task, None, host, store).workload.key
     found = [ranked for each in _tasks(store, key) for ranked in _fastest(each, store, host, count)]
     rows = [_row(ranked, host) for ranked in found]
@@ -43,16 +46,24 @@ def best(
     if as_json:
         shared.print_json({"records": rows, "stale": stale})
         return
+    devices = told_apart(rows)
     for ranked, row in zip(found, rows, strict=True):
         config = row["config"]
         shared.say(
-            f"{ranked}  {row['text']} on {row['target']}, {row['device']}, "
+            f"{ranked}  {row['text']} on {row['target']}, {devices[row['fingerprint']]}, "
             f"{row['conditions']}\n  {config['strategy']} {config['values']}"
         )
     if not rows:
         shared.say("no record has a time that counts", err=True)
     for strategy, left_out in stale.items():
         shared.say(f"{left_out} records of another revision of '{strategy}' left out", err=True)
+
+
+def told_apart(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What to call devices, by fingerprint: the name, with it where several have that name."""
+    names = {row["fingerprint"]: row["device"] for row in rows}
+    alike = Counter(names.values())
+    return {mark: f"{name} {mark}" if alike[name] > 1 else name for mark, name in names.items()}
 
 
 def _tasks(store: JsonlRecordStore, key: str | None) -> Iterator[Task]:

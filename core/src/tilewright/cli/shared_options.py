@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tilewright.host import PluginHost
 
 TUNE_FOLDER = Path("runs/tune")
-"""Where `tilewright tune` keeps its records."""
+TUNE_RECORDS = TUNE_FOLDER / "records.jsonl"
+"""Where `tilewright tune` keeps its records, and where they are looked for."""
 
 _STDOUT = "tilewright.stdout"
 
@@ -68,7 +69,7 @@ settings: Decorator = click.option(
 records: Decorator = click.option(
     "--records",
     type=NAMED_PATH,
-    help="A records file, in place of the run's.",
+    help="A records file, in place of that of the run, or of `tune`.",
 )
 device: Decorator = click.option("--device", default=None, help="One of the target's devices.")
 
@@ -88,7 +89,7 @@ class _RecordsFile(_NamedPath):
 
 
 RECORDS_FILE = _RecordsFile()
-records_file: Decorator = click.argument("file", type=RECORDS_FILE)
+records_file: Decorator = click.argument("file", type=RECORDS_FILE, default=TUNE_RECORDS)
 
 
 def load_host(files: tuple[Path, ...]) -> PluginHost:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tilewright.cli import shared_options as shared
+
+if TYPE_CHECKING:
+    from tilewright.strategy import Declined
 
 
 @click.command()
@@ -34,17 +38,19 @@ def space(
     plugin: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Show a task's alternatives with their knobs and values.
+    """Show a task's alternatives with their knobs and values, and who offers none.
 
-    TASK is operator(arguments), a key of the --records file, or a JSON file.
+    TASK is operator(arguments), a key of the records file, or a JSON file.
     """
     from tilewright.records import JsonlRecordStore
-    from tilewright.task_text import find_task
+    from tilewright.task_text import find_task, names_a_key
 
     host = shared.load_host(plugin)
-    store = JsonlRecordStore(records) if records is not None else None
+    kept = records or shared.TUNE_RECORDS
+    store = JsonlRecordStore(kept, create_parents=True) if names_a_key(task) else None
     found = find_task(task, host.resolve_target(target) if target else None, host, store)
     made = host.space(found, strategies)
+    declined = host.declined(found, strategies)
     told: dict[str, Any] = {
         "key": found.key,
         "hash": made.hash,
@@ -60,6 +66,7 @@ def space(
             }
             for alternative in made.alternatives
         ],
+        "declined": [asdict(each) for each in declined],
         "fallback": host.fallback_config(found, made).to_json(),
     }
     if count:
@@ -70,10 +77,10 @@ def space(
     if as_json:
         shared.print_json(told)
     else:
-        shared.say("\n".join(_lines(told)))
+        shared.say("\n".join(_lines(told, declined)))
 
 
-def _lines(told: dict[str, Any]) -> Iterator[str]:
+def _lines(told: dict[str, Any], declined: Sequence[Declined]) -> Iterator[str]:
     yield f"{told['key']}: {told['configs']} configs, hash {told['hash']}"
     if "feasible" in told:
         count = told["feasible"]
@@ -82,6 +89,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
         yield f"{row['name']}: {row['configs']} configs"
         for knob in row["knobs"]:
             yield f"  {knob['name']:24} {knob['kind']:10} {knob['values']} values"
+    yield from map(str, declined)
     for name in ("fallback", "sample"):
         for config in [told[name]] if name == "fallback" else told.get(name, ()):
             yield f"{name}: {config['strategy']} {config['values']}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import getdoc
 from typing import TYPE_CHECKING, Any
+
+from tilewright.strategy import own_words
 
 if TYPE_CHECKING:
     from tilewright.roles import RunContext
@@ -68,9 +69,8 @@ class TargetComparison:
                         counts[strategy.name] = counts.get(strategy.name, 0) + 1
             for name, count in sorted(counts.items()):
                 half = context.host.schedule(name)
-                found.append(
-                    StrategyUse(name, target, _first_line(half), _first_line(half.applies), count)
-                )
+                serves = own_words(half.applies)
+                found.append(StrategyUse(name, target, own_words(half), serves, count))
         return found
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -128,7 +128,3 @@ class TargetComparison:
         for use in self.strategies():
             yield f"  {use.target}  {use.name} ({use.tasks} tasks): {use.what}"
             yield f"      takes: {use.serves}"
-
-
-def _first_line(documented: Any) -> str:
-    return (getdoc(documented) or "").partition("\n")[0]
