@@ -91,6 +91,19 @@ def test_incumbents_come_first_for_every_task(make):
     assert all(r.config["unroll"] == 1 and r.config["width"] == 1 for r in first)
 
 
+def test_what_came_back_together_is_written_at_one_stroke(make, monkeypatch):
+    context, written = make(), []
+    append = context.store.append
+
+    def counted(records):
+        append(records := list(records))
+        written.append(len(records))
+
+    monkeypatch.setattr(context.store, "append", counted)
+    measure_incumbents(TASKS, context)
+    assert written == [3]
+
+
 def test_the_budget_in_trials_holds_for_the_stage_as_a_whole(make):
     context = make()
     report = tune(context, budget="25")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 import reprlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from tilewright.measure import (
@@ -134,18 +135,17 @@ class Measurement:
             futures = runner.run([inputs[place] for place in due], [builds[place] for place in due])
             for place, future in zip(due, futures, strict=True):
                 runs[place].append(future)
+        asked = list(map(_Asked, inputs, builds, runs))
         trials: list[Trial] = []
         try:
-            for asked, build, own in zip(inputs, builds, runs, strict=True):
-                result = _joined([_result(future) for future in own])
+            while rest := asked[len(trials) :]:
+                wait(rest[0].runs)
                 with self._shield():
-                    trials.append(self._keep(asked, build, result))
+                    # Together what came while the last were written: the disk takes its time.
+                    trials += self._keep(takewhile(_Asked.is_done, rest))
         except KeyboardInterrupt:
             # What came back is paid for: keep it.
-            rest = list(zip(inputs, builds, runs, strict=True))[len(trials) :]
-            for asked, build, own in rest:
-                if all(future.done() and not future.cancelled() for future in own):
-                    self._keep(asked, build, _joined([_result(future) for future in own]))
+            self._keep(each for each in asked[len(trials) :] if each.came_back())
             raise
         return trials
 
@@ -157,18 +157,40 @@ class Measurement:
             self._runner = host.make("runner", *context.runner, made)
         return self._builder, self._runner
 
-    def _keep(self, asked: MeasureInput, build: BuildResult, result: MeasureResult) -> Trial:
-        result = replace(result, timings={**result.timings, **build.timings})
-        trial = Trial(asked, result)
-        revision = self._context.host.strategy(asked.config.strategy).revision
+    def _keep(self, came: Iterable[_Asked]) -> list[Trial]:
+        host, device, came = self._context.host, self._context.device, list(came)
+        trials = [each.trial() for each in came]
         with self.spent.on("store"):
-            self._context.store.append([Record.of(trial, self._context.device, revision)])
-        self.spent.trials += 1
-        self.spent.failures += result.failure is not None
-        self.spent.add(result.timings)
-        if build.artifact is not None:
-            self.spent.count(build.artifact.metadata.get("counts", {}))
-        return trial
+            self._context.store.append(
+                Record.of(trial, device, host.strategy(trial.input.config.strategy).revision)
+                for trial in trials
+            )
+        for trial, each in zip(trials, came, strict=True):
+            self.spent.trials += 1
+            self.spent.failures += trial.result.failure is not None
+            self.spent.add(trial.result.timings)
+            if each.build.artifact is not None:
+                self.spent.count(each.build.artifact.metadata.get("counts", {}))
+        return trials
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A candidate as it was built, and its runs, one a turn."""
+
+    input: MeasureInput
+    build: BuildResult
+    runs: Sequence[Future[MeasureResult]]
+
+    def is_done(self) -> bool:
+        return all(run.done() for run in self.runs)
+
+    def came_back(self) -> bool:
+        return self.is_done() and not any(run.cancelled() for run in self.runs)
+
+    def trial(self) -> Trial:
+        result = _joined([_result(run) for run in self.runs])
+        return Trial(self.input, replace(result, timings={**result.timings, **self.build.timings}))
 
 
 def _due(
