@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -50,7 +51,8 @@ def test_a_batch_waits_for_another_run_and_says_so(make_bench, caplog, monkeypat
     with DeviceLease(bench.device).held():
         (future,) = bench.runner.run(asked, builds)
         deadline = time.monotonic() + 30
-        while "waiting for another run on fake" not in caplog.text and time.monotonic() < deadline:
+        said = f"waiting for another run on fake, process {os.getpid()}\n"
+        while said not in caplog.text and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not future.done()
     assert future.result(30).costs
@@ -93,6 +95,22 @@ def test_a_run_that_is_killed_gives_the_device_back():
         holder.kill()
     with DeviceLease(Device("fake")).held():
         assert waits(take)
+
+
+def test_a_run_that_is_suspended_keeps_the_device_and_is_named(caplog, monkeypatch):
+    monkeypatch.setattr("tilewright_measure.device_lease._TELL_SECONDS", 0.0)
+    command = [sys.executable, "-c", HOLDER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        holder.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, holder.pid, os.WSTOPPED)
+        said = f"process {holder.pid}, which is suspended: fg or kill -CONT {holder.pid}\n"
+        deadline = time.monotonic() + 30
+        with DeviceLease(Device("fake")).held(
+            stopped=lambda: said in caplog.text or time.monotonic() > deadline
+        ):
+            holder.kill()
+    assert caplog.text.count(said) == 1
 
 
 def test_who_waits_is_next_even_where_the_holder_asks_again_at_once(workers_folder):

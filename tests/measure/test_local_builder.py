@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import threading
 
@@ -28,7 +29,8 @@ def test_results_come_in_order_and_a_failure_costs_its_own_candidate(make_bench)
         None,
     ]
     assert results[2].failure.signal == "SIGSEGV"
-    assert results[1].failure.text == "30 lanes do not fit into 16"
+    # Who wrote the strategy finds the line, be it a refusal or a mistake.
+    assert re.fullmatch(r"30 lanes .* into 16 \(fault_target.py:\d+\)", results[1].failure.text)
 
 
 def test_an_artefact_crosses_byte_for_byte(bench):

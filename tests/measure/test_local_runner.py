@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tilewright.measure import FailureKind
 from tilewright_measure.process import WorkerProcess
 
@@ -29,3 +31,20 @@ def test_a_task_is_prepared_when_it_changes_and_in_every_new_worker(make_bench, 
         *("prepare", "measure"),  # and did again in a new worker
         *("prepare", "measure"),
     ]
+
+
+@pytest.mark.parametrize(("attributes", "seconds"), [({}, 10), ({"emulated": True}, 100)])
+def test_who_sets_no_limit_gets_more_time_on_an_emulated_device(
+    make_bench, monkeypatch, attributes, seconds
+):
+    limits, call = {}, WorkerProcess.call
+
+    def told(self, request, timeout_seconds):
+        limits[request["do"]] = timeout_seconds
+        return call(self, request, timeout_seconds)
+
+    monkeypatch.setattr(WorkerProcess, "call", told)
+    unset = {"timeout_seconds": None}
+    assert make_bench(builder=unset, runner=unset, device=attributes).measure().costs
+    assert limits["build"] == seconds
+    assert limits["measure"] == pytest.approx(seconds, abs=1)  # and what sampling takes

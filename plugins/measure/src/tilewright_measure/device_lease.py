@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from tilewright.device import Device
@@ -26,14 +26,15 @@ class DeviceLease:
 
     A lock on a file that stays in the user's temporary folder, and one on the place next in line:
     who has just had the device and wants it again at once comes behind who waits. Both are free as
-    soon as their holder ends, however that comes. An emulated device has none: its times are no
+    soon as their holder ends, however that comes, but not while it is suspended; the files hold
+    its process number, for those who wait. An emulated device has none: its times are no
     device's.
     """
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._files = user_folder()
-        self._told = False
+        self._told: set[str] = set()
 
     @contextmanager
     def held(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[None]:
@@ -59,12 +60,33 @@ class DeviceLease:
         began = time.monotonic()
         while not stopped():
             try:
-                return lock_file(path, wait=False)
+                return _signed(lock_file(path, wait=False))
             except BlockingIOError:
                 time.sleep(_LOOK_SECONDS)
             except OSError:  # somebody cleared the folder: noise is better than no result
                 return None
-            if not self._told and time.monotonic() - began > _TELL_SECONDS:
-                self._told = True  # once a run: two that take turns wait for every batch
-                _log.warning("waiting for another run on %s", self._device.name)
+            if time.monotonic() - began > _TELL_SECONDS:
+                self._tell(f"waiting for another run on {self._device.name}{_holder(path)}")
         return None
+
+    def _tell(self, text: str) -> None:
+        if text not in self._told:  # two that take turns wait for every batch
+            self._told.add(text)
+            _log.warning("%s", text)
+
+
+def _signed(descriptor: int) -> int:
+    with suppress(OSError):  # a full disk: those who wait know less
+        os.truncate(descriptor, 0)
+        os.pwrite(descriptor, b"%d" % os.getpid(), 0)
+    return descriptor
+
+
+def _holder(path: Path) -> str:
+    """Who has locked a file, and whether that is going to end; empty where nothing tells."""
+    with suppress(OSError, ValueError, IndexError):
+        number = int(path.read_text())
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+        advice = f", which is suspended: fg or kill -CONT {number}" if state == "T" else ""
+        return f", process {number}{advice}"
+    return ""

@@ -7,6 +7,7 @@ import resource
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from tilewright.errors import UsageError
 from tilewright.measure import DeviceFaultError, Failure, FailureKind
@@ -53,8 +54,12 @@ def failure_of(error: Exception, otherwise: FailureKind) -> Failure:
         return Failure(error.kind, str(error)[:_TEXT_CHARACTERS])
     if _out_of_memory(error) and otherwise is not FailureKind.INTERNAL:
         return Failure(FailureKind.OUT_OF_MEMORY, str(error)[:_TEXT_CHARACTERS])
-    if isinstance(error, UsageError) or otherwise is FailureKind.INVALID_CONFIG:
+    if isinstance(error, UsageError):
         return Failure(otherwise, str(error)[:_TEXT_CHARACTERS])
+    if otherwise is FailureKind.INVALID_CONFIG:  # or a strategy's mistake: a place tells it
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{error} ({Path(place.filename).name}:{place.lineno})"
+        return Failure(otherwise, text[:_TEXT_CHARACTERS])
     where = "".join(traceback.format_tb(error.__traceback__)[-3:])
     return Failure(otherwise, f"{type(error).__name__}: {error}\n{where}"[:_TEXT_CHARACTERS])
 

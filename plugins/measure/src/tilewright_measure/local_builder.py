@@ -25,7 +25,7 @@ class LocalBuilder:
     """
 
     def __init__(self, options: LocalBuilderOptions, context: MeasureContext) -> None:
-        self._timeout_seconds = options.timeout_seconds
+        self._timeout_seconds = options.timeout_on(context.device)
         self._pool = WorkerPool(context.host.files, options.memory_bytes, keep_spare=False)
         self._lease = DeviceLease(context.device)
         self._threads = ThreadPoolExecutor(options.workers)

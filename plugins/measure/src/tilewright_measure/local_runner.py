@@ -40,7 +40,8 @@ class LocalRunner:
     """
 
     def __init__(self, options: LocalRunnerOptions, context: MeasureContext) -> None:
-        self._options = options
+        self._timeout = options.timeout_on(context.device)
+        self._racing = options.racing
         self._device = context.device.to_json()
         self._seed = context.seed
         memory_bytes = _address_space(context.device, options.memory_bytes)
@@ -169,13 +170,13 @@ class LocalRunner:
         """The limit on the candidate, and on top the time that the conditions ask it to spend."""
         conditions = wanted.conditions
         sampling = 2 * conditions.repeat * conditions.min_repeat_ms / 1e3
-        return self._options.timeout_seconds + conditions.cooldown_interval + sampling
+        return self._timeout + conditions.cooldown_interval + sampling
 
     def _hopeless_seconds(self, wanted: MeasureInput) -> float | None:
         if wanted.conditions.turns > 1:  # all turns say as much: a slow one is the machine's fault
             return None
         best = self._best.get((wanted.task.key, wanted.conditions.constants))
-        return None if best is None else best * self._options.racing
+        return None if best is None else best * self._racing
 
 
 def _address_space(device: Device, limit_bytes: int) -> int:

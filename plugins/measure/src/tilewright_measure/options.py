@@ -18,10 +18,20 @@ from tilewright.options import Options
 class WorkerOptions(Options):
     """What every isolated worker is given."""
 
-    timeout_seconds: float = Field(10.0, gt=0, description="longest time one candidate may take")
+    timeout_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="longest time one candidate may take; default: 10, on an emulated device 100",
+    )
     memory_gib: float = Field(
         8.0, ge=0, description="address space of a worker in GiB; 0: no limit, as some drivers need"
     )
+
+    def timeout_on(self, device: Device) -> float:
+        """Seconds that a candidate may take there."""
+        if self.timeout_seconds is not None:
+            return self.timeout_seconds
+        return 100.0 if device.attributes.get("emulated") else 10.0
 
     @property
     def memory_bytes(self) -> int:
