@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,6 +45,17 @@ def test_an_overhanging_tile_is_peeled_so_that_full_tiles_have_no_guard(checked)
     assert "if " not in text
     assert "d.i.0 in 3:" in text
     assert "register c.tail" in text
+
+
+def test_lowering_leaves_nothing_to_search_for_garbage():
+    lower(register_tiled(13, 37, 7, 4, 8, 2), "kernel")
+    gc.collect()
+    gc.disable()
+    try:
+        lower(register_tiled(13, 37, 7, 4, 8, 2), "kernel")
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_a_vectorised_tail_keeps_its_guard_inside_the_vector_loop(checked):

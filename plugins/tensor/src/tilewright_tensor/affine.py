@@ -77,20 +77,41 @@ class Var(IndexArithmetic):
 _VARIABLES: dict[str, Var] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class FloorDiv:
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class _Division:
+    """Has its hash at hand: sums are merged by atoms, and divisions stand in divisions."""
+
+    value: Affine
+    divisor: int
+    _hash: int = field(repr=False)
+
+    def __init__(self, value: Affine, divisor: int) -> None:
+        _set_value(self, value)
+        _set_divisor(self, divisor)
+        _set_hash(self, hash((type(self), value.terms, value.constant, divisor)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is type(self)
+            and other._hash == self._hash
+            and other.divisor == self.divisor
+            and other.value == self.value
+        )
+
+
+class FloorDiv(_Division):
     """`value // divisor`, divisor >= 2."""
 
-    value: Affine
-    divisor: int
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Mod:
+class Mod(_Division):
     """`value % divisor`, divisor >= 2, result in [0, divisor)."""
 
-    value: Affine
-    divisor: int
+    __slots__ = ()
 
 
 Atom = Union[Var, FloorDiv, Mod]
@@ -117,13 +138,18 @@ class Affine:
         return self
 
     def __add__(self, other: Index) -> Affine:
-        other = index(other)
-        if not other.terms:
-            constant = other.constant
-            return Affine(self.terms, self.constant + constant) if constant else self
+        if isinstance(other, int):
+            return Affine(self.terms, self.constant + other) if other else self
+        other = other.affine()
         if not self.terms:
-            return Affine(other.terms, self.constant + other.constant)
-        return weighted_sum(((self, 1), (other, 1)))
+            return Affine(other.terms, self.constant + other.constant) if self.constant else other
+        if not other.terms:
+            return self + other.constant
+        merged = dict(self.terms)
+        for atom, coefficient in other.terms:
+            merged[atom] = merged.get(atom, 0) + coefficient
+        constant = self.constant + other.constant
+        return Affine(tuple([term for term in merged.items() if term[1]]), constant)
 
     def __radd__(self, other: Index) -> Affine:
         return index(other) + self
@@ -142,10 +168,7 @@ class Affine:
 
     def __sub__(self, other: Index) -> Affine:
         other = index(other)
-        if not other.terms:
-            constant = other.constant
-            return Affine(self.terms, self.constant - constant) if constant else self
-        return weighted_sum(((self, 1), (other, -1)))
+        return self + (other * -1 if other.terms else -other.constant)
 
     def __rsub__(self, other: Index) -> Affine:
         return index(other) - self
@@ -260,6 +283,9 @@ class Affine:
 
 
 _set_terms, _set_constant = (vars(Affine)[slot].__set__ for slot in ("terms", "constant"))
+_set_value, _set_divisor, _set_hash = (
+    vars(_Division)[slot].__set__ for slot in ("value", "divisor", "_hash")
+)
 Index = Union[Affine, IndexArithmetic, int]
 
 
@@ -327,13 +353,19 @@ def rejoined(value: Affine) -> Affine:
     """
     if len(value.terms) < 2:
         return value
+    remainders = [coefficient for atom, coefficient in value.terms if isinstance(atom, Mod)]
+    if not remainders:
+        return value
     for atom, coefficient in value.terms:
         if isinstance(atom, Var):
             continue
         inner = _quotient(atom)
         if inner is None or coefficient % inner.divisor:
             continue
-        scale, rest = coefficient // inner.divisor, mod(inner.value, inner.divisor)
+        scale = coefficient // inner.divisor
+        if all(one % scale for one in remainders):
+            continue
+        rest = mod(inner.value, inner.divisor)
         found = [(a, c * scale) for a, c in rest.terms]
         if not rest.constant and len(found) == 1 and found[0] in value.terms:
             others = tuple(term for term in value.terms if term[0] not in (atom, found[0][0]))
@@ -357,16 +389,12 @@ def _quotient(atom: FloorDiv | Mod) -> FloorDiv | None:
 
 def multiples(value: Affine, divisor: int) -> tuple[Affine, Affine]:
     """(a, b) with value = a*divisor + b, every multiple of the divisor in a."""
-    whole, rest = [], []
-    for atom, coefficient in value.terms:
-        if coefficient % divisor:
-            rest.append((atom, coefficient))
-        else:
-            whole.append((atom, coefficient // divisor))
-    return (
-        Affine(tuple(whole), value.constant // divisor),
-        Affine(tuple(rest), value.constant % divisor),
-    )
+    whole = [(atom, c // divisor) for atom, c in value.terms if not c % divisor]
+    times, constant = divmod(value.constant, divisor)
+    if not whole and not times:
+        return Affine(), value
+    rest = [term for term in value.terms if term[1] % divisor]
+    return Affine(tuple(whole), times), Affine(tuple(rest), constant)
 
 
 def _range(value: Affine, bounds: Bounds) -> tuple[int, int] | None:

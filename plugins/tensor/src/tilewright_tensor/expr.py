@@ -139,6 +139,7 @@ OPERATIONS: Mapping[str, int] = {
 
 
 _TYPED = (Op, Const)
+_VALUES = (Op, Read, Load, Const, IndexValue)
 
 
 def dtype_of(value: Value) -> str:
@@ -164,13 +165,16 @@ def map_value(
 
     def mapped(one: Value) -> Value:
         if isinstance(one, Op):
-            return operation(one.name, tuple([mapped(arg) for arg in one.args]), one.dtype)
+            args = tuple([mapped(arg) for arg in one.args])  # noqa: F821  deleted only below
+            return operation(one.name, args, one.dtype)
         known = done.get(id(one))
         if known is None:
             known = done[id(one)] = leaf(one)
         return known
 
-    return mapped(value)
+    result = mapped(value)
+    del mapped  # a function that holds itself keeps all of this until the next search for garbage
+    return result
 
 
 def leaves(value: Value) -> list[Value]:
@@ -191,7 +195,7 @@ def leaves(value: Value) -> list[Value]:
 
 def as_value(operand: Operand, dtype: str = "float32") -> Value:
     """A value as it is, an index as an `IndexValue`, a number as a `Const` of the dtype."""
-    if isinstance(operand, Value):
+    if isinstance(operand, _VALUES):
         return operand
     if isinstance(operand, Affine | IndexArithmetic):
         return IndexValue(index(operand))
@@ -202,9 +206,13 @@ def as_value(operand: Operand, dtype: str = "float32") -> Value:
     raise ValueError(f"expected a value, an index or a number, got {operand!r}")
 
 
-def _same_dtype(name: str, *operands: Operand) -> tuple[tuple[Value, ...], str]:
+def _same_dtype(name: str, left: Operand, right: Operand) -> tuple[tuple[Value, ...], str]:
     """The operands as values of the dtype that those have which are not mere numbers."""
-    values = [one if isinstance(one, _NUMBERS) else as_value(one) for one in operands]
+    if isinstance(left, _VALUES) and isinstance(right, _VALUES):
+        dtype = dtype_of(left)
+        if dtype == dtype_of(right):
+            return (left, right), dtype
+    values = [one if isinstance(one, _NUMBERS) else as_value(one) for one in (left, right)]
     dtypes = {dtype_of(one) for one in values if not isinstance(one, _NUMBERS)} or {"float32"}
     if len(dtypes) > 1:
         raise ValueError(

@@ -29,11 +29,11 @@ class Fold:
 
 def fold_of(terms: Sequence[tuple[Atom, int]], bounds: Bounds) -> Fold | None:
     """How far apart the values of the terms lie, None where they lie together."""
+    if max([c for _, c in terms], default=1) == 1:
+        return None
     if any(not isinstance(atom, Var) or c < 0 or bounds[atom][0] for atom, c in terms):
         return None
     ordered = sorted(terms, key=lambda term: -term[1])
-    if not ordered or ordered[0][1] == 1:
-        return None
     for count in range(1, len(ordered) + 1):
         stride = gcd(*(c for _, c in ordered[:count]))
         run = Affine(tuple(ordered[count:])).range(bounds)[1] + 1

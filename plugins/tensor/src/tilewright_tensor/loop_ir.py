@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import Literal
 
 from tilewright_tensor.expr import Affine, Value, Var
@@ -152,9 +153,12 @@ def inside(statement: Statement) -> tuple[Statement, ...]:
 def changed_inside(statement: Statement, change: Callable[[Statement], Statement]) -> Statement:
     """The statement with what `change` makes of the statements directly inside it."""
     if isinstance(statement, Block):
-        return block([change(one) for one in statement.statements])
+        changed = [change(one) for one in statement.statements]
+        same = all(map(is_, changed, statement.statements))
+        return statement if same else block(changed)
     if isinstance(statement, Around):
-        return replace(statement, body=change(statement.body))
+        body = change(statement.body)
+        return statement if body is statement.body else replace(statement, body=body)
     return statement
 
 

@@ -235,7 +235,7 @@ class _Placer:
         folds: list[Fold | None] = []
         for indices, extent in zip(zip(*reads, strict=True), stage.shape, strict=True):
             distinct = {id(index): index for index in indices}.values()
-            spans = {_span(index, fixed, self.bounds) for index in distinct}
+            spans = [_span(index, fixed, self.bounds) for index in distinct]
             origins = {span[0] for span in spans if span}
             found = {span[3] for span in spans if span}
             fold = found.pop() if len(found) == 1 and stage.scope == "register" else None
@@ -335,15 +335,15 @@ def _span(
     None where they mix.
     """
     outer, inner = [], []
-    for atom, coefficient in index.terms:
-        variables = (atom,) if isinstance(atom, Var) else atom.value.variables()
-        known = [var in fixed for var in variables]
-        if all(known):
-            outer.append((atom, coefficient))
-        elif any(known):
-            return None
+    for term in index.terms:
+        atom = term[0]
+        variables = {atom} if isinstance(atom, Var) else atom.value.variables()
+        if variables <= fixed:
+            outer.append(term)
+        elif fixed.isdisjoint(variables):
+            inner.append(term)
         else:
-            inner.append((atom, coefficient))
+            return None
     low, high = Affine(tuple(inner), index.constant).range(bounds)
     return Affine(tuple(outer)), low, high, fold_of(inner, bounds)
 
@@ -363,7 +363,8 @@ def _resolved(value: Value, point: Mapping[Var, Affine], facts: Facts) -> Value:
         if isinstance(one, Read):
             return Read(one.tensor, tuple([at_point(index) for index in one.indices]))
         if isinstance(one, IndexValue):
-            return IndexValue(one.value.substitute(point, facts.bounds))
+            value = one.value.substitute(point, facts.bounds)
+            return one if value is one.value else IndexValue(value)
         return one
 
     return map_value(value, leaf, facts.simplified)

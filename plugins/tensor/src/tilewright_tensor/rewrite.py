@@ -6,7 +6,6 @@ Each takes the stages of a schedule, producers before readers, and gives the new
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tilewright_tensor.affine import Affine, Var, index
 from tilewright_tensor.dag import Axis, Tensor
@@ -27,7 +26,7 @@ def inlined(stages: Stages, name: str) -> Stages:
         return value
 
     return {
-        key: replace(stage, body=map_value(stage.body, leaf)) if stage.reads(name) else stage
+        key: stage.changed(body=map_value(stage.body, leaf)) if stage.reads(name) else stage
         for key, stage in stages.items()
         if key != name
     }
@@ -55,7 +54,7 @@ def with_cached_read(
     copy = Stage.of(
         Tensor(name, tensor.shape, tensor.dtype, axes, tensor[tuple(index(a) for a in axes)])
     )
-    copy = replace(copy, scope=scope)
+    copy = copy.changed(scope=scope)
     result: dict[str, Stage] = {} if tensor.name in stages else {name: copy}
     for key, stage in stages.items():
         result[key] = stage.with_reads(tensor.name, copy.tensor) if key in readers else stage
@@ -67,7 +66,7 @@ def with_cached_read(
 def with_cached_write(stages: Stages, name: str, scope: Scope) -> Stages:
     """The stage `NAME.SCOPE` takes over body and loops, and the stage only copies its result."""
     stage = stages[name]
-    writer = replace(stage, name=_free_name(stages, f"{name}.{scope}"), scope=scope, attach=None)
+    writer = stage.changed(name=_free_name(stages, f"{name}.{scope}"), scope=scope, attach=None)
     copy = Stage.of(
         Tensor(
             name,
@@ -81,7 +80,7 @@ def with_cached_write(stages: Stages, name: str, scope: Scope) -> Stages:
     for key, one in stages.items():
         if key == name:
             result[writer.name] = writer
-            result[name] = replace(copy, attach=stage.attach, scope=stage.scope)
+            result[name] = copy.changed(attach=stage.attach, scope=stage.scope)
         else:
             result[key] = one
     return result
@@ -128,8 +127,7 @@ def with_factored_reduction(stages: Stages, name: str, loop: str) -> Stages:
         )
     )  # fmt: skip
     spatial = [one for one in stage.loops if one not in reductions]
-    final = replace(
-        stage,
+    final = stage.changed(
         body=partial.tensor[(*(index(a) for a in stage.axes), index(factored))],
         reduce_axes=(factored,),
         loops=(*spatial, loop),

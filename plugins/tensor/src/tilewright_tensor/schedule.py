@@ -70,8 +70,7 @@ class Schedule:
         children = tuple(f"{loop}.{i}" for i in range(len(factors) + 1))
         return self._changed(
             ("split", found.name, loop, tuple(factors)),
-            replace(
-                found,
+            found.changed(
                 loops=found.loops[:position] + children + found.loops[position + 1 :],
                 relations=(*found.relations, Split(loop, children, tuple(factors))),
                 kinds={name: kind for name, kind in found.kinds.items() if name != loop},
@@ -92,15 +91,15 @@ class Schedule:
                 f"in this order, "
                 f"loops of {found.name} are {', '.join(found.loops)}"
             )
-        if len({loop in found.reductions() for loop in loops}) > 1:
+        reductions = found.reductions()
+        if len({loop in reductions for loop in loops}) > 1:
             raise ValueError(
                 f"argument 2, 'loops' of fuse: {', '.join(loops)} mix reduction and spatial loops"
             )
         child = "@".join(loops) or "once"
         return self._changed(
             ("fuse", found.name, tuple(loops)),
-            replace(
-                found,
+            found.changed(
                 loops=(*found.loops[:first], child, *found.loops[first + len(loops) :]),
                 relations=(*found.relations, Fuse(tuple(loops), child)),
                 kinds={name: kind for name, kind in found.kinds.items() if name not in loops},
@@ -122,7 +121,7 @@ class Schedule:
         for place, loop in zip(places, loops, strict=True):
             order[place] = loop
         return self._changed(
-            ("reorder", found.name, tuple(loops)), replace(found, loops=tuple(order))
+            ("reorder", found.name, tuple(loops)), found.changed(loops=tuple(order))
         )
 
     def unroll(self, stage: Name, *loops: str) -> Schedule:
@@ -167,7 +166,7 @@ class Schedule:
         note = PrefetchNote(loop, name, offset_bytes)
         return self._changed(
             ("prefetch", found.name, loop, name, offset_bytes),
-            replace(found, prefetches=(*found.prefetches, note)),
+            found.changed(prefetches=(*found.prefetches, note)),
         )
 
     def pipeline(self, stage: Name, loop: str, tiles: int) -> Schedule:
@@ -182,7 +181,7 @@ class Schedule:
             raise ValueError(f"argument 3, 'tiles' of pipeline: expected at least 2, got {tiles}")
         return self._changed(
             ("pipeline", found.name, loop, tiles),
-            replace(found, pipelines={**found.pipelines, loop: tiles}),
+            found.changed(pipelines={**found.pipelines, loop: tiles}),
         )
 
     # --- where stages are computed, and what they compute -----------------------------------------
@@ -218,7 +217,7 @@ class Schedule:
             at = attach[0] if attach else None
         return self._changed(
             ("compute_at", found.name, target.name, loop, chosen),
-            replace(found, attach=(target.name, loop), scope=chosen),
+            found.changed(attach=(target.name, loop), scope=chosen),
         )
 
     def inline(self, stage: Name) -> Schedule:
@@ -304,7 +303,7 @@ class Schedule:
             )
         return self._changed(
             ("storage_align", found.name, factor, offset),
-            replace(found, row_align=(factor, offset)),
+            found.changed(row_align=(factor, offset)),
         )
 
     # --- how a step is made -----------------------------------------------------------------------
@@ -350,7 +349,7 @@ class Schedule:
         arguments = (kind,) if primitive == "bind" else ()
         return self._changed(
             (primitive, found.name, *loops, *arguments),
-            replace(found, kinds={**found.kinds, **dict.fromkeys(loops, kind)}),
+            found.changed(kinds={**found.kinds, **dict.fromkeys(loops, kind)}),
         )
 
     def _changed(self, step: Step, stage: Stage) -> Schedule:

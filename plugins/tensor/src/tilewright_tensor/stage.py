@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil, prod
-from typing import Union
+from typing import Any, Union
 
 from tilewright_tensor.affine import Affine, Bounds, divided, rejoined
 from tilewright_tensor.dag import Axis, Combiner, Tensor
@@ -54,7 +54,7 @@ class PrefetchNote:
     offset_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stage:
     """What is computed and in which loops.
 
@@ -99,6 +99,13 @@ class Stage:
             loops,
         )
 
+    def changed(self, **fields: Any) -> Stage:
+        """The stage with other values in some fields."""
+        # `dataclasses.replace` takes four times as long, and every step of a schedule changes one
+        stage = object.__new__(Stage)
+        vars(stage).update(vars(self), **fields)
+        return stage
+
     @property
     def tensor(self) -> Tensor:
         """A name for the stage's result, for reads of it; a schedule finds tensors by name."""
@@ -116,7 +123,7 @@ class Stage:
                 return Read(new, value.indices)
             return value
 
-        return replace(self, body=map_value(self.body, leaf))
+        return self.changed(body=map_value(self.body, leaf))
 
     def reductions(self) -> frozenset[str]:
         """Names of the loops, past and present, that come from reduce axes."""
