@@ -38,7 +38,7 @@ class VectorText:
     def loop(self, loop: Loop, once: Callable[[Buffer], str]) -> Iterator[str]:
         """Lines of the loop; `once` gives what stands before a store to a buffer."""
         index = self.values.index
-        index.bounds[loop.var] = (0, loop.extent - 1)
+        index.open(loop)
         name = index.names.of(loop.var.name)
         width = self._width(loop)
         if width == loop.extent:
@@ -80,7 +80,7 @@ def is_run(flat: Affine, var: Var, width: int) -> bool:
     for atom, coefficient in flat.terms:
         if atom == var:
             own = coefficient
-        elif coefficient % width or var in Affine(((atom, 1),)).variables():
+        elif coefficient % width or (not isinstance(atom, Var) and var in atom.value.variables()):
             return False
     return own == 1 and flat.constant % width == 0
 

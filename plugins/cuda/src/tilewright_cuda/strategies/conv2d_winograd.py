@@ -23,7 +23,7 @@ from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_l
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
-from tilewright_tensor.expr import Const, Value, eq, ge, logical_and, lt, select
+from tilewright_tensor.expr import Const, Value, as_value, eq, ge, logical_and, lt, select
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
@@ -275,8 +275,9 @@ def _combined(matrix: Matrix, row: Axis, element: Callable[[Affine], Value]) -> 
         ]
         rows.append(reduce(lambda x, y: x + y, terms))
     *others, value = rows
+    at = as_value(row)
     for number in reversed(range(len(others))):
-        value = select(eq(row, number), others[number], value)
+        value = select(eq(at, number), others[number], value)
     return value
 
 
