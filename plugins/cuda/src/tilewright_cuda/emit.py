@@ -182,12 +182,12 @@ class _Kernel:
         name = self.names.of(loop.var.name)
         if loop.kind == "unrolled":
             self._line("#pragma unroll")
-        self.indexes.open(loop)
+        self.indexes.bounds[loop.var] = (0, loop.extent - 1)
         self._braced(f"for (int {name} = 0; {name} < {loop.extent}; ++{name})", loop.body)
 
     def _bound_loop(self, loop: Loop) -> None:
         name = self.names.of(loop.var.name)
-        self.indexes.open(loop)
+        self.indexes.bounds[loop.var] = (0, loop.extent - 1)
         if loop.kind in THREADS:
             self.thread_variables.add(loop.var)
         around = loop.kind in self.open

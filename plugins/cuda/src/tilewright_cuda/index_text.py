@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tilewright_cuda.c_names import CNames
 from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var, rejoined, weighted_sum
 from tilewright_tensor.facts import Condition
-from tilewright_tensor.loop_ir import Buffer, Loop
+from tilewright_tensor.loop_ir import Buffer
 
 _INT_MAX = 2**31 - 1
 
@@ -22,14 +22,6 @@ class IndexText:
         """Names of the prelude that were used."""
         self._flat: dict[tuple[str, int], tuple[Sequence[Affine], Affine]] = {}
         """By buffer and identity of the indexes, which holds as long as they are kept here."""
-        self._divisions: dict[FloorDiv | Mod, str] = {}
-
-    def open(self, loop: Loop) -> None:
-        """From here on the loop's variable may be used."""
-        span = (0, loop.extent - 1)
-        if self.bounds.setdefault(loop.var, span) != span:
-            self.bounds[loop.var] = span
-            self._divisions.clear()
 
     def helper(self, name: str) -> str:
         """A name of the prelude, which the text will need."""
@@ -77,12 +69,6 @@ class IndexText:
         return flat
 
     def _division(self, atom: FloorDiv | Mod) -> str:
-        text = self._divisions.get(atom)
-        if text is None:
-            text = self._divisions[atom] = self._divided(atom)
-        return text
-
-    def _divided(self, atom: FloorDiv | Mod) -> str:
         value, divisor, is_mod = atom.value, atom.divisor, isinstance(atom, Mod)
         text = self.index(value)
         if value.range(self.bounds)[0] < 0:

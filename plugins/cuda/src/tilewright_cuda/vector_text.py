@@ -38,7 +38,7 @@ class VectorText:
     def loop(self, loop: Loop, once: Callable[[Buffer], str]) -> Iterator[str]:
         """Lines of the loop; `once` gives what stands before a store to a buffer."""
         index = self.values.index
-        index.open(loop)
+        index.bounds[loop.var] = (0, loop.extent - 1)
         name = index.names.of(loop.var.name)
         width = self._width(loop)
         if width == loop.extent:
