@@ -17,8 +17,8 @@ from tilewright.workload import Workload
 class Conditions:
     """How a kernel is timed. Names and meanings are AutoTVM's, plus cold and warm.
 
-    constants          `cold`: rotate through copies of the constants, between two uses of one at
-                       least twice the last-level cache; activations stay warm; `warm`: one copy
+    constants          `cold`: every call meets the constants in no cache, as in a network, whatever
+                       it takes of the device; activations stay warm; `warm`: one copy of each
     number             calls per sample, raised until a sample lasts `min_repeat_ms`
     repeat             samples
     cooldown_interval  seconds of rest before the first sample
@@ -30,7 +30,7 @@ class Conditions:
     constants: Literal["cold", "warm"] = "cold"
     number: int = 1
     repeat: int = 5
-    min_repeat_ms: float = 2.0
+    min_repeat_ms: float = 1.0
     cooldown_interval: float = 0.0
     turns: int = 1
 

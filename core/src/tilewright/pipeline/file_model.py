@@ -35,7 +35,7 @@ class MeasureSection(Options):
     constants: Literal["cold", "warm"] = "cold"
     number: int = Field(default=1, ge=1, le=1_000_000)
     repeat: int = Field(default=5, ge=3, le=1000)
-    min_repeat_ms: float = Field(default=2.0, ge=0, le=60_000)
+    min_repeat_ms: float = Field(default=1.0, ge=0, le=60_000)
     cooldown_interval: float = Field(default=0.0, ge=0, le=60)
 
     @property

@@ -12,7 +12,6 @@ from tilewright_measure.failures import RefusedError
 
 _FEWEST_SAMPLES = 3
 _AT_ONCE = 4 / 3
-_NEARLY = 0.8  # of the shortest time of a sample: taking it again would cost more than it gives
 _MOST_CALLS = 1 << 20
 
 
@@ -29,7 +28,7 @@ def take_samples(
     hopeless_seconds  the candidate has lost when it was never faster in three samples; or by a
                       third slower in the first one and in the call before it
 
-    `number` grows until a sample lasts about `min_repeat_ms`, and stays grown. Raises RefusedError
+    `number` grows until a sample lasts `min_repeat_ms`, and stays grown. Raises RefusedError
     (`invalid_result`) for a time that cannot be.
     """
     shortest = conditions.min_repeat_ms / 1e3
@@ -40,7 +39,7 @@ def take_samples(
     samples: list[float] = []
     while len(samples) < conditions.repeat:
         seconds = checked_seconds(timed(number))
-        if seconds < _NEARLY * shortest and number < _MOST_CALLS:
+        if seconds < shortest and number < _MOST_CALLS:
             number = min(
                 _MOST_CALLS, max(math.ceil(1.05 * number * shortest / seconds), number + 1)
             )
