@@ -235,6 +235,19 @@ class ResumableTunerContract(TunerBasics):
         resumed = run(make(landscape, seed=4, history=history), landscape, 32)
         assert resumed[:32] == unbroken[48:80]
 
+    def test_over_many_words_it_goes_on_from_any_batch_like_an_unbroken_one(
+        self, make: Callable[..., Tuner]
+    ) -> None:
+        landscape, space = Landscape(), _motley()
+        unbroken, history = make(landscape, space=space, seed=4), list[Trial]()
+        for _ in range(5):
+            resumed = make(landscape, space=space, seed=4, history=history)
+            configs = unbroken.propose(16)
+            assert list(resumed.propose(16)) == list(configs)
+            trials = [_timed(landscape, c, 1e-3 * (1 + c["number"])) for c in configs]
+            unbroken.observe(trials)
+            history += trials
+
     def test_configs_that_left_the_space_are_no_trouble(self, make: Callable[..., Tuner]) -> None:
         landscape = Landscape()
         gone = [ConfigEntity("removed", {"x": n, "place": "outer"}) for n in range(24)]
@@ -291,6 +304,17 @@ def _numbers(size: int, most: int | None = None) -> ConfigSpace:
     if most is not None:
         knobs.constrain(number <= most)
     return ConfigSpace([knobs.alternative()])
+
+
+def _motley() -> ConfigSpace:
+    """Three alternatives with words of their own, more than a batch can have."""
+    alternatives = []
+    for name in ("direct", "packed", "tiled"):
+        knobs = Knobs(name)
+        knobs.define_knob("number", range(1, 9))
+        knobs.define_knob("word", [f"{name} {n}" for n in range(20)])
+        alternatives.append(knobs.alternative())
+    return ConfigSpace(alternatives)
 
 
 def _timed(landscape: Landscape, config: ConfigEntity, seconds: float) -> Trial:

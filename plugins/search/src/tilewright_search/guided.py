@@ -151,7 +151,8 @@ class GuidedTuner(ABC):
     ) -> list[ConfigEntity]:
         with self.effort.on("features"):
             features = self._knobs.experience.features(self._task, configs)
-        places = pick_diverse(features, scores, count, self._options.diversity)
+        by_name = np.argsort(self._knobs.experience.names)  # sums depend on their order
+        places = pick_diverse(features[:, by_name], scores, count, self._options.diversity)
         return [configs[place] for place in places]
 
     def _opinion(self, context: TunerContext, kind: FeatureKind) -> Opinion:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tilewright_search.cost_model.interface import CostModel, Floats
 from tilewright_search.cost_model.signature import Signature
 from tilewright_search.featurizer import Featurizer, widen
@@ -25,22 +27,32 @@ class Opinion:
         self.experience = experience
         self._model = model
         self._effort = effort
-        self._columns = 0
+        self._columns: list[int] = []
 
     def fit(self, task: Task) -> None:
         """Learn anew for a task, from its trials and from others of its operator."""
         with self._effort.on("features"):
             features, scores, groups = self.experience.rows(task)
+        self._columns = self._told(features)
         with self._effort.on("fit"):
-            self._model.fit(features, scores, groups)
-        self._columns = features.shape[1]
+            self._model.fit(features[:, self._columns], scores, groups)
 
     def score(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
-        """Higher is faster; columns that no fit has seen are left out."""
+        """Higher is faster; columns that the fit has not seen are left out."""
         with self._effort.on("features"):
             features = self.experience.features(task, configs)
         with self._effort.on("predict"):
-            return self._model.predict(features[:, : self._columns])
+            return self._model.predict(features[:, self._columns])
+
+    def _told(self, features: Floats) -> list[int]:
+        """The columns that say something of these rows, by name.
+
+        Numbers of columns tell in which order configs were looked at, and trees break ties by them:
+        a search that was stopped would go on otherwise than an unbroken one.
+        """
+        names = self.experience.names
+        told = np.flatnonzero(features.any(axis=0)).tolist()
+        return sorted(told, key=names.__getitem__) or [0]  # no model learns from no column
 
 
 class SavedOpinion:
