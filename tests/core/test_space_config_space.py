@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 from collections import Counter
 from functools import cache
@@ -165,6 +166,18 @@ def test_a_sample_is_distinct_leaves_out_the_excluded_and_ends_with_the_space():
     rest = [space.index(c) for c in space.sample(rng, 10_000, exclude=set(some))]
     assert set(rest) == feasible - set(some)
     assert len(rest) == len(set(rest))
+
+
+def test_an_uncounted_space_is_sampled_to_its_end():
+    knobs = Knobs("product")
+    factors = [knobs.define_knob(f"x{i}", range(1, 11)) for i in range(5)]
+    knobs.constrain(math.prod(factors) == 7 * 9 * 8 * 5 * 3)
+    space = ConfigSpace([knobs.alternative()])
+    *seen, last = space.indexes()
+    assert space.valid_count() is None
+    assert len(seen) > 500
+    found = space.sample(random.Random(1), 8, exclude=set(seen[3:]))
+    assert sorted(map(space.index, found)) == [*seen[:3], last]
 
 
 def test_a_space_that_is_half_used_up_is_gone_through_once(monkeypatch):

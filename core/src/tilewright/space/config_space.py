@@ -132,6 +132,8 @@ class ConfigSpace:
     ) -> list[ConfigEntity]:
         """Up to `count` distinct feasible configs in random order; fewer where there are no more.
 
+        The last ones of a space whose points were not counted come in order of index.
+
         Every feasible point is equally likely, as far as that is known without counting many
         (see `KnobGroup`); `balanced` gives each alternative the same share instead, so that small
         ones are tried beside vast ones. `exclude` holds raw indexes not to give again. The same
@@ -153,6 +155,9 @@ class ConfigSpace:
                 weights[place] = 0.0
             elif (index := index + self._offsets[place]) not in exclude:
                 chosen[index] = None
+        if len(chosen) < count:  # few are left: luck would find them late
+            others = (i for i in self.indexes() if i not in exclude and i not in chosen)
+            chosen.update(dict.fromkeys(tuple(islice(others, count - len(chosen)))))
         return [self.get(index) for index in chosen]
 
     def neighbour(self, config: ConfigEntity, rng: random.Random) -> ConfigEntity:
