@@ -178,3 +178,26 @@ def test_passes_that_undo_each_other_are_named(residual, operators):
     entries = [GraphPassEntry("restless", Phase.FOLD, lambda: rename)]
     with pytest.raises(RuntimeError, match="never come to rest: restless"):
         apply_passes(residual, entries, operators)
+
+
+def test_whole_numbers_wrap_around_as_they_did(operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 3), "int64")
+    big = np.full((1, 1), 2**53 + 1, np.int64)
+    network = b.network([b.add(b.add(x, big), big + 1)])
+    (got,) = evaluate(applied(network, operators), {"x": np.full((1, 3), 2)}, operators).values()
+    assert set(got.flat) == {2**54 + 5}
+
+
+@pytest.mark.parametrize("large", [1e30, 1e-30])
+def test_constants_whose_product_no_float_holds_stay_apart(large, operators):
+    b = NetworkBuilder("net")
+    x, factor = b.input("x", (1, 1)), np.full((1, 1), large, np.float32)
+    products = b.multiply(b.multiply(x, factor), factor)
+    sums = b.add(b.add(x, factor / factor * 3e38), factor / factor * 3e38)
+    layer = b.multiply(b.dense(x, factor), factor)
+    network = b.network([products, sums, layer])
+    passed = applied(network, operators)
+    values = {"x": np.full((1, 1), 1 / large, np.float32)}
+    before, after = (evaluate(net, values, operators) for net in (network, passed))
+    assert all(np.allclose(before[name], after[name], rtol=1e-6) for name in before)

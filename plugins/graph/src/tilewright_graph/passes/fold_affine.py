@@ -20,6 +20,7 @@ def fold_affine(network: Network, operators: Operators) -> Network:
 
     `x*a*b` becomes `x*(ab)`, `x+a+b` becomes `x+(a+b)`, `(x+a)*b` becomes `x*b + ab`, and a factor
     for each channel behind a convolution or dense layer goes into its weights; all in float64.
+    Whole numbers, which wrap around, are left alone, and so is what would leave the dtype's range.
     """
     return rewrite(network, operators, _fold)
 
@@ -38,16 +39,21 @@ def _fold(node: Node, network: Network, builder: NetworkBuilder) -> str | None:
     if below is None or (node.operator, inner.operator) == ("add", "multiply"):
         return None
     data, first = below
-    if node.operator == "multiply" == inner.operator:
-        factor = _constant(first * second, node, builder)
-        return builder.apply("multiply", (data, factor), name=node.name, output=node.output)
-    if node.operator == "multiply":
-        factor = _constant(second, node, builder)
-        data = builder.apply("multiply", (data, factor), name=f"{node.name}_multiply")
-    summand = _constant(
-        first * second if node.operator == "multiply" else first + second, node, builder
-    )
-    return builder.apply("add", (data, summand), name=node.name, output=node.output)
+    if node.operator == "add":
+        steps = [("add", first + second)]
+    elif inner.operator == "multiply":
+        steps = [("multiply", first * second)]
+    else:
+        steps = [("multiply", second), ("add", first * second)]
+    dtype = builder.specs[data].dtype
+    if not all(_in_range(*step, dtype) for step in steps):
+        return None
+    *inner_steps, (operator, value) = steps
+    for step, constant in inner_steps:
+        operands = data, _constant(constant, dtype, node, builder)
+        data = builder.apply(step, operands, name=f"{node.name}_{step}")
+    operands = data, _constant(value, dtype, node, builder)
+    return builder.apply(operator, operands, name=node.name, output=node.output)
 
 
 def _into_weights(node: Node, layer: Node, factor: Any, builder: NetworkBuilder) -> str | None:
@@ -56,6 +62,9 @@ def _into_weights(node: Node, layer: Node, factor: Any, builder: NetworkBuilder)
     if weight is None or any(extent != 1 for axis, extent in enumerate(factor.shape) if axis != 1):
         return None
     scaled = weight * factor.reshape(-1, *[1] * (weight.ndim - 1))
+    largest = np.abs(scaled).max(axis=tuple(range(1, weight.ndim)))
+    if not _in_range("multiply", largest, weight.dtype):
+        return None
     inputs = (layer.inputs[0], builder.constant(scaled.astype(weight.dtype), layer.inputs[1]))
     return builder.apply(
         layer.operator, inputs, layer.attributes, name=layer.name, output=node.output
@@ -64,7 +73,10 @@ def _into_weights(node: Node, layer: Node, factor: Any, builder: NetworkBuilder)
 
 def _data_and_constant(node: Node, builder: NetworkBuilder) -> tuple[str, Any] | None:
     """(data, constant in float64) of an add or multiply that keeps the shape of the data."""
-    if node.operator not in ("add", "multiply"):
+    if (
+        node.operator not in ("add", "multiply")
+        or "float" not in builder.specs[node.inputs[0]].dtype
+    ):
         return None
     for data, constant in (node.inputs, node.inputs[::-1]):
         fits = all(
@@ -76,6 +88,13 @@ def _data_and_constant(node: Node, builder: NetworkBuilder) -> tuple[str, Any] |
     return None
 
 
-def _constant(value: Any, node: Node, builder: NetworkBuilder) -> str:
-    dtype = builder.specs[node.inputs[0]].dtype
+def _in_range(operator: str, values: Any, dtype: Any) -> bool:
+    """Whether the dtype has these numbers: none becomes infinite, and no factor becomes 0."""
+    with np.errstate(over="ignore", under="ignore"):
+        held = values.astype(dtype)
+    vanished = operator == "multiply" and ((held == 0) & (values != 0)).any()
+    return bool(np.isfinite(held).all() and not vanished)
+
+
+def _constant(value: Any, dtype: str, node: Node, builder: NetworkBuilder) -> str:
     return builder.constant(value.astype(dtype), f"{node.name}_constant")
