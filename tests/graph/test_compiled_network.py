@@ -209,6 +209,16 @@ def test_a_scalar_input_is_one(context):
     assert (answer == 2.5).all()
 
 
+def test_a_network_that_the_target_cannot_run_is_named(residual, context, monkeypatch):
+    def link(*_):
+        raise ValueError("float16 needs isa=avx2 or above, not sse4")
+
+    backend = context.host.backend("paper")
+    monkeypatch.setattr(type(backend), "link", link)
+    with pytest.raises(UsageError, match=r"for paper.*: float16 needs isa=avx2"):
+        compiled(residual, context)
+
+
 def test_a_closed_network_says_so(residual, context):
     network, _ = compiled(residual, context)
     inputs = random_inputs(residual, 4)

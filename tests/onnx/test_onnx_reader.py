@@ -239,6 +239,56 @@ def test_a_model_of_before_opset_7_is_refused(make_model):
         read(model)
 
 
+@pytest.mark.parametrize(
+    ("operator", "attributes", "bounds", "expected"),
+    [
+        ("Clip", {}, [0, 2**63 - 1], [0, 7, 2**62 + 1]),
+        ("Clip", {}, [0, 2**53 + 1], [0, 7, 2**53 + 1]),
+        ("Pad", {}, [[0, 1], 2**53 + 1], [-5, 7, 2**62 + 1, 2**53 + 1]),
+        ("ReduceMax", {"keepdims": 0}, [[0]], 2**62 + 1),
+    ],
+)
+def test_large_whole_numbers_stay_what_they_are(make_model, operator, attributes, bounds, expected):
+    names = [f"bound{n}" for n in range(len(bounds))]
+    constants = {name: np.array(b, np.int64) for name, b in zip(names, bounds, strict=True)}
+    nodes = [node(operator, ["x", *names], ["y"], **attributes)]
+    model = make_model(nodes, {"x": (3,)}, constants, opset=18)
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    network = read(model)
+    values = {"x": np.array([-5, 7, 2**62 + 1])}
+    (got,) = evaluate(network, values, builtin_operators()).values()
+    assert got.dtype == np.int64
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        (helper.make_tensor_type_proto(TensorProto.BFLOAT16, [3]), "tensor 'x' is bfloat16"),
+        (helper.make_tensor_type_proto(TensorProto.STRING, [3]), "tensor 'x' is object"),
+        (
+            helper.make_tensor_type_proto(TensorProto.FLOAT, None),
+            "input 'x' has no shape\n.*shapes",
+        ),
+        (
+            helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, [3])),
+            "input 'x' is a sequence_type; expected a tensor",
+        ),
+    ],
+)
+def test_inputs_that_no_network_can_have_are_named(make_model, kind, problem):
+    model = relu_model(make_model)
+    model.graph.input[0].type.CopyFrom(kind)
+    with pytest.raises(UsageError, match=problem):
+        read(model)
+
+
+def test_a_cast_to_what_no_tensor_holds_is_named(make_model):
+    model = make_model([node("Cast", ["x"], ["y"], to=TensorProto.BFLOAT16)], {"x": (3,)})
+    with pytest.raises(UsageError, match=r"expected one of bool, int8.*'bfloat16'"):
+        read(model)
+
+
 def test_a_missing_file_is_named(frontend, tmp_path):
     with pytest.raises(UsageError, match=r"gone\.onnx: no such model file"):
         frontend.read(str(tmp_path / "gone.onnx"), {}, None)

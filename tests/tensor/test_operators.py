@@ -38,6 +38,36 @@ def test_reference_and_compute_dag_agree(
     np.testing.assert_allclose(got.astype(expected.dtype), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("reduce_sum(5x137:uint8, axes=[1])", lambda data: data.sum(1, np.uint8, keepdims=True)),
+        ("clip(3x50:int32, min=-2.5, max=2.5)", lambda data: np.clip(data, -2, 2)),
+        ("clip(3x50:uint8, min=-2.5, max=300)", lambda data: data),
+        ("clip(3x50:int64, min=0, max=9223372036854775807)", lambda data: np.maximum(data, 0)),
+        ("clip(9:int64, max=9007199254740993)", lambda data: np.minimum(data, 2**53 + 1)),
+        ("relu(9:int64)", lambda data: np.maximum(data, 0)),
+        ("pad(1:int64, padding=[0, 1], value=9007199254740993)", lambda data: [*data, 2**53 + 1]),
+        ("cast(64x64, dtype=float16)", lambda data: data.astype(np.float16)),
+        ("reduce_max(5x37:bool, axes=[1])", lambda data: data.any(1, keepdims=True)),
+        ("reduce_min(5x3:bool, axes=[1])", lambda data: data.all(1, keepdims=True)),
+    ],
+)
+def test_whole_numbers_and_halves_are_what_their_dtype_holds(
+    text: str, expected: Callable[..., object], workload: Parse, references: References
+) -> None:
+    task = workload(text)
+    reference = references[task.operator]
+    (data,) = reference.inputs(task, seed=3)
+    if data.dtype == np.int64:
+        data[:1] = 2**62 + 1
+    (got,) = reference.outputs(task, [data])
+    (defined,) = evaluate(reference.operators.compute_dag(task), [data])
+    assert (got.shape, str(got.dtype)) == reference.output_shapes(task)[0]
+    np.testing.assert_array_equal(got, expected(data))
+    np.testing.assert_array_equal(got, defined)
+
+
 def test_the_cases_cover_every_operator(operators: Operators) -> None:
     assert {text.partition("(")[0] for text in CASES} == set(operators)
 
@@ -208,6 +238,20 @@ def test_in_ceil_mode_a_window_may_be_larger_than_the_data(
     (got,) = evaluate(reference.operators.compute_dag(task), inputs)
     assert got.shape == shape
     np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("pad(3:uint8, padding=[1, 1], value=-1)", "-1.0 is no uint8"),
+        ("pad(3:int32, padding=[1, 1], value=0.5)", "0.5 is no int32"),
+        ("cast(3, dtype=bfloat16)", "expected one of bool, int8"),
+        ("pad(3, padding=[1, 1], value=1e999)", "finite"),
+    ],
+)
+def test_numbers_and_dtypes_that_are_none_are_refused(text, problem, workload: Parse) -> None:
+    with pytest.raises(UsageError, match=problem):
+        workload(text)
 
 
 @pytest.mark.parametrize(

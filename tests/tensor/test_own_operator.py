@@ -13,7 +13,7 @@ from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.workload import EpilogueOp, TensorSpec
 from tilewright_tensor.dag import Tensor, compute, reduce_axis, reduce_max, reduce_sum
-from tilewright_tensor.expr import exp, ge, select
+from tilewright_tensor.expr import cast, exp, ge, select
 from tilewright_tensor.operators.attribute import Attribute, extents
 from tilewright_tensor.operators.operator import operator
 from tilewright_tensor.operators.operator_def import Operand, OperatorDef
@@ -151,6 +151,20 @@ def _refused(function: Callable[..., Any], *shapes: tuple[int, ...]) -> str:
     return str(error.value)
 
 
+def test_the_tolerance_is_that_of_the_coarsest_dtype_on_the_way() -> None:
+    @operator()
+    def rounded(data: Tensor) -> Tensor:
+        halves = compute("halves", data.shape, lambda i: cast(data[i] * 3.0, "float16"))
+        return compute("rounded", data.shape, lambda i: cast(halves[i], "float32"))
+
+    reference = _reference(rounded)
+    workload = reference.parse("(99)", "")
+    (data,) = reference.inputs(workload, seed=1)
+    (got,) = reference.outputs(workload, [data])
+    np.testing.assert_array_equal(got, (data * np.float64(3)).astype(np.float16))
+    assert reference.tolerance(workload) >= np.finfo(np.float16).eps
+
+
 def test_a_function_that_fails_is_told_with_its_line() -> None:
     def rows(data: Tensor) -> Tensor:
         return compute("rows", data.shape[:1], lambda i: data[i, i])
@@ -178,6 +192,39 @@ def test_a_read_that_a_condition_guards_is_fine() -> None:
     workload = reference.parse("(5)", "")
     (data,) = reference.inputs(workload, seed=1)
     np.testing.assert_array_equal(reference.outputs(workload, [data])[0], [0, *data[:-1]])
+
+
+def test_an_index_may_be_cast_to_a_number() -> None:
+    @operator()
+    def ramp(data: Tensor) -> Tensor:
+        return compute("ramp", data.shape, lambda i: data[i] * cast(i, "float32"))
+
+    reference = _reference(ramp)
+    workload = reference.parse("(5)", "")
+    (got,) = reference.outputs(workload, [np.ones(5, np.float32)])
+    np.testing.assert_array_equal(got, range(5))
+
+
+@pytest.mark.parametrize(
+    ("element", "problem"),
+    [
+        (lambda data, i: data[i * i], "an index is a sum of axes times whole numbers, got Axis"),
+        (lambda data, i: data[i * 0.5], "an index is a sum of axes times whole numbers, got float"),
+        (lambda data, i: data[data[i]], "an index is a sum of axes times whole numbers, got Read"),
+        (lambda data, i: i * data[i], r".*got Read; among values, cast\(axis, dtype\)"),
+        (lambda data, i: select(data[i] == 0, 1.0, 2.0), r"select by False: .*eq\(x, y\)"),
+        (lambda data, i: select(data[i], 1.0, 2.0), "select by float32: expected a comparison"),
+        (lambda _, i: reduce_sum(cast(i, "float32"), reduce_axis(0, "k")), "axis k has extent 0"),
+        (lambda data, i: cast(data[i], "int32") + 0.5, "0.5 is no int32"),
+    ],
+)
+def test_slips_are_told_before_anything_runs(element: Any, problem: str) -> None:
+    @operator()
+    def slip(data: Tensor) -> Tensor:
+        return compute("slip", data.shape, lambda i: element(data, i))
+
+    with pytest.raises(UsageError, match=rf"slip: test_own_operator\.py:\d+: {problem}"):
+        _reference(slip).parse("(3)", "")
 
 
 def test_what_is_no_tensor_is_refused() -> None:

@@ -13,6 +13,7 @@ from tilewright.errors import UsageError, did_you_mean
 from tilewright.host import PluginHost
 from tilewright.workload import TensorSpec
 from tilewright_graph.network import Network, Node
+from tilewright_tensor.expr import DTYPES
 from tilewright_tensor.operators.operators import Operators, builtin_operators
 
 
@@ -142,6 +143,11 @@ class NetworkBuilder:
     def _declare(self, name: str, spec: TensorSpec) -> str:
         if name in self.specs:
             raise UsageError(f"two tensors are named {name!r}", where=self.name)
+        if spec.dtype not in DTYPES:
+            raise UsageError(
+                f"tensor {name!r} is {spec.dtype}, expected one of {', '.join(DTYPES)}",
+                where=self.name,
+            )
         self.specs[name] = spec
         return name
 

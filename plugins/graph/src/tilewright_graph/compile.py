@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tilewright.errors import UsageError
 from tilewright.roles import RunContext
 from tilewright_graph.candidates import Accuracy
 from tilewright_graph.compiled_network import CompiledNetwork
@@ -51,7 +52,10 @@ def compile_network(
     prediction = predict(assembly.calls, context)
     network = extracted.network
     lowered = lower_network(network.name, network.inputs, network.results, assembly, host)
-    artifact = host.backend(extracted.target.kind).link(lowered.program, extracted.target)
+    try:
+        artifact = host.backend(extracted.target.kind).link(lowered.program, extracted.target)
+    except ValueError as error:  # what its dtypes or shapes ask for, the target does not have
+        raise UsageError(str(error), where=f"{network.name} for {extracted.target}") from error
     specs = network.specs
     signature = Signature(
         network.name,

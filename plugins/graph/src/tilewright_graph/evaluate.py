@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from tilewright.workload import TensorSpec, Workload
 from tilewright_graph.network import Network, Node
 from tilewright_tensor.operators.operators import Operators
 
@@ -16,11 +17,13 @@ def evaluate(network: Network, inputs: Mapping[str, Any], operators: Operators) 
     values = {name: np.asarray(array) for name, array in network.constants.items()}
     values.update({name: np.asarray(inputs[name]) for name in network.inputs})
     for node in network.nodes:
-        values[node.output] = evaluate_node(node, [values[name] for name in node.inputs], operators)
+        values[node.output] = evaluate_node(node, network.specs, values, operators)
     return {name: values[name] for name in network.results}
 
 
-def evaluate_node(node: Node, arrays: Sequence[Any], operators: Operators) -> Any:
-    """A node's output in float64."""
-    wide = [array.astype(np.float64) if array.dtype.kind == "f" else array for array in arrays]
-    return operators.evaluate(node.operator, wide, node.attributes)
+def evaluate_node(
+    node: Node, specs: Mapping[str, TensorSpec], values: Mapping[str, Any], operators: Operators
+) -> Any:
+    """A node's output in float64, of tensors by name."""
+    workload = Workload(node.operator, tuple(specs[t] for t in node.inputs), node.attributes)
+    return operators.evaluate(workload, [values[name] for name in node.inputs])

@@ -297,7 +297,7 @@ def _clip(site: NodeSite) -> None:
     if site.opset < 11:
         limits = {"min": site.attribute("min"), "max": site.attribute("max")}
     else:
-        limits = {name: float(site.value(i)) for i, name in ((1, "min"), (2, "max")) if site.has(i)}
+        limits = {name: site.value(i).item() for i, name in ((1, "min"), (2, "max")) if site.has(i)}
     site.finish("clip", site.tensor(0), **limits)
 
 

@@ -155,7 +155,16 @@ def _input_spec(name: str, value: Any, given: Sequence[int] | None) -> tuple[tup
     """(shape, dtype) of an input, dynamic dimensions taken from what is given."""
     from onnx import helper
 
+    if not value.type.HasField("tensor_type"):
+        kind = value.type.WhichOneof("value")
+        raise UsageError(f"input {value.name!r} is a {kind}; expected a tensor", where=name)
     tensor = value.type.tensor_type
+    if given is None and not tensor.HasField("shape"):
+        raise UsageError(
+            f"input {value.name!r} has no shape",
+            where=name,
+            remedy=_shapes_remedy(value.name, [1, 3, 224, 224]),
+        )
     dims = [
         dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
         for dim in tensor.shape.dim
@@ -176,11 +185,17 @@ def _input_spec(name: str, value: Any, given: Sequence[int] | None) -> tuple[tup
     for axis, dim in enumerate(dims):
         if isinstance(dim, str) or dim < 1:
             example = [n if isinstance(n, int) and n > 0 else 1 for n in dims]
-            shapes = json.dumps({value.name: example})
             raise UsageError(
                 f"input {value.name!r}: dimension {axis} ({dim}) is dynamic",
                 where=name,
-                remedy=f"give it a value: --set 'import.shapes={shapes}'; in a file import: "
-                f"{{shapes: {shapes}}}; in Python compile({{'model': ..., 'shapes': {shapes}}})",
+                remedy=_shapes_remedy(value.name, example),
             )
     return tuple(map(int, dims)), dtype
+
+
+def _shapes_remedy(tensor: str, example: Sequence[int]) -> str:
+    shapes = json.dumps({tensor: example})
+    return (
+        f"give it a value: --set 'import.shapes={shapes}'; in a file import: "
+        f"{{shapes: {shapes}}}; in Python compile({{'model': ..., 'shapes': {shapes}}})"
+    )

@@ -67,7 +67,7 @@ def _pad(site: NodeSite) -> None:
     pads = site.attribute("pads") if site.opset < 11 else site.value(1)
     fill = site.attribute("value", 0.0)
     if site.has(2):
-        fill = float(site.value(2))
+        fill = site.value(2).item()
     rank = len(site.spec(0).shape)
     if site.has(3):
         pads = _pads_of_axes(pads, [int(axis) % rank for axis in site.value(3)], rank)

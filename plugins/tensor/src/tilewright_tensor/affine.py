@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import gcd
-from typing import Union
+from typing import Any, Union
 
 
 class IndexArithmetic:
@@ -159,6 +159,8 @@ class Affine:
             return self
         if factor == 0:
             return Affine()
+        if not isinstance(factor, int):
+            raise TypeError(_no_index(factor))
         return Affine(tuple([(a, c * factor) for a, c in self.terms]), self.constant * factor)
 
     __rmul__ = __mul__
@@ -290,10 +292,19 @@ Index = Union[Affine, IndexArithmetic, int]
 
 
 def index(value: Index) -> Affine:
-    """Anything usable as an index, as an `Affine`."""
+    """Anything usable as an index, as an `Affine`. Raises TypeError for anything else."""
     if isinstance(value, Affine):
         return value
-    return Affine((), value) if isinstance(value, int) else value.affine()
+    if isinstance(value, int):
+        return Affine((), value)
+    if not isinstance(value, IndexArithmetic):
+        raise TypeError(_no_index(value))
+    return value.affine()
+
+
+def _no_index(part: Any) -> str:
+    expected = "an index is a sum of axes times whole numbers"
+    return f"{expected}, got {type(part).__name__}; among values, cast(axis, dtype)"
 
 
 def weighted_sum(parts: Iterable[tuple[Affine, int]]) -> Affine:

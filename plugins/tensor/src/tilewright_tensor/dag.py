@@ -21,7 +21,17 @@ from types import FunctionType
 from typing import Any
 
 from tilewright_tensor.affine import Affine, Index, IndexArithmetic, Var, index
-from tilewright_tensor.expr import Const, Op, Operand, Read, Value, as_value, dtype_of, leaves
+from tilewright_tensor.expr import (
+    Const,
+    Op,
+    Operand,
+    Read,
+    Value,
+    as_value,
+    dtype_of,
+    leaves,
+    limits,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +170,15 @@ def _parameter_names(body: Callable[..., Any], rank: int) -> tuple[str, ...]:
 
 
 def reduce_axis(extent: int, name: str) -> Axis:
-    """An axis to reduce over."""
+    """An axis to reduce over, one element or more."""
+    if extent < 1:
+        raise ValueError(f"axis {name} has extent {extent}, expected at least 1")
     return Axis(name, extent)
 
 
 def _extreme(sign: int) -> Callable[[str], Const]:
     def identity(dtype: str) -> Const:
-        if dtype.startswith(("float", "bfloat")):
-            return Const(sign * float("inf"), dtype)
-        bits = int(dtype.lstrip("uint"))
-        low, high = (
-            (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        )
+        low, high = limits(dtype)
         return Const(high if sign > 0 else low, dtype)
 
     return identity

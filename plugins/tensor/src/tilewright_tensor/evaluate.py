@@ -28,10 +28,15 @@ def evaluate(dag: Dag, arrays: Sequence[Array]) -> tuple[Array, ...]:
     for tensor, array in zip(dag.inputs, arrays, strict=True):
         if array.shape != tensor.shape:
             raise ValueError(f"{tensor.name}: expected shape {tensor.shape}, got {array.shape}")
-        known[tensor.name] = array.astype(_wide(tensor.dtype))
+        known[tensor.name] = widened(array, tensor.dtype)
     for tensor in dag.computes:
         known[tensor.name] = _computed(tensor, known)
     return tuple(known[tensor.name] for tensor in dag.outputs)
+
+
+def widened(array: Array, dtype: str) -> Array:
+    """The array as float64 where the dtype is a float, else in the dtype."""
+    return np.asarray(array, _wide(dtype))
 
 
 def _wide(dtype: str) -> Any:

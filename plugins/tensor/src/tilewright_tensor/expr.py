@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.affine import (
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
     from tilewright_tensor.loop_ir import Buffer
 
 __all__ = [
-    "OPERATIONS", "Affine", "Atom", "Bounds", "Const", "FloorDiv", "Index", "IndexValue", "Load",
+    "DTYPES", "OPERATIONS", "Affine", "Atom", "Bounds", "Const", "FloorDiv", "Index", "IndexValue",
+    "Load",
     "Mod", "Op", "Read", "Value", "Var", "absolute", "as_value", "cast", "ceil", "cos", "divide",
     "dtype_of", "eq", "erf", "exp", "floor", "floor_div", "ge", "gt", "index", "le", "leaves",
-    "log", "logical_and", "logical_not", "logical_or", "lt", "map_value", "maximum", "minimum",
-    "mod", "ne", "power", "round_", "select", "sin", "sqrt", "tanh",
+    "limits", "log", "logical_and", "logical_not", "logical_or", "lt", "map_value", "maximum",
+    "minimum", "mod", "ne", "power", "round_", "select", "sin", "sqrt", "tanh",
 ]  # fmt: skip
 
 
@@ -151,6 +153,23 @@ def dtype_of(value: Value) -> str:
     return value.buffer.dtype if isinstance(value, Load) else "int64"
 
 
+DTYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64",
+)  # fmt: skip
+"""What an element of a tensor may be."""
+
+
+def limits(dtype: str) -> tuple[float, float]:
+    """The least and the greatest value of a dtype: whole numbers, or infinities of a float."""
+    if dtype == "bool":
+        return False, True
+    if not dtype.startswith(("int", "uint")):
+        return -inf, inf
+    bits, unsigned = int(dtype.lstrip("uint")), dtype.startswith("u")
+    return (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
 def map_value(
     value: Value,
     leaf: Callable[[Value], Value],
@@ -194,14 +213,20 @@ def leaves(value: Value) -> list[Value]:
 
 
 def as_value(operand: Operand, dtype: str = "float32") -> Value:
-    """A value as it is, an index as an `IndexValue`, a number as a `Const` of the dtype."""
+    """A value as it is, an index as an `IndexValue`, a number as a `Const` of the dtype.
+
+    Raises ValueError for a number that the dtype does not have.
+    """
     if isinstance(operand, _VALUES):
         return operand
     if isinstance(operand, Affine | IndexArithmetic):
         return IndexValue(index(operand))
-    if dtype == "int64" and isinstance(operand, int):
-        return IndexValue(Affine((), operand))
     if isinstance(operand, bool | int | float):
+        low, high = limits(dtype)
+        if low != -inf and not (low <= operand <= high and operand == int(operand)):
+            raise ValueError(f"{operand} is no {dtype}: cast the other side, e.g. to 'float32'")
+        if dtype == "int64" and isinstance(operand, int):
+            return IndexValue(Affine((), operand))
         return Const(operand, dtype)
     raise ValueError(f"expected a value, an index or a number, got {operand!r}")
 
@@ -294,7 +319,13 @@ def _chain(name: str, conditions: tuple[Value, ...]) -> Value:
 
 
 def select(condition: Value, then: Operand, otherwise: Operand) -> Op:
-    """`then` where the condition holds, else `otherwise`; the side not taken is not evaluated."""
+    """`then` where the condition holds, else `otherwise`; the side not taken is not evaluated.
+
+    Raises ValueError where the condition is no comparison, as `x == y` is none.
+    """
+    if not isinstance(condition, Value) or dtype_of(condition) != "bool":
+        got = dtype_of(condition) if isinstance(condition, Value) else repr(condition)
+        raise ValueError(f"select by {got}: expected a comparison, e.g. eq(x, y) or lt(x, y)")
     sides, dtype = _same_dtype("select", then, otherwise)
     return Op("select", (condition, *sides), dtype)
 

@@ -67,7 +67,8 @@ def value_at(
     args = [value_at(arg, points, fetch, dtype, active) for arg in value.args]
     with np.errstate(all="ignore"):
         if value.name == "cast":
-            return np.asarray(args[0]).astype(dtype(value.dtype))
+            # To what it names, though everything around it may be computed in more digits.
+            return np.asarray(args[0]).astype(value.dtype).astype(dtype(value.dtype))
         if value.name == "div" and np.issubdtype(np.result_type(*args), np.integer):
             return np.floor_divide(*args)
         result = _FUNCTIONS[value.name](*args)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tilewright.workload import TensorSpec, Workload
 from tilewright_tensor.dag import terms_per_element
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.operators.operator_def import Attributes, Operand, OperatorDef
+from tilewright_tensor.operators.operator_def import Operand, OperatorDef
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.text_form import format_workload, parse_workload
 
@@ -53,14 +53,17 @@ class OperatorReference:
         """
         import numpy as np
 
-        wide = [array.astype(np.float64) if array.dtype.kind == "f" else array for array in inputs]
         anchor = workload.anchor
-        running = self._applied(anchor.operator, wide[: len(anchor.inputs)], anchor.attributes)
+        running = self._applied(anchor, inputs[: len(anchor.inputs)])
+        spec = self.operators.output(anchor)
         for op in workload.epilogue:
-            arrays = [wide[i] for i in op.operands]
+            arrays = [inputs[i] for i in op.operands]
             arrays.insert(op.position, running)
-            running = self._applied(op.operator, arrays, op.attributes)
-        return [np.asarray(running, self.operators.output(workload).dtype, order="C")]
+            specs = [workload.inputs[i] for i in op.operands]
+            specs.insert(op.position, spec)
+            step = Workload(op.operator, tuple(specs), op.attributes)
+            running, spec = self._applied(step, arrays), self.operators.output(step)
+        return [np.asarray(running, spec.dtype, order="C")]
 
     def output_shapes(self, workload: Workload) -> list[tuple[tuple[int, ...], str]]:
         """(shape, dtype) of the one output."""
@@ -71,16 +74,18 @@ class OperatorReference:
         """Largest max|a-b| / max|b| of a right answer: max(64, 16 sqrt(terms of a sum)) epsilons.
 
         Rounding errors of a sum, in whatever order, grow with the root of its length; 64 epsilons
-        leave room for functions that targets approximate. Integers must agree exactly.
+        leave room for functions that targets approximate. The coarsest dtype on the way counts:
+        what is cast to float16 and back has float16's epsilon. Integers must agree exactly.
         """
         import numpy as np
 
-        dtype = np.dtype(self.operators.output(workload).dtype)
-        if dtype.kind != "f":
-            return 0.0
         dag = self.operators.compute_dag(workload)
+        if np.dtype(dag.outputs[0].dtype).kind != "f":
+            return 0.0
+        floats = {stage.dtype for stage in dag.computes if np.dtype(stage.dtype).kind == "f"}
+        coarsest = max(float(np.finfo(dtype).eps) for dtype in floats)
         terms = max(map(terms_per_element, dag.computes))
-        return float(np.finfo(dtype).eps) * max(64.0, 16.0 * sqrt(terms))
+        return coarsest * max(64.0, 16.0 * sqrt(terms))
 
     def operations(self, workload: Workload) -> int:
         """Floating-point operations of the compute DAG, a multiply-add counting two."""
@@ -109,12 +114,12 @@ class OperatorReference:
         """Text form, `operator(arguments) + operator(arguments)`."""
         return format_workload(self.operators, workload)
 
-    def _applied(self, operator: str, arrays: Sequence[Array], attributes: Attributes) -> Array:
-        result = self.operators.evaluate(operator, arrays, attributes)
-        if self.operators[operator].reference is not None:
+    def _applied(self, workload: Workload, arrays: Sequence[Array]) -> Array:
+        result = self.operators.evaluate(workload, arrays)
+        if self.operators[workload.operator].reference is not None:
             from tilewright_tensor.operators.spot_check import spot_check
 
-            spot_check(self.operators.applied(operator, arrays, attributes), arrays, result)
+            spot_check(self.operators.compute_dag(workload), arrays, result)
         return result
 
     def _operands(self, workload: Workload) -> list[Operand]:

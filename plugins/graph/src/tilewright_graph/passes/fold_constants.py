@@ -15,7 +15,7 @@ def fold_constants(network: Network, operators: Operators) -> Network:
     def fold(node: Node, network: Network, builder: NetworkBuilder) -> str | None:
         if node.output in network.results or not all(t in builder.constants for t in node.inputs):
             return None
-        value = evaluate_node(node, [builder.constants[t] for t in node.inputs], operators)
+        value = evaluate_node(node, builder.specs, builder.constants, operators)
         return builder.constant(value.astype(network.specs[node.output].dtype), node.output)
 
     return rewrite(network, operators, fold)

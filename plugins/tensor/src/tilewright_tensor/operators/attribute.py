@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
+from tilewright_tensor.expr import DTYPES
+
 REQUIRED = object()
 """Default of an attribute that must be given."""
 
@@ -37,10 +39,10 @@ def integer(value: Any) -> int:
 
 
 def number(value: Any) -> float:
-    """A finite float, so that 1 and 1.0 are the same."""
+    """A finite float, so that 1 and 1.0 are the same; whole ones that no float is stay whole."""
     if isinstance(value, bool | str) or not isfinite(value):
         raise ValueError(f"expected a finite number, got {value!r}")
-    return float(value)
+    return value if isinstance(value, int) and int(float(value)) != value else float(value)
 
 
 def optional_number(value: Any) -> float | None:
@@ -60,6 +62,13 @@ def text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"expected a text, got {value!r}")
     return value
+
+
+def dtype(value: Any) -> str:
+    """The name of a dtype that tensors can have."""
+    if value not in DTYPES:
+        raise ValueError(f"expected one of {', '.join(DTYPES)}, got {value!r}")
+    return str(value)
 
 
 def integers(value: Any) -> list[int]:

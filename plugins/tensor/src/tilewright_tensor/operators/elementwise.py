@@ -28,8 +28,13 @@ _SQRT_HALF = math.sqrt(0.5)
 
 def _clip(x: Any, **bounds: float | None) -> Any:
     low, high = bounds["min"], bounds["max"]
-    raised = x if low is None else e.maximum(x, low)
-    return raised if high is None else e.minimum(raised, high)
+    least, greatest = e.limits(e.dtype_of(x))
+
+    def bound(value: float, whole: Callable[[float], int]) -> float:
+        return value if least == -math.inf else min(max(whole(value), least), greatest)
+
+    raised = x if low is None else e.maximum(x, bound(low, math.ceil))
+    return raised if high is None else e.minimum(raised, bound(high, math.floor))
 
 
 _UNARY: dict[str, Callable[[Any], Any]] = {

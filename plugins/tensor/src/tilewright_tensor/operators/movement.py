@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from tilewright_tensor.dag import compute
 from tilewright_tensor.expr import cast, lt, select
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.operators.attribute import Attribute, from_front, integer, integers, text
+from tilewright_tensor.operators.attribute import (
+    Attribute,
+    dtype,
+    from_front,
+    integer,
+    integers,
+    text,
+)
 from tilewright_tensor.operators.operator_def import (
     Attributes,
     Inputs,
@@ -149,6 +156,6 @@ OPERATORS = (
         lambda inputs, attributes: (inputs[0].shape, attributes["dtype"]),
         _cast_compute,
         numpy_reference("cast"),
-        (Attribute("dtype", text),),
+        (Attribute("dtype", dtype),),
     ),
 )

@@ -152,12 +152,17 @@ def _erf(x: Array) -> Array:
 
 def _clip(x: Array, **bounds: float | None) -> Array:
     low, high = bounds["min"], bounds["max"]
-    return np.asarray(np.clip(x, -np.inf if low is None else low, np.inf if high is None else high))
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    if x.dtype.kind != "f":
+        least, greatest = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
+        low = least if low <= least else min(math.ceil(low), greatest)
+        high = greatest if high >= greatest else max(math.floor(high), least)
+    return np.asarray(np.clip(x, low, high))
 
 
 _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "identity": np.array,
-    "relu": lambda x: np.maximum(x, 0.0),
+    "relu": lambda x: np.maximum(x, 0),
     "neg": np.negative,
     "abs": np.abs,
     "exp": np.exp,

@@ -108,7 +108,7 @@ class OperatorDef:
                 raise UsageError(f"{self.name} needs the attribute {name!r}", where=where)
             try:
                 canonical = attribute.canonical(value)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise UsageError(f"{self.name}: attribute {name!r}: {error}", where=where) from None
             found[name] = canonical if rank is None else attribute.of_rank(canonical, rank)
         return found

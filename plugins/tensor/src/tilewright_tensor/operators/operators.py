@@ -162,19 +162,19 @@ class Operators(Mapping[str, OperatorDef]):
             used[op.operator] += 1
         return Dag([running], inputs)
 
-    def evaluate(self, operator: str, arrays: Sequence[Array], attributes: Attributes) -> Array:
-        """The output by the numpy reference, or by the compute DAG; floats stay float64."""
-        definition = self.find(operator)
-        if definition.reference:
-            return definition.reference()(arrays, attributes)
-        from tilewright_tensor.evaluate import evaluate
+    def evaluate(self, workload: Workload, arrays: Sequence[Array]) -> Array:
+        """The output without epilogue, by the numpy reference or by the compute DAG.
 
-        return evaluate(self.applied(operator, arrays, attributes), arrays)[0]
+        Floats are float64, whatever they are given as; whole numbers have the output's dtype.
+        """
+        from tilewright_tensor.evaluate import evaluate, widened
 
-    def applied(self, operator: str, arrays: Sequence[Array], attributes: Attributes) -> Dag:
-        """The compute DAG of one operator on arrays."""
-        specs = tuple(TensorSpec(array.shape, str(array.dtype)) for array in arrays)
-        return self.compute_dag(Workload(operator, specs, attributes))
+        definition = self.find(workload.operator)
+        if not definition.reference:
+            return evaluate(self.compute_dag(workload), arrays)[0]
+        wide = [widened(a, spec.dtype) for a, spec in zip(arrays, workload.inputs, strict=True)]
+        result = definition.reference()(wide, workload.attributes)
+        return widened(result, definition.output(workload.inputs, workload.attributes).dtype)
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tilewright_tensor.dag import compute
-from tilewright_tensor.expr import ge, logical_and, lt, select
+from tilewright_tensor.expr import as_value, ge, logical_and, lt, select
 from tilewright_tensor.operators.attribute import Attribute, integers, number
 from tilewright_tensor.operators.operator_def import (
     Attributes,
@@ -55,6 +55,7 @@ def _pad_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...],
     )
     expect(min(padding, default=0) >= 0, f"padding {padding} is negative: use slice")
     begins, ends = padding[: len(shape)], padding[len(shape) :]
+    as_value(attributes["value"], inputs[0].dtype)
     return tuple(b + n + e for b, n, e in zip(begins, shape, ends, strict=True)), inputs[0].dtype
 
 
