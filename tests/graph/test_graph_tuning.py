@@ -212,18 +212,26 @@ def transforms_fail(monkeypatch, context, record):
                 fail(context, entry.task, config)
             else:
                 record(entry.task, config, 4e-5)
+        asked.extend(pairs)
         report = {"trials": len(pairs), "failures": len(pairs), "seconds": 0.5}
         return type("Report", (), {"measurement": report})
 
+    asked = []
     monkeypatch.setattr(graph_tuning, "measure_configs", measure)
+    return asked
 
 
-@pytest.mark.usefixtures("transforms_fail")
-def test_a_transform_that_fails_is_in_no_choice(chain, context, record):
+def test_a_transform_that_fails_is_in_no_choice_and_not_measured_again(
+    chain, context, record, transforms_fail
+):
     clash(chain, record)
     choice = tune(chain, context)
     assert choice.transforms == 0
     assert choice.predicted["choice"].seconds == pytest.approx(6e-6)
+    assert transforms_fail
+    transforms_fail.clear()
+    tune(chain, context)
+    assert transforms_fail == []
 
 
 @pytest.mark.usefixtures("transforms_fail")

@@ -22,7 +22,7 @@ from tilewright_graph.cost_table import CostTable
 from tilewright_graph.dispatching import Best, Dispatched, dispatch_network
 from tilewright_graph.extraction import ExtractedNetwork
 from tilewright_graph.layout_problem import LayoutProblem, layout_problem
-from tilewright_graph.prediction import Prediction, predict, recorded_seconds
+from tilewright_graph.prediction import Prediction, has_failed, predict, recorded_seconds
 from tilewright_graph.problem import GraphTuner, InfeasibleProblemError, Solution
 from tilewright_graph.transform_prices import family
 
@@ -236,9 +236,10 @@ class _GraphTuning:
         return self._priced(_by_turns(self._possible)[: self._effort.transform_budget])
 
     def _without_record(self, calls: Iterable[Call]) -> list[_Measurable]:
-        """What of the calls no record answers for."""
+        """What of the calls no record answers for, a failure either."""
         asked = dict.fromkeys((call.task, call.config) for call in calls)
-        return [pair for pair in asked if recorded_seconds(*pair, self._context) is None]
+        unknown = [pair for pair in asked if recorded_seconds(*pair, self._context) is None]
+        return [pair for pair in unknown if not has_failed(*pair, self._context)]
 
     def _measure(self, asked: Iterable[_Measurable]) -> bool:
         """Measure what was not tried yet; whether there was any."""

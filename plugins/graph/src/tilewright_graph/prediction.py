@@ -48,7 +48,7 @@ def predict(calls: Iterable[Call], context: RunContext) -> Prediction:
             transform = call.task.workload.operator == TRANSFORM
             seconds = prices(call.task) if transform else estimated_seconds(call.task, context)
             estimated += seconds
-            failed += bool(context.store.failed(context.query(call.task, call.config.__eq__)))
+            failed += has_failed(call.task, call.config, context)
         total += seconds
     return Prediction(total, estimated / total if total else 0.0, failed)
 
@@ -57,3 +57,8 @@ def recorded_seconds(task: Task, config: ConfigEntity, context: RunContext) -> f
     """What exactly this config is taken to need by the run's records (see `Ranked`), or None."""
     found = context.store.ranked(context.query(task, where=config.__eq__))
     return next((ranked.seconds for ranked in found), None)
+
+
+def has_failed(task: Task, config: ConfigEntity, context: RunContext) -> bool:
+    """Whether exactly this config failed when it was last measured."""
+    return bool(context.store.failed(context.query(task, where=config.__eq__)))
