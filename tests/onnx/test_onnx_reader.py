@@ -231,6 +231,14 @@ def test_an_operand_that_must_be_known_is_named(make_model):
         read(model)
 
 
+@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax"])
+def test_constants_keep_the_meaning_of_their_opset(make_model, assert_agrees, operator):
+    """Before opset 13 all axes from one on are one."""
+    constant = floats(np.random.default_rng(3).standard_normal((2, 3, 4)))
+    nodes = [node(operator, ["w"], ["p"], axis=1), node("Add", ["x", "p"], ["y"])]
+    assert_agrees(make_model(nodes, {"x": (2, 3, 4)}, {"w": constant}, opset=11))
+
+
 def test_a_model_of_before_opset_7_is_refused(make_model):
     """Its operands are broadcast by attributes that later ones do not have."""
     old = node("Add", ["x", "b"], ["y"], broadcast=1, axis=1)

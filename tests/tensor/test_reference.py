@@ -186,3 +186,20 @@ def test_one_hook_adds_an_operator(tmp_path: Path) -> None:
     np.testing.assert_array_equal(answer, np.full((3, 5), 2, np.float32))
     np.testing.assert_allclose(shifted, plain + 0.5, rtol=1e-6)
     assert host.reference("dense").format(fused) == "dense(3x7, 5x7) + shift(by=0.5)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "matmul(5x7, 7x3:const) + log()",
+        "global_avg_pool2d(1x4x3x3) + sqrt()",
+        "subtract(5x7, 1x7:const) + power(1x1:const)",
+        "reduce_mean(5x7, axes=[1]) + add(5x1:const) + sqrt()",
+        "matmul(5x7, 7x3:const) + divide(5x3, _)",
+    ],
+)
+def test_an_epilogue_gets_a_running_value_that_it_is_defined_for(references, text):
+    name, parenthesis, rest = text.partition("(")
+    task = references[name].parse(parenthesis + rest, "")
+    (answer,) = references[name].outputs(task, references[name].inputs(task, seed=0))
+    assert np.isfinite(answer).all()

@@ -27,6 +27,10 @@ _RANDOM = (
 )  # fmt: skip
 
 
+_FLATTENED, _UNFLATTENED = ("Softmax", "LogSoftmax", "Hardmax"), 13
+"""Before this opset they took all axes from one on as one, which ONNX's reference does not."""
+
+
 class OnnxFrontend:
     """Reads ONNX. A network's source is the serialised model, with its weights as used."""
 
@@ -100,7 +104,12 @@ def _read_node(node: Any, site: NodeSite, builder: NetworkBuilder, known: dict[s
         return
     if node.domain in _ALIASED and node.op_type in _RANDOM:
         raise site.error(f"{node.op_type} draws other values in every run", "make them an input")
-    if node.domain in _ALIASED and all(tensor in known for tensor in node.input if tensor):
+    evaluated = node.op_type not in _FLATTENED or site.opset >= _UNFLATTENED
+    if (
+        evaluated
+        and node.domain in _ALIASED
+        and all(tensor in known for tensor in node.input if tensor)
+    ):
         known.update(_evaluated(node, site, known))
         return
     reader = READERS.get(node.op_type) if node.domain in _ALIASED else None

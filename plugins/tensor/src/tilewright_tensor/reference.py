@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod, sqrt
 from typing import TYPE_CHECKING
 
@@ -37,10 +38,21 @@ class OperatorReference:
         return self.operators[self.operator]
 
     def inputs(self, workload: Workload, seed: int) -> list[Array]:
-        """Seeded finite random inputs in logical layout, as `Operand.values` wants them."""
+        """Seeded finite random inputs in logical layout, as `Operand.values` wants them.
+
+        All are positive where an epilogue takes nothing else, so that the running value is.
+        """
         import numpy as np
 
         operands = self._operands(workload)
+        if any(
+            self.operators.find(op.operator).operand(op.position).values == "positive"
+            for op in workload.epilogue
+        ):
+            operands = [
+                operand if operand.values == "exponent" else replace(operand, values="positive")
+                for operand in operands
+            ]
         return [
             _random(spec, operand, np.random.default_rng((seed, position)))
             for position, (spec, operand) in enumerate(zip(workload.inputs, operands, strict=True))
@@ -138,6 +150,8 @@ def _random(spec: TensorSpec, operand: Operand, rng: np.random.Generator) -> Arr
     if dtype.kind != "f":
         low = 1 if operand.values == "positive" else 0 if dtype.kind in "ub" else -7
         return rng.integers(low, 2 if dtype.kind == "b" else 8, spec.shape).astype(dtype)
+    if operand.values == "exponent":
+        return rng.integers(1, 4, spec.shape).astype(dtype)
     if operand.values == "positive":
         return rng.uniform(0.5, 1.5, spec.shape).astype(dtype)
     scale = 1 / sqrt(prod(spec.shape[1:])) if operand.values == "weight" else 1.0

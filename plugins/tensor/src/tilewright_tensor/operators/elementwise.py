@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor import expr as e
@@ -14,6 +14,7 @@ from tilewright_tensor.operators.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
+    Values,
     expect,
     numpy_reference,
     one_dtype,
@@ -92,8 +93,13 @@ _FLOATS = (
 )  # fmt: skip
 """What is not defined, or not in its own dtype, on bool, and on any whole number."""
 
-_POSITIVE = {"log": (0,), "sqrt": (0,), "divide": (1,), "power": (0,)}
-"""Operands that random data must keep above zero."""
+_VALUES: Mapping[str, Mapping[int, Values]] = {
+    "log": {0: "positive"},
+    "sqrt": {0: "positive"},
+    "divide": {1: "positive"},
+    "power": {0: "positive", 1: "exponent"},
+}
+"""Random data of operands where it is not to be signed."""
 
 
 def _infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
@@ -121,7 +127,7 @@ def _elementwise(
     return OperatorDef(
         name,
         tuple(
-            Operand(operand, values="positive" if i in _POSITIVE.get(name, ()) else "signed")
+            Operand(operand, values=_VALUES.get(name, {}).get(i, "signed"))
             for i, operand in enumerate(operands)
         ),
         _infer,

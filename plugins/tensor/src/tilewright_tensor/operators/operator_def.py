@@ -20,7 +20,7 @@ NAME = re.compile(r"[a-z][a-z0-9_.]*")
 Attributes = Mapping[str, Any]
 Inputs = Sequence[TensorSpec]
 ReferenceFunction = Callable[["Sequence[Array]", Attributes], "Array"]
-Values = Literal["signed", "weight", "positive"]
+Values = Literal["signed", "weight", "positive", "exponent"]
 Domain = Literal["any", "number", "float"]
 
 
@@ -33,7 +33,7 @@ class Operand:
     role      what it is in a text form that does not say
     values    what random data it is given: `signed` uniform in [-1, 1], `weight` the same divided
               by the root of the elements of an output channel, so that sums stay near 1,
-              `positive` uniform in [0.5, 1.5]
+              `positive` uniform in [0.5, 1.5]; `exponent` 1, 2 or 3, which any base can have
     """
 
     name: str

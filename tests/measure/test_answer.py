@@ -1,0 +1,34 @@
+"""When an answer is taken for right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilewright.measure import FailureKind
+from tilewright_measure.answer import compare
+from tilewright_measure.failures import RefusedError
+
+EXPECTED = np.array([1.0, -2.0, np.nan, np.inf, -np.inf, 0.5], np.float32)
+
+
+def test_what_is_not_finite_must_be_the_same_and_the_rest_near():
+    compare(EXPECTED + np.float32(1e-6), EXPECTED, 1e-5, "output 0")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [(2, 0.0), (2, np.inf), (3, np.nan), (3, -np.inf), (0, np.nan), (5, 0.6)]
+)
+def test_a_difference_anywhere_is_a_wrong_answer(place, value):
+    got = EXPECTED.copy()
+    got[place] = value
+    with pytest.raises(RefusedError, match="1 of 6 elements are wrong, first at") as error:
+        compare(got, EXPECTED, 1e-5, "output 0")
+    assert error.value.kind is FailureKind.WRONG_ANSWER
+
+
+def test_where_nothing_is_finite_nobody_is_to_blame():
+    nothing = np.full(4, np.nan, np.float32)
+    with pytest.raises(RefusedError, match="nothing can be checked") as error:
+        compare(nothing, nothing, 1e-5, "output 0")
+    assert error.value.kind is FailureKind.INTERNAL
