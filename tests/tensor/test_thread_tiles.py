@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var, rejoined
+from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var
 from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
 from tilewright_tensor.interpret import interpret
 from tilewright_tensor.loop_ir import Allocate, Barrier, Block, Loop, Statement, inside
 from tilewright_tensor.lower import lower
+from tilewright_tensor.rejoined import rejoined
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.verify import verify
 

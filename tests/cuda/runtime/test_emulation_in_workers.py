@@ -126,7 +126,7 @@ def test_a_gpu_that_is_lost_midway_leaves_what_was_found(
         target="cuda:arch=sm_90",
         strategies="elementwise.cuda",
         tuner="random",
-        budget="5",
+        budget="20",
         conditions=Conditions("warm", repeat=3, min_repeat_ms=0),
         records=tmp_path / "records.jsonl",
         host=host,

@@ -56,7 +56,7 @@ class RunnerContract(_Running):
         assert len(results) == len(asked)
         for result in results:
             assert result.failure is None, result.failure
-            assert len(result.costs) >= 3
+            assert result.costs
             assert all(0 < seconds < 60 for seconds in result.costs)
 
     def test_a_failed_build_passes_through_as_its_failure(

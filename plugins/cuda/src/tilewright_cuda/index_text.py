@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright_cuda.c_names import CNames
-from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var, rejoined, weighted_sum
+from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var, weighted_sum
 from tilewright_tensor.facts import Condition
 from tilewright_tensor.loop_ir import Buffer
+from tilewright_tensor.rejoined import rejoined
 
 _INT_MAX = 2**31 - 1
 

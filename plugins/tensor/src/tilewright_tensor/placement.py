@@ -14,11 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tilewright_tensor.affine import Affine, Bounds, Var, rejoined
+from tilewright_tensor.affine import Affine, Bounds, Var
 from tilewright_tensor.expr import IndexValue, Read, Value, leaves, map_value
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.fold import Fold, fold_of
 from tilewright_tensor.loop_ir import LoopKind
+from tilewright_tensor.rejoined import rejoined
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.stage import Split, Stage
 

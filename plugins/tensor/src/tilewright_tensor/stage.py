@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from math import ceil, prod
 from typing import Any, Union
 
-from tilewright_tensor.affine import Affine, Bounds, divided, rejoined
+from tilewright_tensor.affine import Affine, Bounds, divided
 from tilewright_tensor.dag import Axis, Combiner, Tensor
 from tilewright_tensor.expr import Read, Value, leaves, map_value
 from tilewright_tensor.loop_ir import LoopKind, Scope
+from tilewright_tensor.rejoined import rejoined
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable
 from math import prod
 from typing import NamedTuple
 
-from tilewright_tensor.affine import Affine, rejoined
+from tilewright_tensor.affine import Affine
 from tilewright_tensor.expr import Load
 from tilewright_tensor.loop_ir import Buffer, Prefetch, Store
+from tilewright_tensor.rejoined import rejoined
 from tilewright_x86.index_text import Indexes, Lanes, LaneVaryingDivisionError, Linear
 from tilewright_x86.llvm_text import ITEM_BYTES, LLVM_TYPES, FunctionText, mangled
 from tilewright_x86.register_slots import NeedsMemoryError, RegisterSlots
