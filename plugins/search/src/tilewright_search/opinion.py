@@ -45,14 +45,15 @@ class Opinion:
             return self._model.predict(features[:, self._columns])
 
     def _told(self, features: Floats) -> list[int]:
-        """The columns that say something of these rows, by name.
+        """The columns that say something of these rows, in the order in which trials came to them.
 
         Numbers of columns tell in which order configs were looked at, and trees break ties by them:
         a search that was stopped would go on otherwise than an unbroken one.
         """
-        names = self.experience.names
+        names, first = self.experience.names, (features != 0).argmax(axis=0)
         told = np.flatnonzero(features.any(axis=0)).tolist()
-        return sorted(told, key=names.__getitem__) or [0]  # no model learns from no column
+        # no model learns from no column
+        return sorted(told, key=lambda column: (first[column], names[column])) or [0]
 
 
 class SavedOpinion:
