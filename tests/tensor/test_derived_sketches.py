@@ -102,16 +102,16 @@ def test_points_of_every_sketch_mean_what_the_dag_means(
 def test_products_of_one_definition_have_knobs_of_their_own(
     checked: Callable[[Schedule], LoopProgram],
 ) -> None:
-    """Both have rows `i` and columns `j`."""
+    """Both have rows `i`; the columns of one are called as what the other sums over."""
     a, b, c = placeholder("a", (5, 7)), placeholder("b", (7, 9)), placeholder("c", (9, 3))
-    k, m = reduce_axis(7, "k"), reduce_axis(9, "m")
-    first = compute("first", (5, 9), lambda i, j: reduce_sum(a[i, k] * b[k, j], k))
+    k, m = reduce_axis(7, "j"), reduce_axis(9, "m")
+    first = compute("first", (5, 9), lambda i, n: reduce_sum(a[i, k] * b[k, n], k))
     second = compute("second", (5, 3), lambda i, j: reduce_sum(first[i, m] * c[m, j], m))
     made = Problem(Dag([second], inputs=[a, b, c]), {}, LIMITS)
     for sketch in derive(made):
         space = ConfigSpace([sketch.alternative("derived")])
         (config, *_) = points = space.sample(random.Random(0), 3)
-        assert {"tile_i", "tile_j", "first.tile_i", "first.tile_j"} <= config.values.keys()
+        assert {"tile_i", "tile_j", "first.tile_i", "first.tile_n"} <= config.values.keys()
         for point in points:
             checked(sketch.scheduled(point.values))
 

@@ -142,8 +142,25 @@ class ConfigSpace:
         if self._has_at_most(2 * (count + (len(exclude) if isinstance(exclude, Sized) else 0))):
             left = [index for index in self._listed if index not in exclude]
             return [self.get(index) for index in rng.sample(left, min(count, len(left)))]
-        weights = [1.0 if balanced else a.roughly for a in self.alternatives]
+        roughly = [alternative.roughly for alternative in self.alternatives]
         chosen: dict[int, None] = {}
+        if balanced:
+            self._draw(rng, count, [1.0] * len(roughly), exclude, chosen)
+        self._draw(rng, count, roughly, exclude, chosen)
+        if len(chosen) < count:  # few are left: luck would find them late
+            others = (i for i in self.indexes() if i not in exclude and i not in chosen)
+            chosen.update(dict.fromkeys(tuple(islice(others, count - len(chosen)))))
+        return [self.get(index) for index in chosen]
+
+    def _draw(
+        self,
+        rng: random.Random,
+        count: int,
+        weights: list[float],
+        exclude: Container[int],
+        chosen: dict[int, None],
+    ) -> None:
+        """Add to what is chosen until it is so many, or luck runs out."""
         # Half of what is drawn at worst is drawn twice; where feasible points are few and
         # uncounted, it is more.
         for _ in range(_DRAWS_PER_POINT * count):
@@ -155,10 +172,6 @@ class ConfigSpace:
                 weights[place] = 0.0
             elif (index := index + self._offsets[place]) not in exclude:
                 chosen[index] = None
-        if len(chosen) < count:  # few are left: luck would find them late
-            others = (i for i in self.indexes() if i not in exclude and i not in chosen)
-            chosen.update(dict.fromkeys(tuple(islice(others, count - len(chosen)))))
-        return [self.get(index) for index in chosen]
 
     def neighbour(self, config: ConfigEntity, rng: random.Random) -> ConfigEntity:
         """A feasible config that differs in one knob, or failing that another one, or itself."""

@@ -6,7 +6,7 @@ import random
 import reprlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -139,7 +139,8 @@ class Measurement:
         trials: list[Trial] = []
         try:
             while rest := asked[len(trials) :]:
-                wait(rest[0].runs)
+                for run in rest[0].runs:
+                    _result(run)  # waits, for what was cancelled as well
                 with self._shield():
                     # Together what came while the last were written: the disk takes its time.
                     trials += self._keep(takewhile(_Asked.is_done, rest))

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from tilewright.config import ConfigEntity
@@ -19,7 +20,6 @@ from tilewright.dispatch import (
 from tilewright.fallback import fallback_configs
 from tilewright.roles import RunContext
 from tilewright.task import Task
-from tilewright.time_text import time_text
 from tilewright_graph.assembly import Assembly, assemble
 from tilewright_graph.candidates import Accuracy, allowed, allowed_space, fallback_config
 from tilewright_graph.extraction import ExtractedNetwork
@@ -62,8 +62,8 @@ def dispatch_network(
     """Every kernel and transform with the config that the stack of dispatch contexts gives it.
 
     A node takes the graph tuner's choice, else the best record of its task, else the best of its
-    anchor, else the fallback. Where the records predict a faster network without the choice, it
-    is passed over, with a warning.
+    anchor, else the fallback. Where less of the network failed without the choice, or the records
+    predict a faster one, it is passed over, with a warning.
     """
     found = _dispatched(extracted, context, accuracy, best)
     if not found.sources[GRAPH_CHOICE]:
@@ -78,8 +78,8 @@ def dispatch_network(
         "%s predicted, %s without it; run graph-tune with these options to choose anew",
         extracted.name,
         context.store.path,
-        time_text(chosen.seconds),
-        time_text(history.seconds),
+        chosen,
+        history,
     )
     return without
 
@@ -112,12 +112,10 @@ class _Fallback(DispatchContext):
 
     def find(self, task: Task, _node: str | None) -> Answer:
         failed = self.context.store.failed(self.context.query(task))
-        advice = fallback_configs(
-            task, allowed_space(task, self.context, self.accuracy), self.context.host
-        )
-        config = next((config for config in advice if config not in failed), None)
-        if config is None:
-            config = fallback_config(task, self.context, self.accuracy)
+        first = fallback_config(task, self.context, self.accuracy)
+        space = allowed_space(task, self.context, self.accuracy)
+        others = fallback_configs(task, space, self.context.host)
+        config = next((one for one in chain((first,), others) if one not in failed), first)
         return Answer(config, None, "fallback")
 
 

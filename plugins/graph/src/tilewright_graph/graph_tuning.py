@@ -40,7 +40,7 @@ class GraphChoice:
     configs      by the kernels' keys; `history` has those of history best
     solution     the solver's account, of the last time it was asked
     predicted    of `fallback`, `history_best` and the `choice`
-    kept         where the configs come from: the solver, or history best where that is faster
+    kept         where the configs come from: the solver, or history best where that beats it
     transforms   that the configs make necessary; `history_transforms` those of history best
     possible     distinct transforms that the candidates may need
     priced       how many of them have no record, so that the fitted model answers for them
@@ -118,7 +118,7 @@ def tune_graph(
     measured: Measured,
     effort: Effort = Effort(),
 ) -> GraphChoice:
-    """The tuner's choice, or history best where that is predicted faster; kept as records.
+    """The tuner's choice, or history best where that beats it; kept as records.
 
     First the transforms that the candidates may need are measured, as far as the budget goes, those
     counted that have a record; the fitted model prices the rest. What then stands in the choice, or
@@ -236,7 +236,7 @@ class _GraphTuning:
         return self._priced(_by_turns(self._possible)[: self._effort.transform_budget])
 
     def _without_record(self, calls: Iterable[Call]) -> list[_Measurable]:
-        """What of the calls no record answers for, a failure either."""
+        """What of the calls no record answers for, nor a failure."""
         asked = dict.fromkeys((call.task, call.config) for call in calls)
         unknown = [pair for pair in asked if recorded_seconds(*pair, self._context) is None]
         return [pair for pair in unknown if not has_failed(*pair, self._context)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilewright.config import ConfigEntity
 from tilewright.roles import RunContext
 from tilewright.task import Task
+from tilewright.time_text import time_text
 from tilewright_graph.assembly import Call
 from tilewright_graph.candidates import estimated_seconds
 from tilewright_graph.problem import PROOF_TOLERANCE
@@ -27,6 +28,10 @@ class Prediction:
     seconds: float
     share_without_record: float
     failed: int = 0
+
+    def __str__(self) -> str:
+        failed = f" and {self.failed} calls that failed" if self.failed else ""
+        return f"{time_text(self.seconds)}{failed}"
 
     def beaten_by(self, other: Prediction) -> bool:
         """Whether less of the other failed, or as much and it is faster."""

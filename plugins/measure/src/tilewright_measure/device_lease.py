@@ -49,7 +49,7 @@ class DeviceLease:
 
     @contextmanager
     def _locked(self, what: str, stopped: Callable[[], bool]) -> Iterator[None]:
-        descriptor = self._wait(self._files / f"{what}-{self._device.fingerprint}", stopped)
+        descriptor = self._wait(self._file(what), stopped)
         try:
             yield
         finally:
@@ -66,8 +66,13 @@ class DeviceLease:
             except OSError:  # somebody cleared the folder: noise is better than no result
                 return None
             if time.monotonic() - began > _TELL_SECONDS:
-                self._tell(f"waiting for another run on {self._device.name}{_holder(path)}")
+                # whoever is next in line waits for the device, too
+                holder = _holder(self._file("device"))
+                self._tell(f"waiting for another run on {self._device.name}{holder}")
         return None
+
+    def _file(self, what: str) -> Path:
+        return self._files / f"{what}-{self._device.fingerprint}"
 
     def _tell(self, text: str) -> None:
         if text not in self._told:  # two that take turns wait for every batch

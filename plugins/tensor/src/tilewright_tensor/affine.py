@@ -140,7 +140,8 @@ class Affine:
     def __add__(self, other: Index) -> Affine:
         if isinstance(other, int):
             return Affine(self.terms, self.constant + other) if other else self
-        other = other.affine()
+        if not isinstance(other, Affine):
+            other = index(other)
         if not self.terms:
             return Affine(other.terms, self.constant + other.constant) if self.constant else other
         if not other.terms:

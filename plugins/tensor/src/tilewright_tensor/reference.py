@@ -40,7 +40,8 @@ class OperatorReference:
     def inputs(self, workload: Workload, seed: int) -> list[Array]:
         """Seeded finite random inputs in logical layout, as `Operand.values` wants them.
 
-        All are positive where an epilogue takes nothing else, so that the running value is.
+        All are positive where an epilogue takes nothing else, which makes the running value so but
+        for differences.
         """
         import numpy as np
 

@@ -103,6 +103,7 @@ class Stage:
     def changed(self, **fields: Any) -> Stage:
         """The stage with other values in some fields."""
         # `dataclasses.replace` takes four times as long, and every step of a schedule changes one
+        assert fields.keys() <= vars(self).keys(), fields
         stage = object.__new__(Stage)
         vars(stage).update(vars(self), **fields)
         return stage

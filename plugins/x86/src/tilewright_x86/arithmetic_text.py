@@ -6,7 +6,15 @@ from collections.abc import Callable
 
 from tilewright_x86 import vector_math
 from tilewright_x86.isa import Isa
-from tilewright_x86.llvm_text import LLVM_TYPES, FunctionText, constant, is_float, mangled, type_of
+from tilewright_x86.llvm_text import (
+    ITEM_BYTES,
+    LLVM_TYPES,
+    FunctionText,
+    constant,
+    is_float,
+    mangled,
+    type_of,
+)  # fmt: skip
 
 _FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INT_BINARY = {"add": "add", "sub": "sub", "mul": "mul"}
@@ -15,6 +23,14 @@ _FLOAT_INTRINSICS = {
     "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "abs": "fabs",
     "exp": "exp", "log": "log", "tanh": "tanh", "sin": "sin", "cos": "cos", "pow": "pow",
 }  # fmt: skip
+
+
+def check_dtype(dtype: str, isa: Isa) -> None:
+    """Raises ValueError for one that there are no values of."""
+    if dtype not in ITEM_BYTES:
+        raise ValueError(f"x86 has no {dtype}; there is {', '.join(ITEM_BYTES)}")
+    if dtype == "float16" and not isa.fma:
+        raise ValueError(f"float16 needs isa=avx2 or above, not {isa.name}")
 
 
 class Arithmetic:
@@ -144,6 +160,8 @@ class Arithmetic:
     def cast(self, text: str, source: str, dtype: str, width: int) -> str:
         if source == dtype:
             return text
+        for one in (source, dtype):
+            check_dtype(one, self.isa)
         before, after = type_of(source, width), type_of(dtype, width)
         if dtype == "bool":
             zero = "zeroinitializer" if width else constant(0, source)

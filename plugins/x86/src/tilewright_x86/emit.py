@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilewright.errors import UsageError
 from tilewright_tensor.loop_ir import (
     Allocate,
     Block,
@@ -23,6 +22,7 @@ from tilewright_tensor.loop_ir import (
     Statement,
     Store,
 )
+from tilewright_x86.arithmetic_text import check_dtype
 from tilewright_x86.index_text import Indexes, LaneVaryingDivisionError, Linear
 from tilewright_x86.isa import Isa
 from tilewright_x86.llvm_text import ITEM_BYTES, FunctionText
@@ -41,14 +41,10 @@ _EXPANDED_KINDS = ("unrolled", "vectorized")
 def emit(program: LoopProgram, isa: Isa, threads: int, symbol: str = "kernel") -> KernelText:
     """Text of a kernel as a function of a name.
 
-    Raises ValueError for a program that x86 cannot run, UsageError for dtypes that it has not.
+    Raises ValueError for a program that x86 cannot run, also for dtypes that it has not.
     """
-    dtypes = sorted({buffer.dtype for buffer in (*program.inputs, *program.outputs)})
-    for dtype in dtypes:
-        if dtype not in ITEM_BYTES:
-            raise UsageError(f"x86 has no {dtype}", remedy=f"there is {', '.join(ITEM_BYTES)}")
-        if dtype == "float16" and not isa.fma:
-            raise UsageError(f"float16 needs isa=avx2 or above, not {isa.name}")
+    for buffer in (*program.inputs, *program.outputs):
+        check_dtype(buffer.dtype, isa)
     in_memory: set[str] = set()
     while True:
         try:

@@ -115,25 +115,25 @@ class Sketch:
         return knobs.alternative()
 
     def _each(self, values: Values) -> Iterator[tuple[Plan, Values]]:
-        """Every plan with the values under its own names."""
+        """Every plan with the values of its own knobs, under its own names, and the layouts."""
         for plan, names in zip(self.plans, self._names, strict=True):
-            own = {name: values[theirs] for name, theirs in names.items()} if names else {}
-            yield plan, {**values, **own}
+            own = {name: values[here] for name, here in names.items()}
+            yield plan, {_LAYOUTS: values[_LAYOUTS], **own}
 
     @cached_property
     def _names(self) -> tuple[Mapping[str, str], ...]:
-        """Of each plan, knobs that go by another name here: those of an earlier plan are called so.
+        """Of each plan, what its knobs are called here: those of an earlier plan come first.
 
         Two products have a tile of `i` each: the second's is `STAGE.tile_i`.
         """
-        taken, found = {_LAYOUTS}, []
+        taken: set[str] = set()
+        found = []
         for plan in self.plans:
             own = Knobs(plan.stage)
             plan.declare(self.problem, self.schedule, own)
-            stage = plan.stage.partition(".")[0]
-            names = {name: f"{stage}.{name}" for name in own.names} if taken & own.names else {}
-            taken |= {names.get(name, name) for name in own.names}
-            found.append(names)
+            prefix = f"{plan.stage.partition('.')[0]}." if taken & own.names else ""
+            found.append({name: f"{prefix}{name}" for name in own.names})
+            taken |= {*found[-1].values()}
         return tuple(found)
 
     @property
