@@ -14,7 +14,7 @@ from tilewright_x86.llvm_text import (
     is_float,
     mangled,
     type_of,
-)  # fmt: skip
+)
 
 _FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INT_BINARY = {"add": "add", "sub": "sub", "mul": "mul"}
