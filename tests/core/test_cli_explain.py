@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import pytest
 
@@ -48,6 +50,21 @@ def test_what_was_never_measured_takes_the_fallback(explained, tmp_path):
     assert (strategy["name"], strategy["configs"], strategy["measured"]) == ("toy.loop", 128, 0)
     assert strategy["advice"] == {"unroll": 1, "width": 1}
     assert not (tmp_path / "runs").exists()
+
+
+def test_what_only_reads_does_so_where_nothing_can_be_written(
+    call, pipeline_file, monkeypatch, capsys
+):
+    path = str(pipeline_file())
+
+    def refuse(**_):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("tilewright.writing.TemporaryDirectory", refuse)
+    assert call("explain", "toyadd(8)", *TARGET, "--records", "none.jsonl")[0] == 0
+    assert run(["tasks", path]) == 0
+    assert run(["run", path]) == 2
+    assert "runs/toyrun: --out: Read-only file system" in capsys.readouterr().err
 
 
 def test_the_fastest_record_answers_and_the_next_ones_are_named(call, explained):

@@ -71,6 +71,26 @@ def test_mistakes_are_one_message_and_exit_2(call, tmp_path, arguments, message)
     assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == []
 
 
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"),
+    [
+        (">/dev/full", 2, "error: the output cannot be written: No space left on device\n"),
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+    ],
+)
+def test_streams_that_take_nothing_cost_no_traceback(redirection, code, said):
+    started = (sys.executable, "-c", "from tilewright.cli import main; main()", "plugins")
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {redirection}', "sh", *started],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (code, said)
+
+
 def test_run_prints_tables_or_one_object(call, pipeline_file):
     path = pipeline_file()
     code, out, err = call("run", str(path), plugin=False)

@@ -225,6 +225,13 @@ def test_verify_names_bad_lines_and_a_torn_end(store, samples):
     assert report.kinds["trial"] == 2
 
 
+def test_an_editor_of_another_system_does_not_damage_lines(store, samples):
+    store.append([samples.record(1), samples.record(2)])
+    store.path.write_bytes(store.path.read_bytes().replace(b"\n", b"\r\n"))
+    assert len(JsonlRecordStore(store.path).records()) == 2
+    assert verify_log(store.path).bad == ()
+
+
 def test_a_file_that_was_replaced_is_read_anew(store, samples):
     store.append([samples.record(n) for n in range(5)])
     other = JsonlRecordStore(store.path.with_name("other.jsonl"))

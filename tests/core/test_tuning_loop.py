@@ -249,6 +249,34 @@ def test_tuners_get_the_history_of_all_tasks(make, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("role", "method", "answer", "says"),
+    [
+        ("tuner", "propose", None, "the tuner 'toy' proposed None; expected at most 8 configs"),
+        ("tuner", "propose", [0] * 20, "the tuner 'toy' proposed 20; expected at most 8 configs"),
+        ("scheduler", "next_task", -1, "chose -1; expected the number of one of 3 tasks"),
+        ("scheduler", "next_task", "0", "chose '0'; expected the number of one of 3 tasks"),
+    ],
+)
+def test_what_a_component_answers_wrong_is_told_by_its_name(
+    make, monkeypatch, role, method, answer, says
+):
+    context = make()
+    part = context.host.component(role, "toy").load()
+    monkeypatch.setattr(part, method, lambda *_: answer)
+    with pytest.raises(RuntimeError, match=says):
+        tune(context)
+
+
+def test_what_fails_while_it_is_made_is_told_with_its_owner(make, monkeypatch):
+    context = make()
+    monkeypatch.setattr(context.host.component("tuner", "toy").load(), "__init__", None)
+    with pytest.raises(TypeError) as error:
+        tune(context)
+    (note,) = error.value.__notes__
+    assert note.startswith("while the tuner 'toy' of file - (")
+
+
+@pytest.mark.parametrize(
     ("text", "seconds", "trials"),
     [
         ("60s", 60.0, None),

@@ -141,6 +141,23 @@ def test_d25_a_broken_file_is_refused_on_the_right_line(host, text, line):
     assert int(column) >= 1
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (changed(11, "  - check"), "expected a mapping, got 'check'\n  write `check: {}`"),
+        (changed(6, "  - source: {sizes: 8}"), "expected a list, got 8\n  write `[8]`"),
+        ("version: 1\nstages: []\n", "expected at least one item, got none\n  add one"),
+        (
+            "version: 1\nstages: {tune: {}}\n",
+            "expected a list, got {'tune': {}}\n  begin each item with a dash, or write `[ITEM, ...]`",
+        ),
+        (changed(1, "version: 2"), "expected 1, got 2"),
+    ],
+)
+def test_d25_a_value_of_another_shape_is_refused_with_the_right_one(host, text, says):
+    assert str(complaint(text, host)).endswith(f": {says}")
+
+
 def test_d25_values_follow_yaml_1_2():
     text = "a: [no, yes, 1e3, 012, 0x1F, 0o17, 12:30:45, ~, true, .5, '7', 1_000]"
     expected = ["no", "yes", 1000.0, 12, 31, 15, "12:30:45", None, True, 0.5, "7", "1_000"]

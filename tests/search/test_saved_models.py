@@ -48,16 +48,34 @@ def test_a_pretrained_model_makes_the_first_batch_better(host, tmp_path, tuner, 
     assert typical(informed) < typical({}) / 1.1
 
 
-def test_a_model_of_other_features_is_refused(host, tmp_path):
-    path = tmp_path / "model.json"
-    _trained(host, path)
+def _strange():
     knobs = Knobs("other")
     knobs.define_knob("strange", range(40))
-    space = ConfigSpace([knobs.alternative()])
-    context = context_for(Landscape(), host, space=space)
-    tuner = host.make("tuner", "xgb", {"pretrained": str(path)}, context)
-    with pytest.raises(UsageError, match="alternative=other"):
-        tuner.propose(16)
+    return knobs.alternative()
+
+
+def test_a_model_of_other_features_is_refused_when_the_tuner_is_made(host, tmp_path):
+    path = tmp_path / "model.json"
+    _trained(host, path)
+    context = context_for(Landscape(), host, space=ConfigSpace([_strange()]))
+    with pytest.raises(UsageError, match="alternative="):
+        host.make("tuner", "xgb", {"pretrained": str(path)}, context)
+
+
+@pytest.mark.parametrize("model", ["xgboost", "ridge"])
+def test_a_model_that_has_not_seen_one_of_the_alternatives_ranks_the_others(host, tmp_path, model):
+    path = tmp_path / "model.json"
+    _trained(host, path, model)
+    space = ConfigSpace([*Landscape(96).space.alternatives, _strange()])
+    context = context_for(Landscape(96), host, space=space)
+    options = {"pretrained": str(path), "cost_model": model}
+    assert len(host.make("tuner", "xgb", options, context).propose(16)) == 16
+
+
+@pytest.mark.parametrize("penalty", [0, -1, float("nan")])
+def test_a_penalty_without_which_no_ridge_is_solved_is_refused(host, penalty):
+    with pytest.raises(UsageError, match="penalty"):
+        host.check("cost_model", Choice("ridge", {"penalty": penalty}))
 
 
 def test_a_pretrained_model_that_is_no_file_is_refused_before_a_tuner_is_made(host):
@@ -79,4 +97,10 @@ def test_loop_features_have_to_be_the_same_ones():
     for names in (("a",), ("a", "b", "c")):
         with pytest.raises(UsageError, match="is not in both"):
             saved.check(Signature("loops", names), "file")
-    Signature("knobs", ("a", "b")).check(Signature("knobs", ("a",)), "file")
+
+
+def test_knob_features_may_lack_columns_of_either_side():
+    saved = Signature("knobs", ("alternative=a", "alternative=b", "size"))
+    saved.check(Signature("knobs", ("alternative=b", "alternative=c", "width")), "file")
+    with pytest.raises(UsageError, match="is not in both"):
+        saved.check(Signature("knobs", ("alternative=c", "size")), "file")

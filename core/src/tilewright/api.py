@@ -19,6 +19,7 @@ from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.task_text import find_task, names_a_key
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
+from tilewright.writing import check_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ def compile(  # noqa: A001  the name users expect
     records   default `records.jsonl` in `out`
     """
     host = host or PluginHost.load()
+    check_folder(Path(out), "out")
     context = make_context(
         host,
         name="compile",

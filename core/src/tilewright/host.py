@@ -134,7 +134,13 @@ class PluginHost:
             from tilewright.options import check_options
 
             checked = check_options(component.options(), options, where=f"{role} '{name}'")
-        return component.load()(checked, context)
+        try:
+            return component.load()(checked, context)
+        except UsageError:
+            raise
+        except Exception as error:
+            error.add_note(f"while the {role} '{name}' of {self._owned(role)[name][1]} was made")
+            raise
 
     def check(self, role: str, choice: Choice) -> Options:
         """The checked options of a choice; choices among them are checked as well.
@@ -326,7 +332,8 @@ class PluginHost:
                 word = role.replace("_", " ")
                 raise UsageError(
                     f"two plugins offer the {word} '{name}': {first} and {second}",
-                    remedy=f"block one: TILEWRIGHT_BLOCK_PLUGINS={second.distribution}",
+                    remedy=f"remove one, or block it: TILEWRIGHT_BLOCK_PLUGINS="
+                    f"{first.distribution} or {second.distribution}",
                 )
             found[name] = value, plugin.owner
         return dict(sorted(found.items()))

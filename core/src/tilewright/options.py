@@ -108,11 +108,27 @@ def mistakes(
         elif item["type"] == "missing":
             yield path[:-1], f"'{path[-1]}' is missing", f"give '{path[-1]}' a value"
         else:
-            message = item["msg"].removeprefix("Value error, ")
-            message = message[:1].lower() + message[1:]
-            got = repr(item["input"])
-            got = got if len(got) <= 60 else f"{got[:57]}..."
-            yield path, f"{message}, got {got}", ""
+            yield path, *_expectation(item["type"], item["msg"], item["input"])
+
+
+def _expectation(kind: str, message: str, value: Any) -> tuple[str, str]:
+    """(message, remedy) where a value is not what was expected."""
+    got = repr(value)
+    got = got if len(got) <= 60 else f"{got[:57]}..."
+    plain = isinstance(value, str | int | float)
+    if kind in ("tuple_type", "list_type"):
+        remedy = (
+            f"write `[{value}]`" if plain else "begin each item with a dash, or write `[ITEM, ...]`"
+        )
+        return f"expected a list, got {got}", remedy
+    if kind in ("dict_type", "mapping_type", "model_type"):
+        remedy = f"write `{value}: {{}}`" if plain else "write `KEY: VALUE` pairs"
+        return f"expected a mapping, got {got}", remedy
+    if kind == "too_short":
+        return "expected at least one item, got none", "add one"
+    message = message.removeprefix("Value error, ").replace("Input should be", "expected", 1)
+    message = message[:1].lower() + message[1:]
+    return f"{message}, got {got}", ""
 
 
 def _fields_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:

@@ -23,6 +23,7 @@ from tilewright.terminal_text import printable
 
 API = 1
 _GROUP = "tilewright"
+_PLUGIN_FILE = "`--plugin` and `plugins:` take paths of .py files"
 State = Literal["ok", "blocked", "failed", "conflict"]
 
 
@@ -137,14 +138,12 @@ def _import(plugin: Plugin, point: importlib.metadata.EntryPoint) -> ModuleType 
 def _from_file(path: Path) -> Plugin:
     path = Path(path).resolve()
     if not path.is_file():
-        raise UsageError(f"no plugin file {path}", remedy="--plugin takes the path of a .py file")
+        raise UsageError(f"no plugin file {path}", remedy=_PLUGIN_FILE)
     plugin = Plugin(path.stem, Owner("file", "-", str(path)))
     name = f"tilewright_plugin_file_{path.stem.replace('-', '_')}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise UsageError(
-            f"{path} is no Python file", remedy="--plugin takes the path of a .py file"
-        )
+        raise UsageError(f"{path} is no Python file", remedy=_PLUGIN_FILE)
     module = importlib.util.module_from_spec(spec)
     # Dataclasses and pydantic look their module up by name.
     sys.modules[name] = module

@@ -13,9 +13,10 @@ from tilewright.measure import Conditions
 from tilewright.options import Choice
 from tilewright.records import recognised_format
 from tilewright.roles import RunContext, TellsItsParts
-from tilewright.writing import check_file, check_folder
+from tilewright.writing import check_file, writing
 
 _log = logging.getLogger("tilewright")
+_LARGEST_SEED = 2**31 - 1
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
@@ -41,17 +42,20 @@ def make_context(
     more: Budget | None = None,
     foreign_records: bool = False,
     measures: bool = True,
+    writes: bool = True,
 ) -> RunContext:
     """What stages share.
 
-    Raises UsageError for a target, device, file or glob of strategies that cannot be used.
+    Raises UsageError for a target, device, seed, file or glob of strategies that cannot be used.
 
     records   default `records.jsonl` in the run's folder
     runner, builder  default `local`
     record_store     default `jsonl`
     measures  False: nothing is run, so that any machine will do; the device is then `none`
+    writes    False: the records are only read, so that any folder will do
     """
-    check_folder(folder, "--out")
+    if not 0 <= seed <= _LARGEST_SEED:
+        raise UsageError(f"seed: expected 0 to {_LARGEST_SEED}, got {seed}", remedy="take another")
     resolved = host.resolve_target(target)
     host.check_strategies(strategies, resolved, "strategies")
     found = find_device(host, resolved, device) if measures else Device("none")
@@ -59,7 +63,10 @@ def make_context(
     kept = record_store or Choice("jsonl")
     if measures:
         found = _measured_on(found, runner, host)
-    store = open_store(records or folder / "records.jsonl", host, kept)
+    path = records or folder / "records.jsonl"
+    if writes:
+        check_file(path, "records")
+    store = open_store(path, host, kept)
     _tell_misses(store, found if measures and not foreign_records else None, host)
     return RunContext(
         name=name,
@@ -115,11 +122,11 @@ def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
 def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore:
     """The store of a records file, which need not exist yet.
 
-    Raises UsageError where the file cannot be written, is a log of another format (one that a
+    Raises UsageError where the file cannot be read, is a log of another format (one that a
     reader of another name than the store's recognises), or holds something else.
     """
-    check_file(path, "records")
-    known = recognised_format(path, host) if path.exists() else choice.name
+    with writing(path, "records"):
+        known = recognised_format(path, host) if path.exists() else choice.name
     if known not in (None, choice.name):
         raise UsageError(
             "a log of another format",

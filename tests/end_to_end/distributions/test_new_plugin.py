@@ -56,6 +56,9 @@ def test_an_existing_folder_stays_as_it_is(new, tmp_path):
         ("Mine", "tuner", "is no name for a plugin"),
         ("../mine", "tuner", "is no name for a plugin"),
         ("json", "tuner", "there is a package 'json' already"),
+        ("yield", "tuner", "'yield' is a word of Python"),
+        ("search", "tuner", "there is a plugin 'search' already"),
+        ("grid", "tuner", "there is a tuner 'grid' already"),
         ("mine", "tunr", "did you mean 'tuner'"),
     ],
 )

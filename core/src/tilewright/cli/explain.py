@@ -97,6 +97,7 @@ def _of_task(
         target=str(task.target),
         device=device,
         records=records,
+        writes=False,
     )
     return TaskExplanation.of(task, context)
 
@@ -115,7 +116,7 @@ def _of_network(
     from tilewright.pipeline import Pipeline
 
     pipeline = Pipeline.load(pipeline_of(source), settings=settings, plugins=plugin, target=target)
-    context = pipeline.context(out=out, device=device)
+    context = pipeline.context(out=out, device=device, writes=False)
     networks = pipeline.explainable(context)
     found = [explained for network in networks for explained in network.explain(context, part)]
     if part is not None and not found:

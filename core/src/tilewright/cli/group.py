@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import select
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -88,6 +89,7 @@ def run(arguments: Sequence[str]) -> int:
 
     What a plugin does wrong, calling `sys.exit` included, keeps its traceback.
     """
+    _open_closed_streams()
     try:
         result = _tilewright.main(list(arguments), "tilewright", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -100,13 +102,16 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return 130
+    except OSError as error:
+        if _raised_in(error).filename != click.utils.__file__:
+            raise
+        _give_up_stdout()
+        click.echo(f"error: the output cannot be written: {error.strerror}", err=True)
+        return 2
     except SystemExit as error:
-        import traceback
-
-        last = traceback.extract_tb(error.__traceback__)[-1]
+        last = _raised_in(error)
         if last.filename == click.core.__file__ and _reader_is_gone():
-            # Stop the interpreter from flushing into it again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _give_up_stdout()
             return 0
         # Some plugin's code took it upon itself.
         raise RuntimeError(
@@ -131,6 +136,24 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 )
 def _tilewright() -> None:
     """Tune tensor programs, choose data layouts, compile networks."""
+
+
+def _open_closed_streams() -> None:
+    """Let what was closed before we began be the null device: nobody wants to read it."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, descriptor)
+            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r"))
+
+
+def _raised_in(error: BaseException) -> traceback.FrameSummary:
+    return traceback.extract_tb(error.__traceback__)[-1]
+
+
+def _give_up_stdout() -> None:
+    """Stop the interpreter from flushing into it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _reader_is_gone() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
@@ -11,7 +12,9 @@ from string import Template
 
 import click
 
+from tilewright.cli import shared_options as shared
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.host import PluginHost
 from tilewright.writing import writing
 
 _GROUP = "tilewright.templates"
@@ -23,7 +26,8 @@ _SUFFIX = ".txt"  # templates are no modules
 @click.command()
 @click.argument("name")
 @click.option("--kind", required=True, help="What it offers: tuner, target, strategy.")
-def plugin(name: str, kind: str) -> None:
+@shared.as_json
+def plugin(name: str, kind: str, as_json: bool) -> None:
     """Write the folder NAME: a distribution with one plugin and tests that pass."""
     folder = Path(name)
     written = plugin_files(name, kind)
@@ -34,7 +38,11 @@ def plugin(name: str, kind: str) -> None:
             place = folder / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")
-            click.echo(place)
+    if as_json:
+        shared.print_json({"files": [str(folder / path) for path in written]})
+        return
+    for path in written:
+        click.echo(folder / path)
     click.echo(f"now: pip install -e {folder} pytest && pytest {folder}")
 
 
@@ -51,11 +59,11 @@ def plugin_files(name: str, kind: str) -> dict[str, str]:
             remedy="take small letters, digits and single hyphens, such as my-search",
         )
     package = name.replace("-", "_")
-    if find_spec(package) is not None:
-        raise UsageError(f"there is a package '{package}' already", remedy="take another name")
     kinds = {point.name: point for point in entry_points(group=_GROUP)}
     if kind not in kinds:
         raise UsageError(f"no template of a '{kind}'", remedy=did_you_mean(kind, list(kinds)))
+    if taken := _taken(name, package, kind):
+        raise UsageError(taken, remedy="take another name")
     requirements = ", ".join(f'"{one}"' for one in sorted({_OWN, _owner(kinds[kind])}))
     words = {"name": name, "package": package, "kind": kind, "requirements": requirements}
     found = {
@@ -68,6 +76,18 @@ def plugin_files(name: str, kind: str) -> dict[str, str]:
         place = "tests" if title.startswith("test_") else f"src/{package}"
         found[f"{place}/{title}"] = _text(kinds[kind].value, title, words)
     return found
+
+
+def _taken(name: str, package: str, kind: str) -> str:
+    """Why the name cannot be taken; empty where it can."""
+    if keyword.iskeyword(package):
+        return f"'{package}' is a word of Python"
+    if find_spec(package) is not None:
+        return f"there is a package '{package}' already"
+    host = PluginHost.load()
+    if any(one.name == name for one in host.plugins):
+        return f"there is a plugin '{name}' already"
+    return f"there is a {kind} '{name}' already" if name in host.components(kind) else ""
 
 
 def _owner(point: EntryPoint) -> str:

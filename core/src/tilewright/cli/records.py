@@ -120,7 +120,8 @@ def verify(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> int:
         for line, reason in report.bad:
             shared.say(f"{file}:{line}: {reason}")
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.kinds.items()))
-        shared.say(f"{kinds or 'no records'}, {len(report.bad)} bad lines")
+        torn = ", the last one without its end" if report.torn else ""
+        shared.say(f"{kinds or 'no records'}, {len(report.bad)} bad lines{torn}")
     return 1 if report.bad else 0
 
 

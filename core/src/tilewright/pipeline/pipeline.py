@@ -19,6 +19,7 @@ from tilewright.roles import RunContext
 from tilewright.run_setup import make_context
 from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
+from tilewright.writing import check_folder
 
 _GRAVITY = (0, 3, 1, INTERRUPTED)
 """Exit codes, the worst last: of several networks' the worst is that of the run."""
@@ -103,6 +104,7 @@ class Pipeline:
         for stage in self.plan.stages:
             if more is not None and hasattr(stage.options, "budget"):
                 stage.options.budget.plus(more)  # refused here, not after hours of other stages
+        check_folder(self._folder(out), "--out")
         context = self.context(
             out=out, device=device, seed=seed, more=more, foreign_records=foreign_records
         )
@@ -123,7 +125,7 @@ class Pipeline:
 
         No device is looked for unless one is named: without it, the context cannot measure.
         """
-        context = self.context(device=device, measures=device is not None)
+        context = self.context(device=device, measures=device is not None, writes=False)
         values = RunValues()
         for stage in self.plan.stages:
             values.run(stage, context)
@@ -153,17 +155,19 @@ class Pipeline:
         more: Budget | None = None,
         foreign_records: bool = False,
         measures: bool = True,
+        writes: bool = True,
     ) -> RunContext:
         """What the stages share; creates nothing.
 
         measures   False: stages that run kernels are left out, and no device is looked for
+        writes     False: the records are only read
         """
         file, plan = self.file, self.plan
         try:
             return make_context(
                 plan.host,
                 name=self.name,
-                folder=out or Path("runs") / self.name,
+                folder=self._folder(out),
                 target=str(plan.target),
                 device=device or file.device,
                 records=Path(file.records) if file.records else None,
@@ -176,6 +180,10 @@ class Pipeline:
                 more=more,
                 foreign_records=foreign_records,
                 measures=measures,
+                writes=writes,
             )
         except UsageError as error:
             raise error.placed(plan.target_place) from None
+
+    def _folder(self, out: Path | None) -> Path:
+        return out or Path("runs") / self.name

@@ -38,7 +38,11 @@ def unseal(line: bytes) -> dict[str, Any]:
 
 
 def sealed(line: bytes) -> bytes:
-    """A line without its newline, its checksum and last brace. Raises BadLineError for damage."""
+    """A line without its newline, its checksum and last brace. Raises BadLineError for damage.
+
+    What another system's editor put before the newline is no damage.
+    """
+    line = line.removesuffix(b"\r")
     if len(line) >= MAX_LINE_BYTES:
         raise BadLineError(f"{len(line)} bytes, the limit is {MAX_LINE_BYTES}")
     body = line[:-_TAIL]

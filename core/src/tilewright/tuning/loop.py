@@ -177,9 +177,12 @@ class _Loop:
             chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
             if chosen is None:
                 break
+            if chosen not in range(len(self._tracks)) or self._tracks[chosen].ended is not None:
+                raise RuntimeError(
+                    f"the scheduler {type(scheduler).__name__} chose {chosen!r}; expected the "
+                    f"number of one of {len(self._tracks)} tasks, which has not ended"
+                )
             track = self._tracks[chosen]
-            if track.ended is not None:
-                raise RuntimeError(f"the scheduler chose task {chosen}, which has ended")
             with self._measurement.spent.on("search"):
                 configs = self._propose(track, tuner, count)
             if configs:
@@ -276,6 +279,11 @@ class _Loop:
         # A tuner should know the history; one that does not costs nothing but its proposals.
         for _ in range(_PROPOSALS):
             proposed = track.tuner.propose(count)
+            if not isinstance(proposed, Sequence) or len(proposed) > count:
+                got = len(proposed) if isinstance(proposed, Sequence) else repr(proposed)
+                raise RuntimeError(
+                    f"the tuner '{choice.name}' proposed {got}; expected at most {count} configs"
+                )
             fresh = track.unmeasured(proposed)
             if fresh or not proposed:
                 return fresh

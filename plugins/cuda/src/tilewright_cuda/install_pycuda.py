@@ -87,9 +87,10 @@ def _build(scratch: Path, root: Path, source: list[str], wanted: str) -> Path:
         ["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", scratch / "libcuda.so", stub],
         check=True,
     )
-    # Its build is configured by a file in the home folder, which for once is this one.
+    # Its build is configured by a file in the home folder, which for once is this one. Optimized
+    # less, its largest file compiles in half the time.
     (scratch / ".aksetup-defaults.py").write_text(
-        f"CUDA_ROOT = {str(root)!r}\nCUDA_ENABLE_CURAND = False\n"
+        f"CUDA_ROOT = {str(root)!r}\nCUDA_ENABLE_CURAND = False\nCXXFLAGS = ['-O1', '-g0']\n"
     )
     home = {"HOME": str(scratch), "LIBRARY_PATH": str(scratch)}
     for name, folder in (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache")):

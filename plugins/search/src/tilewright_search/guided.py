@@ -80,6 +80,8 @@ class GuidedTuner(ABC):
         if options.pretrained is not None:
             model = _make_model(options, context)
             self._saved = SavedOpinion(options.pretrained, model, context.host, self.effort)
+            some = 2 * len(self._alternatives)
+            self._saved.check(self._task, self._space.sample(random.Random(0), some, balanced=True))
 
     @abstractmethod
     def explore(

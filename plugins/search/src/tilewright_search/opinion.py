@@ -57,7 +57,7 @@ class Opinion:
 
 
 class SavedOpinion:
-    """What a model from a file thinks, on the features that it was fitted on."""
+    """What a model from a file thinks; features that it was not fitted on are left out."""
 
     def __init__(self, path: Path, model: CostModel, host: PluginHost, effort: Effort) -> None:
         self._path = path
@@ -66,12 +66,18 @@ class SavedOpinion:
         self._effort = effort
         self._featurizer = Featurizer(host, self._signature.kind)
 
+    def check(self, task: Task, configs: Sequence[ConfigEntity]) -> None:
+        """Raise UsageError where the model can say nothing of a task's configs."""
+        if configs:
+            self._featurizer.rows(task, configs)
+            given = Signature(self._signature.kind, self._featurizer.names)
+            self._signature.check(given, self._path)
+
     def score(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
-        """Higher is faster. Raises UsageError where the task has features that the model lacks."""
+        """Higher is faster."""
         with self._effort.on("features"):
             rows = self._featurizer.rows(task, configs)
         names = self._featurizer.names
-        self._signature.check(Signature(self._signature.kind, names), self._path)
         place = {name: column for column, name in enumerate(names)}
         zero = len(names)
         order = [place.get(name, zero) for name in self._signature.names]

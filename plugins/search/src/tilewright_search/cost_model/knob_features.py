@@ -15,6 +15,8 @@ from tilewright.task import Task
 from tilewright_search.cost_model.features import Features
 
 Leaves = tuple[tuple[str, float], ...]
+ALTERNATIVE = "alternative="
+"""How the columns begin that tell which alternative a config is of."""
 
 
 def knob_features(task: Task, configs: Sequence[ConfigEntity]) -> Features:
@@ -31,7 +33,7 @@ def knob_features(task: Task, configs: Sequence[ConfigEntity]) -> Features:
     cells: list[tuple[str, float]] = []
     for place, config in enumerate(configs):
         before = len(cells)
-        cells.append((f"alternative={config.strategy}", 1.0))
+        cells.append((f"{ALTERNATIVE}{config.strategy}", 1.0))
         together: list[float] = []
         for knob, value in config.values.items():
             leaves, tiles = _knob_leaves(knob, value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from tilewright.errors import UsageError
 from tilewright.options import Options
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class RidgeOptions(Options):
     """Options of the cost model `ridge`."""
 
-    penalty: float = 1.0
+    penalty: float = Field(1.0, ge=1e-6, allow_inf_nan=False)
 
 
 class RidgeModel:

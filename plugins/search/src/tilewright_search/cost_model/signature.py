@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import UsageError
+from tilewright_search.cost_model.knob_features import ALTERNATIVE
 
 if TYPE_CHECKING:
     from tilewright_search.featurizer import FeatureKind
@@ -37,18 +38,22 @@ class Signature:
         )
 
     def check(self, given: Signature, path: Path) -> None:
-        """Raise UsageError where rows have columns that the model does not know.
+        """Raise UsageError where the model can say nothing of rows with these columns.
 
-        Loop features are the same for every program, so there the names have to be equal; of the
-        knobs and words of a space some may be missing.
+        Loop features are the same for every program, so there the names have to be equal; of a
+        space's alternatives one has to be known.
         """
-        strange = [name for name in given.names if name not in set(self.names)]
-        missing = [name for name in self.names if name not in set(given.names)]
-        if self.kind != given.kind or strange or (missing and self.kind == "loops"):
-            differing = (strange or missing or [given.kind])[0]
+        differing = sorted(set(self.names) ^ set(given.names))
+        if self.kind == "loops":
+            fits = not differing
+        else:
+            both = set(self.names) & set(given.names)
+            fits = any(name.startswith(ALTERNATIVE) for name in both)
+        if self.kind != given.kind or not fits:
             raise UsageError(
                 f"a cost model of {len(self.names)} {self.kind} features does not fit: here are "
-                f"{len(given.names)} of {given.kind}, and {differing!r} is not in both",
+                f"{len(given.names)} of {given.kind}, and {(differing or [given.kind])[0]!r} is "
+                "not in both",
                 where=str(path),
-                remedy="fit it again: `tilewright bench models --save`",
+                remedy="fit one on records of such tasks: `tilewright bench models --save`",
             )
