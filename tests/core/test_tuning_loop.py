@@ -251,8 +251,8 @@ def test_tuners_get_the_history_of_all_tasks(make, monkeypatch):
 @pytest.mark.parametrize(
     ("role", "method", "answer", "says"),
     [
-        ("tuner", "propose", None, "the tuner 'toy' proposed None; expected at most 8 configs"),
-        ("tuner", "propose", [0] * 20, "the tuner 'toy' proposed 20; expected at most 8 configs"),
+        ("tuner", "propose", None, "the tuner 'toy' proposed None; expected at most 4 configs"),
+        ("tuner", "propose", [0] * 20, "the tuner 'toy' proposed 20; expected at most 4 configs"),
         ("scheduler", "next_task", -1, "chose -1; expected the number of one of 3 tasks"),
         ("scheduler", "next_task", "0", "chose '0'; expected the number of one of 3 tasks"),
     ],
