@@ -51,6 +51,13 @@ def test_a_second_run_measures_nothing_and_more_goes_on(pipeline_file):
     assert run(path).report["measurement"]["trials"] == 0
 
 
+def test_what_the_tuning_stages_measured_adds_up(pipeline_file):
+    path = pipeline_file(check="{}\n  - tune: {tuner: toy, scheduler: toy, budget: 8}")
+    found = read_report(run(path).folder)["measurement"]
+    assert (found["trials"], found["counts"]) == (28, {"built": 28})
+    assert found["split"]["lower"] == pytest.approx(28e-6)
+
+
 def test_more_that_suits_not_every_tuning_stage_is_refused_before_the_first_measures(
     pipeline_file, tmp_path
 ):

@@ -293,8 +293,8 @@ def test_kernels_without_a_record_are_measured(chain, context, measured):
 def test_what_was_measured_adds_up(chain, context, measured):
     account = Measured()
     tune_graph(chain, First(), context, account)
-    assert account.to_json()["trials"] == len(measured)
-    assert account.to_json()["split"]["time"] > 0
+    assert account.report["trials"] == len(measured)
+    assert account.report["split"]["time"] > 0
 
 
 # --- records -------------------------------------------------------------------------------------

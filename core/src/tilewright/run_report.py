@@ -12,6 +12,7 @@ from tilewright.events import Section, StageOutcome
 from tilewright.roles import RunContext
 from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.time_text import milliseconds_text, significant_text
+from tilewright.tuning.measurement import summed
 from tilewright.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
@@ -160,7 +161,7 @@ def _merge(into: dict[str, Any], report: Mapping[str, Any]) -> None:
     for name, value in report.items():
         known = into.get(name)
         if name == "measurement" and known is not None:
-            into[name] = _summed(known, value)
+            into[name] = summed(known, value)
         elif name == "tuning_curve":
             later = [[measured_before + seconds, total] for seconds, total in value]
             into[name] = [*(known or ()), *later]
@@ -168,15 +169,3 @@ def _merge(into: dict[str, Any], report: Mapping[str, Any]) -> None:
             _merge(known, value)
         else:
             into[name] = dict(value) if isinstance(value, Mapping) else value
-
-
-def _summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Two stages' measurements as one."""
-    total = {name: first[name] + second[name] for name in ("trials", "failures", "seconds")}
-    total["trials_per_second"] = total["trials"] / total["seconds"] if total["seconds"] else 0.0
-    parts = [*first.get("split", {}), *second.get("split", {})]
-    total["split"] = {
-        part: first.get("split", {}).get(part, 0.0) + second.get("split", {}).get(part, 0.0)
-        for part in parts
-    }
-    return total

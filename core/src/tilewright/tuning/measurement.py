@@ -44,15 +44,12 @@ class Spent:
     timings: dict[str, float] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
-    def count(self, amounts: Mapping[str, int]) -> None:
-        """Add what an artefact counts of itself."""
-        for name, amount in amounts.items():
-            self.counts[name] = self.counts.get(name, 0) + amount
-
-    def add(self, timings: Mapping[str, float]) -> None:
-        """Add seconds to the parts named."""
+    def add(self, timings: Mapping[str, float], counts: Mapping[str, int] = {}) -> None:
+        """Add seconds to the parts named, and what an artefact counts of itself."""
         for part, seconds in timings.items():
             self.timings[part] = self.timings.get(part, 0.0) + seconds
+        for name, amount in counts.items():
+            self.counts[name] = self.counts.get(name, 0) + amount
 
     @contextmanager
     def on(self, part: str) -> Iterator[None]:
@@ -73,6 +70,14 @@ class Spent:
             "split": dict(self.timings),
             "counts": dict(self.counts),
         }
+
+
+def summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Two `measurement` members of run.json as one."""
+    spent = Spent(first["trials"] + second["trials"], first["failures"] + second["failures"])
+    for one in (first, second):
+        spent.add(one.get("split", {}), one.get("counts", {}))
+    return spent.report(first["seconds"] + second["seconds"])
 
 
 class Measurement:
@@ -169,9 +174,9 @@ class Measurement:
         for trial, each in zip(trials, came, strict=True):
             self.spent.trials += 1
             self.spent.failures += trial.result.failure is not None
-            self.spent.add(trial.result.timings)
-            if each.build.artifact is not None:
-                self.spent.count(each.build.artifact.metadata.get("counts", {}))
+            artifact = each.build.artifact
+            counts = artifact.metadata.get("counts", {}) if artifact is not None else {}
+            self.spent.add(trial.result.timings, counts)
         return trials
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -16,6 +15,7 @@ from tilewright.roles import RunContext
 from tilewright.task import Task
 from tilewright.task_set import WeightedTask
 from tilewright.tuning.loop import measure_configs
+from tilewright.tuning.measurement import Spent, summed
 from tilewright_graph.assembly import Assembly, Call, assemble
 from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy
 from tilewright_graph.cost_table import CostTable
@@ -79,27 +79,12 @@ class GraphChoice:
 
 @dataclass(slots=True)
 class Measured:
-    """What was measured on the way, as run.json has it."""
+    """What was measured on the way; `report` is the member of run.json."""
 
-    totals: Counter[str] = field(default_factory=Counter)
-    split: Counter[str] = field(default_factory=Counter)
-    counts: Counter[str] = field(default_factory=Counter)
+    report: Mapping[str, Any] = field(default_factory=lambda: Spent().report(0.0))
 
     def add(self, measurement: Mapping[str, Any]) -> None:
-        self.totals.update({name: measurement[name] for name in ("trials", "failures", "seconds")})
-        self.split.update(measurement.get("split", {}))
-        self.counts.update(measurement.get("counts", {}))
-
-    def to_json(self) -> dict[str, Any]:
-        trials, seconds = self.totals["trials"], float(self.totals["seconds"])
-        return {
-            "trials": trials,
-            "failures": self.totals["failures"],
-            "seconds": seconds,
-            "trials_per_second": trials / seconds if trials else 0.0,
-            "split": dict(self.split),
-            "counts": dict(self.counts),
-        }
+        self.report = summed(self.report, measurement)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class GraphTuneStage:
         if options.svg is not None:
             self._draw(self._picture_of(options.svg), extracted, choice)
         graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
-        report = {"graph": graph, "measurement": measured.to_json()}
+        report = {"graph": graph, "measurement": measured.report}
         return StageResult((choice,), report, partial=unproved)
 
     def _picture_of(self, svg: str) -> Path:
