@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
+from tilewright.strategy import strategy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ def fallback_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterat
     The strategy of the highest priority is the best, ties by name; one may have no advice that
     suits the space.
     """
-    names = {alternative.name.partition("/")[0] for alternative in space.alternatives}
+    names = {strategy_of(alternative.name) for alternative in space.alternatives}
     for strategy in sorted(map(host.strategy, names), key=lambda s: (-s.priority, s.name)):
         config = host.schedule(strategy.name).fallback(task)
         if config is not None and space.is_valid(config):

@@ -18,7 +18,7 @@ from tilewright.errors import UsageError, did_you_mean
 from tilewright.fallback import infeasible
 from tilewright.plugin import Component, no_options
 from tilewright.plugin_loading import Owner, Plugin, load_plugins
-from tilewright.strategy import Declined, Schedule, Strategy, own_words, selects
+from tilewright.strategy import Declined, Schedule, Strategy, own_words, selects, strategy_of
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class PluginHost:
     def strategy(self, name: str) -> Strategy:
         """A strategy by its name or the name of one of its alternatives."""
         known = self._owned("strategy")
-        base = name.partition("/")[0]
+        base = strategy_of(name)
         if base not in known:
             remedy = self._installed("strategy", base)
             raise UsageError(f"no strategy named '{base}'", remedy=remedy)
@@ -227,7 +227,7 @@ class PluginHost:
         """Raise UsageError where no strategy for this kind of target has a name that matches."""
         owned = self._owned("strategy").values()
         known = [strategy.name for strategy, _ in owned if target.kind in strategy.target_kinds]
-        wanted = pattern.partition("/")[0]
+        wanted = strategy_of(pattern)
         if known and not any(fnmatchcase(name, wanted) for name in known):
             message = f"no strategy for {target} matches '{pattern}'"
             raise UsageError(message, where=where, remedy=did_you_mean(wanted, known))
@@ -285,7 +285,7 @@ class PluginHost:
     # --- inside ----------------------------------------------------------------------------------
 
     def _serving(self, task: Task, pattern: str) -> Iterator[Strategy]:
-        wanted = pattern.partition("/")[0]
+        wanted = strategy_of(pattern)
         for strategy, _ in self._owned("strategy").values():
             if fnmatchcase(strategy.name, wanted) and strategy.serves(task):
                 yield strategy

@@ -100,9 +100,14 @@ def own_words(documented: object) -> str:
     return (getdoc(documented) or "").partition("\n")[0]
 
 
+def strategy_of(alternative: str) -> str:
+    """The strategy in an alternative's name, `STRATEGY` or `STRATEGY/VARIANT`."""
+    return alternative.partition("/")[0]
+
+
 def selects(strategies: str, alternative: str) -> bool:
     """Whether a glob over strategies, or over alternatives of theirs, takes this alternative."""
-    names = alternative, alternative.partition("/")[0]
+    names = alternative, strategy_of(alternative)
     return any(fnmatchcase(name, strategies) for name in names)
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tilewright.dispatch import Answer, ApplyHistoryBest, FallbackContext
+from tilewright.strategy import strategy_of
 from tilewright.time_text import time_text
 
 if TYPE_CHECKING:
@@ -148,16 +149,16 @@ def _strategies(
     space = host.space(task, context.strategies)
     used = []
     for strategy in host.strategies(task, context.strategies):
-        own = [each for each in found if _base(each.record.config.strategy) == strategy.name]
+        own = [each for each in found if strategy_of(each.record.config.strategy) == strategy.name]
         advice = host.schedule(strategy.name).fallback(task)
         used.append(
             StrategyUse(
                 strategy.name,
                 strategy.revision,
                 strategy.priority,
-                sum(a.size for a in space.alternatives if _base(a.name) == strategy.name),
+                sum(a.size for a in space.alternatives if strategy_of(a.name) == strategy.name),
                 len(own),
-                sum(n for name, n in failed.items() if _base(name) == strategy.name),
+                sum(n for name, n in failed.items() if strategy_of(name) == strategy.name),
                 own[0].seconds if own else None,
                 None if advice is None else advice.to_json()["values"],
             )
@@ -172,24 +173,20 @@ def _not_counted(task: Task, context: RunContext, counted: int) -> dict[str, int
     records = context.store.records(task.key)
     for record in records:
         failure = record.trial.result.failure
-        revision = host.revisions.get(_base(record.config.strategy))
+        revision = host.revisions.get(strategy_of(record.config.strategy))
         if record.fingerprint != context.device.fingerprint:
             reasons["made on another device"] += 1
         elif record.trial.input.conditions.constants != conditions.constants:
             reasons["measured under other conditions"] += 1
         elif revision != record.revision:
             known = "another revision of" if revision is not None else "a strategy not installed:"
-            reasons[f"by {known} {_base(record.config.strategy)}"] += 1
+            reasons[f"by {known} {strategy_of(record.config.strategy)}"] += 1
         elif failure is not None and failure.kind.retried:
             reasons["spoiled by the machinery, not by the config"] += 1
         elif not valid(record.config):
             reasons["no point of the space"] += 1
     again = len(records) - reasons.total() - counted
     return {**reasons, "measured again later": again} if again else dict(reasons)
-
-
-def _base(name: str) -> str:
-    return name.partition("/")[0]
 
 
 def _time(seconds: float | None) -> str:

@@ -28,6 +28,7 @@ from tilewright.records.record import (
     Record,
 )
 from tilewright.records.trial_index import Race, Series, TrialIndex
+from tilewright.strategy import strategy_of
 from tilewright.task import Task
 from tilewright.time_text import time_text
 from tilewright.workload import Workload
@@ -180,7 +181,7 @@ class JsonlRecordStore:
     ) -> Sequence[Record]:
         """The records of a workload's anchor, on any target, by strategies that nobody here has."""
         kin = self._trials.of_anchor(workload)
-        strange = [series for series in kin if _base(series.head.strategy) not in revisions]
+        strange = [series for series in kin if strategy_of(series.head.strategy) not in revisions]
         return [self._trials.record(row) for row in self._trials.rows(strange)]
 
     def _ranked(self, series: Iterable[Series], query: Query) -> Iterator[Ranked]:
@@ -232,15 +233,15 @@ class JsonlRecordStore:
         found += [(choice.config.strategy, choice.revision, 1) for choice in self._graph]
         misses: Counter[str] = Counter()
         for strategy, revision, count in found:
-            if revisions.get(_base(strategy), revision) != revision:
-                misses[_base(strategy)] += count
+            if revisions.get(strategy_of(strategy), revision) != revision:
+                misses[strategy_of(strategy)] += count
         return misses
 
     def devices(self, revisions: Mapping[str, int] | None = None) -> Counter[tuple[str, str]]:
         """How many trials each device has, by (name, fingerprint); only by these strategies."""
         found: Counter[tuple[str, str]] = Counter()
         for series in self._trials.series:
-            if revisions is not None and _base(series.head.strategy) not in revisions:
+            if revisions is not None and strategy_of(series.head.strategy) not in revisions:
                 continue
             found[series.head.device, series.head.fingerprint] += series.trials
         return found
@@ -272,13 +273,8 @@ class JsonlRecordStore:
                     self._budget.append(found)
 
 
-def _base(strategy: str) -> str:
-    """The strategy of an alternative's name."""
-    return strategy.partition("/")[0]
-
-
 def _current(strategy: str, revision: int, revisions: Mapping[str, int]) -> bool:
-    return revisions.get(_base(strategy)) == revision
+    return revisions.get(strategy_of(strategy)) == revision
 
 
 def _slower(races: Mapping[int, Race], row: int, seconds: float) -> float | None:

@@ -19,7 +19,7 @@ from tilewright.config import ConfigEntity
 from tilewright.device import Device
 from tilewright.host import PluginHost
 from tilewright.space.config_space import ConfigSpace
-from tilewright.strategy import Strategy
+from tilewright.strategy import Strategy, strategy_of
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.task_text import find_task
@@ -72,7 +72,7 @@ class StrategyContract(StrategyBasics):
     ) -> None:
         for task, strategy, space in self.cases(host, resolved):
             for alternative in space.alternatives:
-                assert alternative.name.partition("/")[0] == strategy.name, task
+                assert strategy_of(alternative.name) == strategy.name, task
 
     def test_every_alternative_has_a_feasible_point(
         self, host: PluginHost, resolved: Target

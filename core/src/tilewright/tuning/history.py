@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tilewright.strategy import Adopts
+from tilewright.strategy import Adopts, strategy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,9 +61,8 @@ def translated(
     """Records of other systems for the task's anchor, each with what a strategy adopts of it."""
     strategies = {name: host.schedule(name) for name in (s.name for s in host.strategies(task))}
     for record in records:
-        base = record.config.strategy.partition("/")[0]
         if (
-            base in host.revisions
+            strategy_of(record.config.strategy) in host.revisions
             or record.seconds is None
             or record.task.workload.anchor_key != task.workload.anchor_key
         ):

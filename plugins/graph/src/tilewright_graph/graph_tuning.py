@@ -12,6 +12,7 @@ from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.records import GraphRecord
 from tilewright.roles import RunContext
+from tilewright.strategy import strategy_of
 from tilewright.task import Task
 from tilewright.task_set import WeightedTask
 from tilewright.tuning.loop import measure_configs
@@ -256,7 +257,7 @@ def _keep(extracted: ExtractedNetwork, choice: GraphChoice, context: RunContext)
         config = choice.configs[kernel.key]
         held = known.get(kernel.key)
         if held is None or (held.task, held.config) != (kernel.task, config):
-            revision = revisions[config.strategy.partition("/")[0]]
+            revision = revisions[strategy_of(config.strategy)]
             records.append(
                 GraphRecord(
                     kernel.key, kernel.task, config, device.name, device.fingerprint, revision
