@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tilewright.strategy import own_words
@@ -33,8 +34,8 @@ class StrategyUse:
 class TargetComparison:
     """Workloads by key, what each target has for them, and why that differs.
 
-    targets   in the order in which they were named
-    tasks     by key of the workload: {target: entry}
+    contexts   by target, in the order in which they were named
+    tasks      by key of the workload: {target: entry}
     """
 
     contexts: Mapping[str, RunContext]
@@ -60,24 +61,21 @@ class TargetComparison:
 
     def strategies(self) -> list[StrategyUse]:
         """Every strategy that takes any of the tasks, by target and name."""
-        found = []
+        uses = []
         for target, context in self.contexts.items():
-            counts: dict[str, int] = {}
-            for by_target in self.tasks.values():
-                if target in by_target:
-                    for strategy in context.host.strategies(by_target[target].task):
-                        counts[strategy.name] = counts.get(strategy.name, 0) + 1
+            own = [found[target].task for found in self.tasks.values() if target in found]
+            counts = Counter(s.name for task in own for s in context.host.strategies(task))
             for name, count in sorted(counts.items()):
                 half = context.host.schedule(name)
                 serves = own_words(half.applies)
-                found.append(StrategyUse(name, target, own_words(half), serves, count))
-        return found
+                uses.append(StrategyUse(name, target, own_words(half), serves, count))
+        return uses
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One a workload: weight, configs and strategies by target."""
+        context = next(iter(self.contexts.values()))
         for key, by_target in self.tasks.items():
             entry = next(iter(by_target.values()))
-            context = next(iter(self.contexts.values()))
             reference = context.host.reference(entry.task.workload.operator)
             yield {
                 "key": key,
@@ -97,15 +95,11 @@ class TargetComparison:
 
     def to_json(self) -> dict[str, Any]:
         """All of it."""
-        uses = [
-            {name: getattr(use, name) for name in ("name", "target", "what", "serves", "tasks")}
-            for use in self.strategies()
-        ]
         return {
             "targets": list(self.contexts),
             "equal": self.equal,
             "tasks": list(self.rows()),
-            "strategies": uses,
+            "strategies": [asdict(use) for use in self.strategies()],
         }
 
     def lines(self) -> Iterator[str]:
