@@ -57,6 +57,16 @@ def test_the_command_line_shows_them_side_by_side(capsys: Any) -> None:
     assert all(use["what"] and use["serves"] for use in told["strategies"])
 
 
+def test_they_are_compared_under_the_strategies_of_the_file(capsys: Any) -> None:
+    arguments = [part for target in TARGETS for part in ("--target", target)]
+    named = ("--set", "strategies=default*", "--json")
+    assert run(["tasks", "zoo:resnet-18", *arguments, *named]) == 0
+    told = json.loads(capsys.readouterr().out)
+    found = {name for row in told["tasks"] for own in row["strategies"].values() for name in own}
+    assert found == {use["name"] for use in told["strategies"]} == {"default", "default.cuda"}
+    assert all(count < 10 for row in told["tasks"] for count in row["configs"].values())
+
+
 def test_people_are_told_why_strategies_differ(capsys: Any) -> None:
     arguments = [part for target in TARGETS for part in ("--target", target)]
     assert run(["tasks", "zoo:resnet-18", *arguments]) == 0

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from tilewright.strategy import own_words
+from tilewright.strategy import Strategy, own_words
 
 if TYPE_CHECKING:
     from tilewright.roles import RunContext
+    from tilewright.task import Task
     from tilewright.task_set import TaskSet, WeightedTask
 
 
@@ -64,7 +65,7 @@ class TargetComparison:
         uses = []
         for target, context in self.contexts.items():
             own = [found[target].task for found in self.tasks.values() if target in found]
-            counts = Counter(s.name for task in own for s in context.host.strategies(task))
+            counts = Counter(s.name for task in own for s in _strategies(context, task))
             for name, count in sorted(counts.items()):
                 half = context.host.schedule(name)
                 serves = own_words(half.applies)
@@ -84,11 +85,11 @@ class TargetComparison:
                 "operations": reference.operations(entry.task.workload),
                 "weights": {target: one.weight for target, one in by_target.items()},
                 "configs": {
-                    target: self.contexts[target].host.space(one.task).size
+                    target: _configs(self.contexts[target], one.task)
                     for target, one in by_target.items()
                 },
                 "strategies": {
-                    target: [s.name for s in self.contexts[target].host.strategies(one.task)]
+                    target: [s.name for s in _strategies(self.contexts[target], one.task)]
                     for target, one in by_target.items()
                 },
             }
@@ -122,3 +123,11 @@ class TargetComparison:
         for use in self.strategies():
             yield f"  {use.target}  {use.name} ({use.tasks} tasks): {use.what}"
             yield f"      takes: {use.serves}"
+
+
+def _configs(context: RunContext, task: Task) -> int:
+    return context.host.space(task, context.strategies).size
+
+
+def _strategies(context: RunContext, task: Task) -> Sequence[Strategy]:
+    return context.host.strategies(task, context.strategies)
