@@ -116,11 +116,8 @@ class PluginHost:
 
     def component(self, role: str, name: str) -> Component[Any]:
         """One component. Raises UsageError with the nearest name."""
-        known = self.components(role)
-        if name not in known:
-            word = role.replace("_", " ")
-            raise UsageError(f"no {word} named '{name}'", remedy=self._installed(role, name))
-        return known[name]
+        component: Component[Any] = self._named(role, name, role.replace("_", " "))
+        return component
 
     def make(self, role: str, name: str, options: Mapping[str, Any], context: Any) -> Any:
         """A component's instance; `None` is the options of a component that declares none.
@@ -176,11 +173,7 @@ class PluginHost:
 
     def reference(self, operator: str) -> Reference:
         """What is known of an operator. Raises UsageError where nobody knows it."""
-        known = self._owned("reference")
-        if operator not in known:
-            remedy = self._installed("reference", operator)
-            raise UsageError(f"no operator named '{operator}'", remedy=remedy)
-        reference: Reference = known[operator][0]
+        reference: Reference = self._named("reference", operator, "operator")
         return reference
 
     def references(self) -> Mapping[str, Reference]:
@@ -189,12 +182,7 @@ class PluginHost:
 
     def strategy(self, name: str) -> Strategy:
         """A strategy by its name or the name of one of its alternatives."""
-        known = self._owned("strategy")
-        base = strategy_of(name)
-        if base not in known:
-            remedy = self._installed("strategy", base)
-            raise UsageError(f"no strategy named '{base}'", remedy=remedy)
-        strategy: Strategy = known[base][0]
+        strategy: Strategy = self._named("strategy", strategy_of(name), "strategy")
         return strategy
 
     def schedule(self, name: str) -> Schedule:
@@ -337,6 +325,12 @@ class PluginHost:
                 )
             found[name] = value, plugin.owner
         return dict(sorted(found.items()))
+
+    def _named(self, role: str, name: str, word: str) -> Any:
+        known = self._owned(role)
+        if name not in known:
+            raise UsageError(f"no {word} named '{name}'", remedy=self._installed(role, name))
+        return known[name][0]
 
     def _installed(self, role: str, name: str) -> str:
         owned = self._owned(role)
