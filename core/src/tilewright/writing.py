@@ -33,7 +33,7 @@ def check_folder(path: Path, what: str) -> None:
 def check_file(path: Path, what: str) -> None:
     """Raise UsageError unless the file could be written, its folders made; leaves all as it is."""
     with writing(path, what):
-        if _exists(path):
+        if exists(path):
             path.open("r+b").close()
         else:
             _try(path.parent)
@@ -44,13 +44,13 @@ def _try(folder: Path) -> None:
 
     Only trying tells: permissions allow the superuser more than some file systems do.
     """
-    while not _exists(folder):
+    while not exists(folder):
         folder = folder.parent
     with TemporaryDirectory(dir=folder):
         pass
 
 
-def _exists(path: Path) -> bool:
+def exists(path: Path) -> bool:
     """As `Path.exists`, but a loop of links or a file amid the path is an error."""
     try:
         path.stat()

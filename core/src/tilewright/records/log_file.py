@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tilewright.errors import UsageError
+from tilewright.writing import exists
 
 _CHUNK = 2**24
 _TAIL_BYTES = 64
@@ -32,8 +33,8 @@ class LogFile:
             if path.is_dir():
                 raise IsADirectoryError("it is a folder")
             # is_dir() hides these errors, stat() does not.
-            missing = not _exists(path)
-            if missing and not create_parents and not _exists(path.parent):
+            missing = not exists(path)
+            if missing and not create_parents and not exists(path.parent):
                 raise FileNotFoundError("its folder does not exist")
 
     def read_new(self, restart: Callable[[], None]) -> Iterator[bytes]:
@@ -43,7 +44,7 @@ class LogFile:
         later.
         """
         with self._errors("read"):
-            if not _exists(self.path):
+            if not exists(self.path):
                 return
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -146,21 +147,13 @@ class LogFile:
     def _errors(self, verb: str) -> Iterator[None]:
         try:
             yield
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        except (OSError, ValueError) as error:  # ValueError: a record too large
             reason = getattr(error, "strerror", None) or error
             raise UsageError(
                 f"cannot {verb} the records file: {reason}",
                 where=str(self.path),
                 remedy="give a path to a file, in a folder that exists and has room",
             ) from error
-
-
-def _exists(path: Path) -> bool:
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _sync_folder(folder: Path) -> None:
