@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from tilewright.terminal_text import printable
 from tilewright_graph.layered_drawing import Drawing, Point, draw_layers
 from tilewright_graph.layout_flow import FlowEdge, FlowNode, LayoutFlow
 
@@ -51,7 +52,7 @@ def layout_picture(name: str, panels: Sequence[tuple[str, LayoutFlow]]) -> str:
     width, height = panel_width * len(panels), drawing.height + _HEAD + _MARGIN
     attributes = {"viewBox": f"0 0 {width:.0f} {height:.0f}", "width": f"{width:.0f}"}
     svg = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **attributes})
-    SubElement(svg, "title").text = _plain(f"layouts of {name}")
+    SubElement(svg, "title").text = printable(f"layouts of {name}")
     SubElement(svg, "style").text = _STYLE
     SubElement(svg, "rect", {"width": "100%", "height": "100%", "fill": "#fff"})
     _legend(svg, colours)
@@ -105,13 +106,15 @@ class _Panel:
         mark = SubElement(
             self._group, "polygon", {"class": "mark", "data-transform": transform, "points": drawn}
         )
-        SubElement(mark, "title").text = _plain(f"{edge.tensor}: {sides['src']} to {sides['dst']}")
+        SubElement(mark, "title").text = printable(
+            f"{edge.tensor}: {sides['src']} to {sides['dst']}"
+        )
 
     def _node(self, node: FlowNode, centre: Point) -> None:
         x, y = centre[0] - _WIDTH / 2, centre[1] - _HALF
         kind = "node" if node.kind == "kernel" else "node fixed"
         group = SubElement(self._group, "g", {"class": kind, "data-layout": node.layouts[0]})
-        SubElement(group, "title").text = _plain(
+        SubElement(group, "title").text = printable(
             f"{node.kind} {node.name}: {' from '.join(node.layouts)}"
         )
         _box(group, (x, y), _HEIGHT, self._colours[node.layouts[0]])
@@ -161,9 +164,4 @@ def _box(parent: Element, corner: Point, height: float, fill: str, **more: str) 
 
 def _text(parent: Element, place: Point, text: str, **more: str) -> None:
     attributes = {"x": f"{place[0]:.1f}", "y": f"{place[1]:.1f}", **more}
-    SubElement(parent, "text", attributes).text = _plain(text)
-
-
-def _plain(text: str) -> str:
-    """Names come from files of strangers; XML has no control characters."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    SubElement(parent, "text", attributes).text = printable(text)  # XML has no control characters
