@@ -86,9 +86,8 @@ class _Assembler:
         self._calls: list[Call] = []
         self._tensors: dict[str, PlacedTensor] = {}
         self._constants: dict[str, Any] = {}
-        self._versions: dict[
-            str, list[tuple[str, str]]
-        ] = {}  # (layout, placed tensor), as made first
+        # By tensor: (layout, placed tensor), as made first.
+        self._versions: dict[str, list[tuple[str, str]]] = {}
 
     def run(self) -> Assembly:
         for name in self._network.inputs:
@@ -106,9 +105,8 @@ class _Assembler:
         output, layout = kernel.output, layouts.outputs[0]
         spec = self._network.specs[output]
         logical = logical_layout(spec)
-        if output not in self._network.results:
-            write = self._place(output, layout, self._inner(output, layout), "intermediate")
-        elif same_bytes(spec, layout, logical):
+        leaves = output in self._network.results
+        if leaves and same_bytes(spec, layout, logical):
             write = self._place(output, logical, output, "output")
         else:
             write = self._place(output, layout, self._inner(output, layout), "intermediate")
@@ -118,10 +116,9 @@ class _Assembler:
                 self._tensors[read] = replace(self._tensors[read], within=(write, place))
             return
         self._calls.append(Call(kernel.name, kernel.task, config, reads, write))
-        if output in self._network.results and write != output:
-            self._transform(
-                output, layout, write, logical, self._place(output, logical, output, "output")
-            )
+        if leaves and write != output:
+            result = self._place(output, logical, output, "output")
+            self._transform(output, layout, write, logical, result)
 
     def _read(self, name: str, layout: str) -> str:
         """The placed tensor that holds a tensor in a layout."""

@@ -62,7 +62,7 @@ def find_candidates(
         return host.layouts(task, config).signature
 
     def usable(config: ConfigEntity) -> bool:
-        return space.is_valid(config) and allowed(config, host, accuracy)
+        return space.is_valid(config) and allowed(config.strategy, host, accuracy)
 
     query = context.query(task, where=usable)
     found: dict[object, Candidate] = {}
@@ -103,9 +103,9 @@ def _neighbours(config: ConfigEntity, space: ConfigSpace) -> Iterator[ConfigEnti
                 yield ConfigEntity(config.strategy, {**config.values, knob.name: value})
 
 
-def allowed(config: ConfigEntity, host: PluginHost, accuracy: Accuracy) -> bool:
-    """Whether the config's strategy may be used at this accuracy."""
-    return accuracy != "strict" or host.strategy(config.strategy).direct_error
+def allowed(strategy: str, host: PluginHost, accuracy: Accuracy) -> bool:
+    """Whether a strategy, by its name or an alternative's, may be used at this accuracy."""
+    return accuracy != "strict" or host.strategy(strategy).direct_error
 
 
 def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigEntity:
@@ -115,11 +115,8 @@ def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> Conf
 
 def allowed_space(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigSpace:
     """A task's space, of the strategies that the accuracy allows."""
-    host = context.host
-    space = host.space(task, context.strategies)
-    exact = [
-        a for a in space.alternatives if accuracy != "strict" or host.strategy(a.name).direct_error
-    ]
+    space = context.host.space(task, context.strategies)
+    exact = [a for a in space.alternatives if allowed(a.name, context.host, accuracy)]
     if not exact:
         raise UsageError(
             f"every strategy for '{task.workload.operator}' has more than the direct error",

@@ -124,7 +124,7 @@ def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[Disp
     host, store, device = context.host, context.store, context.device
 
     def usable(config: ConfigEntity) -> bool:
-        return allowed(config, host, accuracy)
+        return allowed(config.strategy, host, accuracy)
 
     history = ApplyHistoryBest(
         store, host, device, context.conditions, context.strategies, where=usable
