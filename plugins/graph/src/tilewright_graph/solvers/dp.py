@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,12 +58,11 @@ class DpTuner:
         return graph.solution(problem, choice, max(buckets.bound, dual.value), note)
 
 
-class _Table:
+class _Table(NamedTuple):
     """Seconds by the places of some nodes, in elimination order."""
 
-    def __init__(self, nodes: tuple[int, ...], seconds: np.ndarray) -> None:
-        self.nodes = nodes
-        self.seconds = seconds
+    nodes: tuple[int, ...]
+    seconds: np.ndarray
 
 
 class _Buckets:

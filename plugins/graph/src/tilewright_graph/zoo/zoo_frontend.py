@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from pydantic import Field
 
@@ -13,8 +12,10 @@ from tilewright.host import PluginHost
 from tilewright.options import Options
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.network import Network
+from tilewright_graph.zoo.resnet18 import resnet18
 
 _PREFIX = "zoo:"
+_MAKERS = {"resnet-18": resnet18}
 
 
 class ZooOptions(Options):
@@ -51,13 +52,4 @@ class ZooFrontend:
                 remedy="frontend: {zoo: {batch: 1, size: 224}}",
             )
         builder = NetworkBuilder.of(name, self._host)
-        network: Network = _MAKERS[name]()(builder, self._options, weights_seed or 0)
-        return network
-
-
-def _late(module: str) -> Callable[[], Any]:
-    """A thunk that imports the function of a file of the same name."""
-    return lambda: getattr(import_module(f"tilewright_graph.zoo.{module}"), module)
-
-
-_MAKERS: Mapping[str, Callable[[], Any]] = {"resnet-18": _late("resnet18")}
+        return _MAKERS[name](builder, self._options, weights_seed or 0)
