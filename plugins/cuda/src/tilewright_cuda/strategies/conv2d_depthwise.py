@@ -16,7 +16,6 @@ from tilewright_cuda.strategies.windows import (
     window_layout,
     windows_scheduled,
 )
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 
@@ -64,6 +63,4 @@ class Conv2dDepthwise(TensorSchedule):
         return windows_scheduled(schedule, "conv2d", config)
 
 
-def make(operators: Operators) -> Conv2dDepthwise:
-    """The strategy's working half."""
-    return Conv2dDepthwise(operators)
+make = Conv2dDepthwise

@@ -23,7 +23,6 @@ from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_l
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.expr import Value, ge, logical_and, lt, select
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 
@@ -169,6 +168,4 @@ def _result(shape: tuple[int, ...], product: Tensor, *, columns_are_filters: boo
     return compute("conv2d", shape, element)
 
 
-def make(operators: Operators) -> Conv2dIgemm:
-    """The strategy's working half."""
-    return Conv2dIgemm(operators)
+make = Conv2dIgemm

@@ -25,7 +25,6 @@ from tilewright_tensor.affine import Affine
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.expr import Const, Value, as_value, eq, ge, logical_and, lt, select
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_tensor.winograd import TAPS, Matrix, Winograd
@@ -300,6 +299,4 @@ def _variant(config: ConfigEntity) -> tuple[int, str]:
     return int(form[1:]), layout
 
 
-def make(operators: Operators) -> Conv2dWinograd:
-    """The strategy's working half."""
-    return Conv2dWinograd(operators)
+make = Conv2dWinograd

@@ -15,7 +15,6 @@ from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_cuda.strategies.rows import MOST_THREADS, RowThreads
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_sum
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32, logical_layouts
 
@@ -121,6 +120,4 @@ def _computed(tensors: Sequence[Tensor], attributes: object) -> Tensor:
     return compute("dense", (data.shape[0], weight.shape[0]), element)
 
 
-def make(operators: Operators) -> DenseSmallBatch:
-    """The strategy's working half."""
-    return DenseSmallBatch(operators)
+make = DenseSmallBatch

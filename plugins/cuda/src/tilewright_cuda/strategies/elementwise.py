@@ -12,7 +12,6 @@ from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts, fused, image_layouts
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import (
     TensorSchedule,
@@ -78,6 +77,4 @@ def _last(layout: str, shape: Sequence[int]) -> int:
     return shape[Layout.parse(layout).dims[-1].axis]
 
 
-def make(operators: Operators) -> Elementwise:
-    """The strategy's working half."""
-    return Elementwise(operators)
+make = Elementwise

@@ -17,7 +17,6 @@ from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.expr import Value
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32, logical_layouts
@@ -133,6 +132,4 @@ class Gemm(TensorSchedule):
         )  # fmt: skip
 
 
-def make(operators: Operators) -> Gemm:
-    """The strategy's working half."""
-    return Gemm(operators)
+make = Gemm

@@ -17,7 +17,6 @@ from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts, fused
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.expr import Value
 from tilewright_tensor.loop_ir import LoopKind
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
@@ -95,6 +94,4 @@ def _computed(tensors: Sequence[Tensor], attributes: object) -> Tensor:
     return compute("layout_transform", data.shape, element, axes=axis_names(4))
 
 
-def make(operators: Operators) -> LayoutTransform:
-    """The strategy's working half."""
-    return LayoutTransform(operators)
+make = LayoutTransform

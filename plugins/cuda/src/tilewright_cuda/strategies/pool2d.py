@@ -15,7 +15,6 @@ from tilewright_cuda.strategies.windows import (
     window_layout,
     windows_scheduled,
 )
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 
@@ -48,6 +47,4 @@ class Pool2d(TensorSchedule):
         return windows_scheduled(schedule, anchor, config)
 
 
-def make(operators: Operators) -> Pool2d:
-    """The strategy's working half."""
-    return Pool2d(operators)
+make = Pool2d

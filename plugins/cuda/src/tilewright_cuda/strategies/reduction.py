@@ -20,7 +20,6 @@ from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts, fused, 
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_max, reduce_sum
 from tilewright_tensor.expr import Value
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
@@ -114,6 +113,4 @@ def _computed(task: Task, tensors: Sequence[Tensor], attributes: object) -> Tens
     return compute(anchor.operator, shape, element, axes=axis_names(len(shape)))
 
 
-def make(operators: Operators) -> Reduction:
-    """The strategy's working half."""
-    return Reduction(operators)
+make = Reduction

@@ -20,7 +20,6 @@ from tilewright_cuda.strategies.rows import (
 from tilewright_cuda.strategies.tensor_schedule import fused
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_max, reduce_sum
 from tilewright_tensor.expr import Value, exp
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32, logical_layouts
@@ -121,6 +120,4 @@ def _computed(task: Task, tensors: Sequence[Tensor], attributes: object) -> Tens
     return compute("softmax", data.shape, element, axes=axis_names(len(data.shape)))
 
 
-def make(operators: Operators) -> Softmax:
-    """The strategy's working half."""
-    return Softmax(operators)
+make = Softmax

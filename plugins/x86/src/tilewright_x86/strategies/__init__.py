@@ -23,7 +23,7 @@ def _loader(name: str) -> Callable[[PluginHost], Schedule]:
         from tilewright_tensor.operators.operators import Operators
 
         module = import_module(f"{__name__}.{name}")
-        schedule: Schedule = module.make(Operators(host.hook_values("tilewright_operators")))
+        schedule: Schedule = module.make(Operators.of(host))
         return schedule
 
     return load

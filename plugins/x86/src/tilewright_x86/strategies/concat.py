@@ -114,6 +114,4 @@ def _unravelled(
     return index
 
 
-def make(operators: Operators) -> Concat:
-    """The strategy's working half."""
-    return Concat(operators)
+make = Concat

@@ -9,7 +9,6 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_registers
@@ -79,6 +78,4 @@ class Conv2dDepthwise(TensorSchedule):
         return tile.accumulated(s, total, taps, taps if config["unroll_kh"] else taps[-1:])
 
 
-def make(operators: Operators) -> Conv2dDepthwise:
-    """The strategy's working half."""
-    return Conv2dDepthwise(operators)
+make = Conv2dDepthwise

@@ -18,7 +18,6 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.isa import isa_of
@@ -253,6 +252,4 @@ def _filters_layout(block_ic: int, inner: int) -> str:
     return f"OIHW{channels}{inner}o" if inner > 1 else f"OIHW{channels}"
 
 
-def make(operators: Operators) -> Conv2dDirect:
-    """The strategy's working half."""
-    return Conv2dDirect(operators)
+make = Conv2dDirect

@@ -15,7 +15,6 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.flat_images import flattened, is_pointwise, unflattened
@@ -115,6 +114,4 @@ def _filters(task: Task) -> int:
     return filters
 
 
-def make(operators: Operators) -> Conv2dPixels:
-    """The strategy's working half."""
-    return Conv2dPixels(operators)
+make = Conv2dPixels

@@ -13,7 +13,6 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.register_tile import accumulate_in_registers
@@ -83,6 +82,4 @@ class DensePacked(TensorSchedule):
         return s
 
 
-def make(operators: Operators) -> DensePacked:
-    """The strategy's working half."""
-    return DensePacked(operators)
+make = DensePacked

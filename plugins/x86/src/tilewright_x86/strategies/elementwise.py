@@ -11,7 +11,6 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import (
     TensorSchedule,
@@ -98,6 +97,4 @@ class Elementwise(TensorSchedule):
         ]
 
 
-def make(operators: Operators) -> Elementwise:
-    """The strategy's working half."""
-    return Elementwise(operators)
+make = Elementwise

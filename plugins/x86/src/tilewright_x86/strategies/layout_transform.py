@@ -13,7 +13,6 @@ from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.flat_images import flattened, row_dim, unflattened
@@ -135,6 +134,4 @@ def _widths(task: Task, axis: int) -> list[int]:
     return [widest, widest // 2] if widest > 4 and widest % 2 == 0 else [widest]
 
 
-def make(operators: Operators) -> LayoutTransform:
-    """The strategy's working half."""
-    return LayoutTransform(operators)
+make = LayoutTransform

@@ -9,7 +9,6 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_registers
@@ -78,6 +77,4 @@ class Pool2d(TensorSchedule):
         return tile.accumulated(s, total, s.loops(total)[4:], ())
 
 
-def make(operators: Operators) -> Pool2d:
-    """The strategy's working half."""
-    return Pool2d(operators)
+make = Pool2d

@@ -10,7 +10,6 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.tensor_schedule import lanes
@@ -65,6 +64,4 @@ class SoftmaxRows(TensorSchedule):
         return s.compute_at("softmax_exp", final, row, "local")
 
 
-def make(operators: Operators) -> SoftmaxRows:
-    """The strategy's working half."""
-    return SoftmaxRows(operators)
+make = SoftmaxRows
