@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from operator import is_
 from typing import Literal
 
@@ -45,10 +46,7 @@ class Buffer:
     @property
     def size(self) -> int:
         """Number of elements."""
-        total = 1
-        for extent in self.shape:
-            total *= extent
-        return total
+        return prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +146,13 @@ def inside(statement: Statement) -> tuple[Statement, ...]:
     if isinstance(statement, Block):
         return statement.statements
     return (statement.body,) if isinstance(statement, Around) else ()
+
+
+def stores(statement: Statement) -> list[Store]:
+    """All stores of a statement, in order."""
+    if isinstance(statement, Store):
+        return [statement]
+    return [store for one in inside(statement) for store in stores(one)]
 
 
 def changed_inside(statement: Statement, change: Callable[[Statement], Statement]) -> Statement:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright_tensor.affine import Affine, Var
+from tilewright_tensor.affine import Affine, FloorDiv, Var
 from tilewright_tensor.expr import Const, IndexValue, Load, Read, Value
 
 Array = NDArray[Any]
@@ -30,9 +30,8 @@ def index_at(index: Affine, points: Points) -> Any:
             value = points[atom]
         else:
             inner = index_at(atom.value, points)
-            value = (
-                inner // atom.divisor if type(atom).__name__ == "FloorDiv" else inner % atom.divisor
-            )
+            division = isinstance(atom, FloorDiv)
+            value = inner // atom.divisor if division else inner % atom.divisor
         total = total + coefficient * value
     return total
 

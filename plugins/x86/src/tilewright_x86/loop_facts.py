@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright_tensor.affine import Var
 from tilewright_tensor.expr import Load, leaves
-from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Guard, Loop, Statement, Store
+from tilewright_tensor.loop_ir import Buffer, Loop, Statement, Store, stores
 from tilewright_x86.index_text import Lanes
 from tilewright_x86.isa import Isa
 from tilewright_x86.llvm_text import ITEM_BYTES
@@ -26,29 +26,21 @@ class LoopFacts:
         """Every buffer that a statement stores to."""
         known = self._stored.get(id(statement))
         if known is None:
-            known = self._stored[id(statement)] = self._stored_buffers(statement)
+            found = frozenset(store.buffer for store in stores(statement))
+            known = self._stored[id(statement)] = found
         return known
 
     def pieces(self, node: Loop) -> tuple[Lanes, ...]:
         """A vectorised loop cut into vectors, the last one masked where it is not whole."""
         known = self._pieces.get(id(node))
         if known is None:
-            item_bytes = max((ITEM_BYTES[s.buffer.dtype] for s in _stores(node.body)), default=4)
+            item_bytes = max((ITEM_BYTES[s.buffer.dtype] for s in stores(node.body)), default=4)
             width = self._isa.lanes(item_bytes)
             whole, rest = divmod(node.extent, width)
             last = [Lanes(node.var, 1 << (rest - 1).bit_length(), rest)] if rest else []
             known = (*[Lanes(node.var, width, width)] * whole, *last)
             self._pieces[id(node)] = known
         return known
-
-    def _stored_buffers(self, statement: Statement) -> frozenset[Buffer]:
-        if isinstance(statement, Store):
-            return frozenset((statement.buffer,))
-        if isinstance(statement, Block):
-            return frozenset().union(*(self.stored_buffers(s) for s in statement.statements))
-        if isinstance(statement, Loop | Guard | Allocate):
-            return self.stored_buffers(statement.body)
-        return frozenset()
 
     def is_vectorisable(self, node: Loop) -> bool:
         """Whether every store goes to another element in each lane.
@@ -58,25 +50,17 @@ class LoopFacts:
         known = self._vectorisable.get(id(node))
         if known is None:
             known = self._vectorisable[id(node)] = all(
-                _is_spread(store, node) for store in _stores(node.body)
+                _is_spread(store, node) for store in stores(node.body)
             )
         return known
 
     def buffers(self, node: Statement) -> set[str]:
         """Names of all buffers that a statement reads or writes."""
         found: set[str] = set()
-        for store in _stores(node):
+        for store in stores(node):
             found.add(store.buffer.name)
             found |= {leaf.buffer.name for leaf in leaves(store.value) if isinstance(leaf, Load)}
         return found
-
-
-def _stores(node: Statement) -> list[Store]:
-    if isinstance(node, Store):
-        return [node]
-    if isinstance(node, Block):
-        return [store for child in node.statements for store in _stores(child)]
-    return _stores(node.body) if isinstance(node, Loop | Guard | Allocate) else []
 
 
 def _is_spread(store: Store, loop: Loop) -> bool:

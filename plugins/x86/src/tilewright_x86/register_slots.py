@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tilewright_tensor.loop_ir import Buffer
-from tilewright_x86.llvm_text import LLVM_TYPES, FunctionText
+from tilewright_x86.llvm_text import LLVM_TYPES, FunctionText, type_of
 from tilewright_x86.transposition import transposed
 
 
@@ -39,10 +39,9 @@ class RegisterSlots:
         self.held: dict[str, dict[int, Slot]] = {}
 
     def read_vector(self, buffer: Buffer, start: int, width: int, valid: int) -> str:
-        slot = self._slots(buffer).get(start)
-        if slot is None or (slot.width, slot.valid) != (width, valid):
+        if not self.has_vector(buffer, start, width, valid):
             raise NeedsMemoryError(buffer)
-        return slot.value
+        return self._slots(buffer)[start].value
 
     def read_across(
         self, buffer: Buffer, start: int, stride: int, width: int, valid: int
@@ -64,10 +63,8 @@ class RegisterSlots:
         found, slot = self._covering(buffer, start)
         if slot.width == 0:
             return slot.value
-        item = LLVM_TYPES[buffer.dtype]
-        return self.function.define(
-            f"extractelement <{slot.width} x {item}> {slot.value}, i32 {start - found}"
-        )
+        kind = type_of(buffer.dtype, slot.width)
+        return self.function.define(f"extractelement {kind} {slot.value}, i32 {start - found}")
 
     def write_vector(self, buffer: Buffer, start: int, width: int, valid: int, value: str) -> None:
         slots = self._slots(buffer)
@@ -87,10 +84,9 @@ class RegisterSlots:
             slots[start] = Slot(value, 0, 1)
             return
         if slot.width:
-            item = LLVM_TYPES[buffer.dtype]
+            kind, item = type_of(buffer.dtype, slot.width), LLVM_TYPES[buffer.dtype]
             value = self.function.define(
-                f"insertelement <{slot.width} x {item}> {slot.value}, {item} {value}, "
-                f"i32 {start - found}"
+                f"insertelement {kind} {slot.value}, {item} {value}, i32 {start - found}"
             )
         slots[found] = slot._replace(value=value)
 
@@ -145,7 +141,7 @@ class RegisterSlots:
             if now is None or (now.width, now.valid) != (slot.width, slot.valid):
                 raise NeedsMemoryError(buffer)
             lines.append(
-                f"  {name} = phi {type_of(buffer, slot)} [ {slot.value}, %{before} ], "
+                f"  {name} = phi {type_of(buffer.dtype, slot.width)} [ {slot.value}, %{before} ], "
                 f"[ {now.value}, %{latch} ]"
             )
         return lines
@@ -164,15 +160,10 @@ class RegisterSlots:
                     raise NeedsMemoryError(buffer)
                 if old is None or old.value != slot.value:
                     differ = True
+                    kind = type_of(buffer.dtype, slot.width)
                     value = self.function.value(
-                        f"phi {type_of(buffer, slot)} [ {slot.value}, %{label} ], "
+                        f"phi {kind} [ {slot.value}, %{label} ], "
                         f"[ {old.value if old else 'undef'}, %{skipped_label} ]"
                     )
                     slots[start] = slot._replace(value=value)
         return differ
-
-
-def type_of(buffer: Buffer, slot: Slot) -> str:
-    """LLVM type of a slot's value."""
-    item = LLVM_TYPES[buffer.dtype]
-    return f"<{slot.width} x {item}>" if slot.width else item

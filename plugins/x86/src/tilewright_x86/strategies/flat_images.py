@@ -12,15 +12,12 @@ from tilewright_tensor.affine import Affine, floor_div, mod
 from tilewright_tensor.expr import Load, Value, map_value
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.loop_ir import (
-    Allocate,
-    Block,
     Buffer,
-    Guard,
-    Loop,
     LoopProgram,
     Prefetch,
     Statement,
     Store,
+    changed_inside,
 )
 
 
@@ -88,8 +85,6 @@ class _Unflattened:
         self._width = width
 
     def statement(self, statement: Statement) -> Statement:
-        if isinstance(statement, Block):
-            return Block(tuple(map(self.statement, statement.statements)))
         if isinstance(statement, Store):
             buffer, indices = self._place(statement.buffer, statement.indices)
             return Store(buffer, indices, map_value(statement.value, self._leaf))
@@ -97,9 +92,7 @@ class _Unflattened:
             return Prefetch(
                 *self._place(statement.buffer, statement.indices), statement.offset_bytes
             )
-        if isinstance(statement, Loop | Guard | Allocate):
-            return replace(statement, body=self.statement(statement.body))
-        return statement
+        return changed_inside(statement, self.statement)
 
     def _leaf(self, value: Value) -> Value:
         if isinstance(value, Load):

@@ -23,10 +23,10 @@ from tilewright_tensor.loop_ir import (
     LoopProgram,
     Prefetch,
     Statement,
-    Store,
     block,
     changed_inside,
     inside,
+    stores,
 )
 from tilewright_tensor.peel import ranges
 from tilewright_x86.llvm_text import ITEM_BYTES
@@ -120,15 +120,9 @@ def _rolled(statement: Statement) -> set[Var]:
 
 
 def _place(tile: Statement, output: Buffer) -> tuple[Affine, ...]:
-    return next(store.indices for store in _stores(tile) if store.buffer == output)
+    return next(store.indices for store in stores(tile) if store.buffer == output)
 
 
 def _read(tile: Statement, buffer: Buffer) -> tuple[Affine, ...]:
-    loads = (x for store in _stores(tile) for x in leaves(store.value) if isinstance(x, Load))
+    loads = (x for store in stores(tile) for x in leaves(store.value) if isinstance(x, Load))
     return next(load.indices for load in loads if load.buffer == buffer)
-
-
-def _stores(statement: Statement) -> list[Store]:
-    if isinstance(statement, Store):
-        return [statement]
-    return [store for one in inside(statement) for store in _stores(one)]
