@@ -46,13 +46,12 @@ def target_machine(isa: Isa) -> llvm.TargetMachine:
     default for code in memory, goes through a global offset table, which the loader misplaces where
     an engine holds several objects.
     """
+    return _machine(isa, reloc="pic", codemodel="small")
+
+
+def _machine(isa: Isa, **models: str) -> llvm.TargetMachine:
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu="x86-64",
-        features=isa.feature_text,
-        opt=2,
-        reloc="pic",
-        codemodel="small",
-        jit=True,
+        cpu="x86-64", features=isa.feature_text, opt=2, jit=True, **models
     )
 
 
@@ -107,7 +106,8 @@ class Loaded:
     def __init__(self, objects: Sequence[bytes], isa: Isa) -> None:
         with _lock:
             empty = llvm.parse_assembly("")
-            self._engine = llvm.create_mcjit_compiler(empty, _engine_machine(isa))
+            # an engine owns its machine, so that each gets one
+            self._engine = llvm.create_mcjit_compiler(empty, _machine(isa))
             self._engine.remove_module(empty)  # compiling it would take longer than all the rest
             for data in objects:
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
@@ -121,13 +121,6 @@ class Loaded:
     def close(self) -> None:
         """Free the code; calling into it afterwards is a fault."""
         self._engine.close()
-
-
-def _engine_machine(isa: Isa) -> llvm.TargetMachine:
-    """An engine owns its machine, so that each gets one."""
-    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu="x86-64", features=isa.feature_text, opt=2, jit=True
-    )
 
 
 def add_symbol(name: str, address: int) -> None:

@@ -24,12 +24,7 @@ from tilewright_tensor.loop_ir import (
 )
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.tensor_schedule import constants, is_float32
-from tilewright_x86.strategies.tensor_schedule import (
-    blocked,
-    channel_blocks,
-    lanes,
-    largest_divisor,
-)
+from tilewright_x86.strategies.tensor_schedule import image_layouts, lanes, largest_divisor
 
 _SMALLEST_PART = 4096
 """Elements of a part that one thread copies at a time, at least."""
@@ -83,11 +78,7 @@ class Concat:
 
     def _layouts(self, task: Task) -> list[str]:
         shapes = [spec.shape for spec in task.workload.inputs]
-        rank = len(shapes[0])
-        layouts = [Layout.logical(rank).text]
-        if rank == 4:
-            blocks = channel_blocks(shapes[0][1], lanes(task))[::-1]
-            layouts += [blocked(block) for block in blocks if block > 1]
+        layouts = image_layouts(shapes[0], lanes(task))
         return [x for x in layouts if all(map(Layout.parse(x).divides, shapes))]
 
 

@@ -26,6 +26,7 @@ from tilewright_x86.strategies.flat_images import flattened, is_pointwise, unfla
 from tilewright_x86.strategies.next_reads import fetching_next_filters, fetching_next_pixels
 from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_registers
 from tilewright_x86.strategies.tensor_schedule import (
+    CHAINS,
     blocked,
     channel_blocks,
     epilogue_layouts,
@@ -34,8 +35,6 @@ from tilewright_x86.strategies.tensor_schedule import (
     vector_counts,
 )
 
-_CHAINS = 8
-"""Sums a core works on at once: two multiply-adds a cycle, each of which takes four cycles."""
 _ROWS, _VECTORS = 4, 6
 """Most rows and vectors of filters of a register tile."""
 _LONG_ROW = 96
@@ -94,7 +93,7 @@ class Conv2dDirect(TensorSchedule):
         shared = unroll_kw * unroll_ic * pixels
         knobs.constrain(pixels * vectors + vectors + 1 + shared <= registers(task) - 1)
         most = max(map(prod, self._tiles(task)))
-        knobs.constrain(pixels * vectors >= max(min(_CHAINS, most), most // 2))
+        knobs.constrain(pixels * vectors >= max(min(CHAINS, most), most // 2))
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
@@ -195,7 +194,7 @@ class Conv2dDirect(TensorSchedule):
         counts, limit = vector_counts(filters, lanes(task), _VECTORS), registers(task) - 1
         if isa_of(task.target).vector_bits == 512:
             return counts
-        return [n for n in counts[1:] if (limit - 1 - n) // n * n >= _CHAINS] or counts
+        return [n for n in counts[1:] if (limit - 1 - n) // n * n >= CHAINS] or counts
 
     def _tiles(self, task: Task) -> list[tuple[int, int, int]]:
         """(rows, columns, vectors) of the register tiles that fit the registers."""

@@ -19,10 +19,8 @@ from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.flat_images import flattened, is_pointwise, unflattened
 from tilewright_x86.strategies.register_tile import accumulate_in_registers
-from tilewright_x86.strategies.tensor_schedule import lanes, registers
+from tilewright_x86.strategies.tensor_schedule import CHAINS, lanes, registers
 
-_CHAINS = 8
-"""Sums a core works on at once: two multiply-adds a cycle, each of which takes four cycles."""
 _VECTORS = 4
 """Most vectors of pixels of a register tile."""
 
@@ -53,7 +51,7 @@ class Conv2dPixels(TensorSchedule):
         knobs.define_knob("unroll_ic", [1, 2, 4])
         knobs.constrain(rows[-1] * vectors + vectors + 1 <= limit)
         fits = max(rows * n for rows, n in self._tiles(task))
-        knobs.constrain(rows[-1] * vectors >= min(_CHAINS, fits))
+        knobs.constrain(rows[-1] * vectors >= min(CHAINS, fits))
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:

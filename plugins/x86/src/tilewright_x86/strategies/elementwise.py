@@ -19,9 +19,8 @@ from tilewright_tensor.tensor_schedule import (
     is_float32,
 )
 from tilewright_x86.strategies.tensor_schedule import (
-    blocked,
-    channel_blocks,
     epilogue_layouts,
+    image_layouts,
     lanes,
     largest_divisor,
 )
@@ -42,12 +41,14 @@ class Elementwise(TensorSchedule):
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """The layout of all operands of full shape."""
         knobs = Knobs(self.name)
-        knobs.define_knob("layout", self._layouts(task))
+        shape = self.operators.output(task.workload).shape
+        knobs.define_knob("layout", image_layouts(shape, lanes(task)))
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
         """Blocks of one vector where there are channels to block, as most neighbours want."""
-        return ConfigEntity(self.name, {"layout": self._layouts(task)[-1]})
+        shape = self.operators.output(task.workload).shape
+        return ConfigEntity(self.name, {"layout": image_layouts(shape, lanes(task))[-1]})
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """The chosen layout wherever it fits."""
@@ -85,16 +86,6 @@ class Elementwise(TensorSchedule):
         shape = self.operators.output(task.workload).shape
         operands = task.workload.inputs
         return all(len({spec.shape[a] == shape[a] for a in axes}) == 1 for spec in operands)
-
-    def _layouts(self, task: Task) -> list[str]:
-        shape = self.operators.output(task.workload).shape
-        logical = Layout.logical(len(shape)).text
-        if len(shape) != 4:
-            return [logical]
-        return [
-            logical,
-            *(blocked(b) for b in channel_blocks(shape[1], lanes(task))[::-1] if b > 1),
-        ]
 
 
 make = Elementwise

@@ -7,6 +7,9 @@ from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_x86.isa import isa_of
 
+CHAINS = 8
+"""Sums a core works on at once: two multiply-adds a cycle, each of which takes four cycles."""
+
 
 def lanes(task: Task) -> int:
     """float32 elements of a vector register of the target."""
@@ -41,6 +44,12 @@ def vector_counts(channels: int, lane_count: int, most: int) -> list[int]:
 def blocked(block: int) -> str:
     """`NCHW16c` for 16, `NCHW` for 1."""
     return f"NCHW{block}c" if block > 1 else "NCHW"
+
+
+def image_layouts(shape: tuple[int, ...], lane_count: int) -> list[str]:
+    """The logical layout and, of an image, those in blocks of channels, the narrowest last."""
+    blocks = channel_blocks(shape[1], lane_count)[::-1] if len(shape) == 4 else []
+    return [Layout.logical(len(shape)).text, *(blocked(block) for block in blocks if block > 1)]
 
 
 def epilogue_layouts(task: Task, first: int, output: str) -> tuple[str, ...]:
