@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.events import RunSummary, Section, TuneOutcome
-from tilewright.plugin import Component, hookimpl
+from tilewright.plugin import Component, hookimpl, late
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ _log = logging.getLogger("tilewright")
 @hookimpl
 def tilewright_stages() -> Sequence[Component[Any]]:
     """The tuning loop as a step of a pipeline."""
-    return [Component("tune", "measure candidates for every task", _tune_stage, _tune_options)]
+    stage, options = (
+        late("tilewright.tuning.stage", name) for name in ("TuneStage", "TuneOptions")
+    )
+    return [Component("tune", "measure candidates for every task", stage, options)]
 
 
 @hookimpl
@@ -76,18 +79,6 @@ def tilewright_summary_sections(summary: RunSummary) -> Sequence[Section]:
     from tilewright.run_report import sections
 
     return sections(summary.report)
-
-
-def _tune_stage() -> Any:
-    from tilewright.tuning.stage import TuneStage
-
-    return TuneStage
-
-
-def _tune_options() -> Any:
-    from tilewright.tuning.stage import TuneOptions
-
-    return TuneOptions
 
 
 def _jsonl_store() -> Any:

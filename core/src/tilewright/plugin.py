@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pluggy
@@ -15,6 +16,11 @@ hookspec = pluggy.HookspecMarker("tilewright")
 hookimpl = pluggy.HookimplMarker("tilewright")
 
 R = TypeVar("R")
+
+
+def late(module: str, name: str) -> Callable[[], Any]:
+    """A thunk that imports a module and gives one name of it."""
+    return lambda: getattr(import_module(module), name)
 
 
 def no_options() -> type[Options]:

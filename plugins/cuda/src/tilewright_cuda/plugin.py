@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilewright.plugin import Component, hookimpl
+from tilewright.plugin import Component, hookimpl, late
 
 if TYPE_CHECKING:
     from tilewright.roles import TargetBackend
@@ -20,7 +20,7 @@ def tilewright_targets() -> Sequence[Component[TargetBackend]]:
         Component(
             name="cuda",
             summary="NVIDIA GPUs: arch=sm_70 to sm_120; also emulated on the processor",
-            load=_backend,
+            load=late("tilewright_cuda.backend", "make_backend"),
         )
     ]
 
@@ -39,9 +39,3 @@ def tilewright_resolve_target(text: str) -> Target | None:
     from tilewright_cuda.arch import resolve_target
 
     return resolve_target(text)
-
-
-def _backend() -> Callable[..., TargetBackend]:
-    from tilewright_cuda.backend import make_backend
-
-    return make_backend

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
-from tilewright.plugin import Component
+from tilewright.plugin import Component, late
 
 
 def named_component(
@@ -16,9 +14,6 @@ def named_component(
 
     Nothing is imported before it is used.
     """
-
-    def late(kind: str) -> Callable[[], Any]:
-        title = name.title().replace("-", "")
-        return lambda: getattr(import_module(f"tilewright_graph.{module}"), title + kind)
-
-    return Component(name, summary, late(role), late("Options"), frozenset(capabilities))
+    place, title = f"tilewright_graph.{module}", name.title().replace("-", "")
+    load, options = late(place, title + role), late(place, f"{title}Options")
+    return Component(name, summary, load, options, frozenset(capabilities))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.plugin import Component, hookimpl
+from tilewright.plugin import Component, hookimpl, late
+
+_OPTIONS = "tilewright_measure.options"
 
 
 @hookimpl
@@ -15,10 +17,14 @@ def tilewright_builders() -> Sequence[Component[Any]]:
         Component(
             "local",
             "compiles in isolated processes, on every core of this machine",
-            _local_builder,
-            _local_builder_options,
+            late("tilewright_measure.local_builder", "LocalBuilder"),
+            late(_OPTIONS, "LocalBuilderOptions"),
         ),
-        Component("replay", "builds nothing, for the runner of the same name", _replay_builder),
+        Component(
+            "replay",
+            "builds nothing, for the runner of the same name",
+            late("tilewright_measure.replay", "ReplayBuilder"),
+        ),
     ]
 
 
@@ -29,50 +35,13 @@ def tilewright_runners() -> Sequence[Component[Any]]:
         Component(
             "local",
             "checks and times in an isolated process on this machine",
-            _local_runner,
-            _local_runner_options,
+            late("tilewright_measure.local_runner", "LocalRunner"),
+            late(_OPTIONS, "LocalRunnerOptions"),
         ),
-        Component("replay", "plays recorded measurements", _replay_runner, _replay_options),
+        Component(
+            "replay",
+            "plays recorded measurements",
+            late("tilewright_measure.replay", "ReplayRunner"),
+            late(_OPTIONS, "ReplayOptions"),
+        ),
     ]
-
-
-def _local_builder() -> Any:
-    from tilewright_measure.local_builder import LocalBuilder
-
-    return LocalBuilder
-
-
-def _local_builder_options() -> Any:
-    from tilewright_measure.options import LocalBuilderOptions
-
-    return LocalBuilderOptions
-
-
-def _local_runner() -> Any:
-    from tilewright_measure.local_runner import LocalRunner
-
-    return LocalRunner
-
-
-def _local_runner_options() -> Any:
-    from tilewright_measure.options import LocalRunnerOptions
-
-    return LocalRunnerOptions
-
-
-def _replay_builder() -> Any:
-    from tilewright_measure.replay import ReplayBuilder
-
-    return ReplayBuilder
-
-
-def _replay_runner() -> Any:
-    from tilewright_measure.replay import ReplayRunner
-
-    return ReplayRunner
-
-
-def _replay_options() -> Any:
-    from tilewright_measure.options import ReplayOptions
-
-    return ReplayOptions

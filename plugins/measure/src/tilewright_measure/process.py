@@ -22,9 +22,7 @@ from tilewright_measure.scratch import end_residents
 _OUTPUT_BYTES = 64 << 10
 _TEXT_CHARACTERS = 4096
 _READ_BYTES = 1 << 18
-_LOOK_SECONDS = (
-    0.1  # how often to ask whether it lives, where a child of its own keeps the pipe open
-)
+_LOOK_SECONDS = 0.1  # between two looks whether it lives: a child may keep the pipe open
 _GRACE_SECONDS = 0.5
 _START_SECONDS = 60.0
 

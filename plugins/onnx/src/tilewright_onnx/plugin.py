@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from tilewright.plugin import Component, hookimpl
-
-
-def _late(module: str, name: str) -> Callable[[], Any]:
-    """A thunk that imports `tilewright_onnx.MODULE` and returns one name of it."""
-    from importlib import import_module
-
-    return lambda: getattr(import_module(f"tilewright_onnx.{module}"), name)
+from tilewright.plugin import Component, hookimpl, late
 
 
 @hookimpl
@@ -22,7 +15,7 @@ def tilewright_frontends() -> Sequence[Component[Any]]:
         Component(
             "onnx",
             "ONNX files, and the light models of the onnx package",
-            _late("reader", "OnnxFrontend"),
+            late("tilewright_onnx.reader", "OnnxFrontend"),
             capabilities=frozenset({"onnx-light:", ".onnx"}),
         )
     ]
@@ -31,4 +24,5 @@ def tilewright_frontends() -> Sequence[Component[Any]]:
 @hookimpl
 def tilewright_oracles() -> Sequence[Component[Any]]:
     """`onnxruntime`."""
-    return [Component("onnxruntime", "ONNX Runtime on the CPU", _late("runtime", "OnnxRuntime"))]
+    runtime = late("tilewright_onnx.runtime", "OnnxRuntime")
+    return [Component("onnxruntime", "ONNX Runtime on the CPU", runtime)]

@@ -169,9 +169,6 @@ def _shares(scores: Floats) -> Floats:
 
 
 def _make_model(options: GuidedOptions, context: TunerContext) -> CostModel:
-    if options.cost_model is None:
-        made = context.host.make("cost_model", "xgboost", {"loss": options.loss}, context)
-    else:
-        made = context.host.choose("cost_model", options.cost_model, context)
-    model: CostModel = made
+    choice = options.cost_model or Choice("xgboost", {"loss": options.loss})
+    model: CostModel = context.host.choose("cost_model", choice, context)
     return model

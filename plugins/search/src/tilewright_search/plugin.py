@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright.plugin import Component, hookimpl
+from tilewright.plugin import Component, hookimpl, late
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def _late(module: str, name: str) -> Any:
-    """A thunk that imports `tilewright_search.MODULE` and returns one name of it."""
-    from importlib import import_module
-
-    return lambda: getattr(import_module(f"tilewright_search.{module}"), name)
+    return late(f"tilewright_search.{module}", name)
 
 
 @hookimpl
@@ -37,11 +34,8 @@ def tilewright_tuners() -> Sequence[Component[Any]]:
     grid, random = _late("grid", "GridTuner"), _late("random_search", "RandomTuner")
     genetic, genetic_options = _late("genetic", "GeneticTuner"), _late("genetic", "GeneticOptions")
     xgb, xgb_options = _late("xgb", "XgbTuner"), _late("xgb", "XgbOptions")
-    module = "evolutionary"
-    evolve, evolve_options = (
-        _late(module, "EvolutionaryTuner"),
-        _late(module, "EvolutionaryOptions"),
-    )
+    evolve = _late("evolutionary", "EvolutionaryTuner")
+    evolve_options = _late("evolutionary", "EvolutionaryOptions")
     return [
         Component("grid", "every config once, in order", grid, capabilities=usual),
         Component("random", "configs in random order", random, capabilities=usual),

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from tilewright import Component, hookimpl
+from tilewright.plugin import Component, hookimpl, late
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from tilewright.config import ConfigEntity
@@ -48,7 +47,8 @@ def tilewright_references(host: PluginHost) -> Sequence[Reference]:
 @hookimpl
 def tilewright_record_readers() -> Sequence[Component[Any]]:
     """AutoTVM's logs."""
-    return [Component("autotvm", "AutoTVM v0.1 and v0.2 logs, TopHub packages", _autotvm_reader)]
+    reader = late("tilewright_tensor.autotvm.autotvm_reader", "AutotvmReader")
+    return [Component("autotvm", "AutoTVM v0.1 and v0.2 logs, TopHub packages", reader)]
 
 
 @hookimpl(optionalhook=True)
@@ -58,9 +58,3 @@ def tilewright_featurize(
     from tilewright_tensor.features.loop_features import loop_features
 
     return loop_features(task, configs, host)
-
-
-def _autotvm_reader() -> Callable[..., Any]:
-    from tilewright_tensor.autotvm.autotvm_reader import AutotvmReader
-
-    return AutotvmReader

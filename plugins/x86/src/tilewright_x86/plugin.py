@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilewright.plugin import Component, hookimpl
+from tilewright.plugin import Component, hookimpl, late
 
 if TYPE_CHECKING:
     from tilewright.roles import TargetBackend
@@ -20,7 +20,7 @@ def tilewright_targets() -> Sequence[Component[TargetBackend]]:
         Component(
             name="x86",
             summary="x86 processors: isa=avx512, avx2 or sse4, threads=N",
-            load=_backend,
+            load=late("tilewright_x86.backend", "make_backend"),
         )
     ]
 
@@ -39,9 +39,3 @@ def tilewright_resolve_target(text: str) -> Target | None:
     from tilewright_x86.isa import resolve_target
 
     return resolve_target(text)
-
-
-def _backend() -> Callable[..., TargetBackend]:
-    from tilewright_x86.backend import make_backend
-
-    return make_backend
