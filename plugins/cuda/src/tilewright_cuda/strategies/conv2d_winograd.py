@@ -19,10 +19,11 @@ from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
 from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
-from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_layouts, fused
+from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_layouts
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.expr import Const, Value, as_value, eq, ge, logical_and, lt, select
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule

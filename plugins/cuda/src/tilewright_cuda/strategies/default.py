@@ -9,8 +9,8 @@ from tilewright.config import ConfigEntity
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
-from tilewright_cuda.strategies.tensor_schedule import fused
 from tilewright_tensor.default_schedule import DefaultSchedule
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 

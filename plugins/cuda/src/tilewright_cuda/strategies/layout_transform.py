@@ -13,8 +13,9 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
-from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts, fused
+from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.expr import Value
 from tilewright_tensor.loop_ir import LoopKind
 from tilewright_tensor.operators.places import axis_names

@@ -17,8 +17,8 @@ from tilewright_cuda.strategies.rows import (
     define_row_threads,
     fallback_row_threads,
 )
-from tilewright_cuda.strategies.tensor_schedule import fused
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.expr import Value, exp
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule

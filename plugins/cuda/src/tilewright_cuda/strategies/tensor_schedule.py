@@ -1,4 +1,4 @@
-"""Layouts and loops that the strategies here have in common."""
+"""Layouts that the strategies here have in common."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from tilewright.task import Task
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.schedule import Schedule
 
 IMAGE_LAYOUTS = ("NCHW", "NHWC")
 """What images may look like; the alternatives of a strategy are named after them."""
@@ -25,10 +24,3 @@ def image_layouts(shape: Sequence[int]) -> list[str]:
     """Layouts a tensor of this shape may have: an image NCHW or NHWC, others logical."""
     logical = Layout.logical(len(shape)).text
     return list(IMAGE_LAYOUTS) if logical in IMAGE_LAYOUTS else [logical]
-
-
-def fused(schedule: Schedule, stage: str, loops: Sequence[str]) -> tuple[Schedule, str]:
-    """Neighbouring loops as one, of none a loop that runs once: (schedule, its name)."""
-    if len(loops) == 1:
-        return schedule, loops[0]
-    return schedule.fuse(stage, list(loops)), "@".join(loops) or "once"

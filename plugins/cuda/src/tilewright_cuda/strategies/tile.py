@@ -15,7 +15,7 @@ from typing import Any
 from tilewright.space.knobs import Knobs
 from tilewright_cuda.arch import Arch
 from tilewright_cuda.strategies.matrix_product import MatrixProduct
-from tilewright_cuda.strategies.tensor_schedule import fused
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.schedule import Schedule
 
 _VECTOR = 4

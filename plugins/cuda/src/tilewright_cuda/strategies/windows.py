@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from tilewright.config import ConfigEntity
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, fused
+from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.schedule import Schedule
 
 _MOST_SUMS = 32

@@ -28,11 +28,18 @@ def vectorized(s: Schedule, stage: str, loop: str, width: int) -> tuple[Schedule
     return s.vectorize(stage, parts[1]), parts
 
 
+def cached(s: Schedule, stage: str) -> tuple[Schedule, str]:
+    """What the stage computes as a stage of its own: (schedule, its name)."""
+    before = s.stages
+    s = s.cache_write(stage, "register")
+    return s, next(name for name in s.stages if name not in before)
+
+
 def fused(s: Schedule, stage: str, loops: Sequence[str]) -> tuple[Schedule, str]:
-    """Neighbouring loops as one."""
+    """Neighbouring loops as one, of none a loop that runs once: (schedule, its name)."""
     if len(loops) == 1:
         return s, loops[0]
-    return s.fuse(stage, list(loops)), "@".join(loops)
+    return s.fuse(stage, list(loops)), "@".join(loops) or "once"
 
 
 def memory_nest(s: Schedule, stage: str, layout: Layout, lanes: int) -> Schedule:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright_tensor.affine import Var
 from tilewright_tensor.derived.access import reads, single_var
-from tilewright_tensor.derived.splits import tile_knob
+from tilewright_tensor.derived.splits import reduction_split, spatial_split
 from tilewright_tensor.derived.vectors import Vectors
 from tilewright_tensor.stage import Stage
 
@@ -35,13 +35,13 @@ def packed_layout(
     for axis in sorted(stage.axes, key=lambda a: a is _vector_axis(stage, vectors)):
         if axis.var in letter_of:
             letter = letter_of[axis.var]
-            size = values.get(tile_knob(axis.name), (1, 1, 1, 1))[-1]
+            size = spatial_split(values, axis)[-1]
             outside.append(letter)
             tile += [f"{size}{letter.lower()}"] if size > 1 else []
     for axis in stage.reduce_axes:
         if axis.var in letter_of:
             letter = letter_of[axis.var]
-            first, second = values.get(tile_knob(axis.name), (1, axis.extent))
+            first, second = reduction_split(values, axis)
             (outside if first > 1 else inside).append(letter)
             inside += [f"{second}{letter.lower()}"] if first > 1 and second > 1 else []
     return "".join([*outside, *inside, *tile])

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, reduce
+from typing import Any
 
+from tilewright.space.constraint import Expression, Knob
+from tilewright.space.knobs import Knobs
 from tilewright.space.split import divisors
+from tilewright_tensor.dag import Axis
 
 _INNER = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28)
 _MOST_WASTE = 1.15
@@ -17,6 +22,31 @@ _REDUCTION_TILES = 512
 def tile_knob(axis: str) -> str:
     """The name of the knob that tiles an axis."""
     return f"tile_{axis}"
+
+
+def define_splits(knobs: Knobs, axis: Axis, options: Sequence[Sequence[int]]) -> Knob:
+    """Declare the knob that tiles an axis: one of these splits."""
+    return knobs.define_split(
+        tile_knob(axis.name), axis.extent, num_outputs=len(options[0]), policy="candidate",
+        candidate=options,
+    )  # fmt: skip
+
+
+def spatial_split(values: Mapping[str, Any], axis: Axis) -> tuple[int, ...]:
+    """The chosen one of `spatial_splits`."""
+    found: tuple[int, ...] = values.get(tile_knob(axis.name), (1, 1, 1, 1))
+    return found
+
+
+def reduction_split(values: Mapping[str, Any], axis: Axis) -> tuple[int, int]:
+    """The chosen one of `reduction_splits`."""
+    found: tuple[int, int] = values.get(tile_knob(axis.name), (1, axis.extent))
+    return found
+
+
+def product(parts: Sequence[Expression]) -> Expression:
+    """Of one expression or more."""
+    return reduce(lambda total, part: total * part, parts)
 
 
 @lru_cache(maxsize=1024)

@@ -18,7 +18,14 @@ from tilewright_tensor.dag import Axis
 from tilewright_tensor.derived.access import reads
 from tilewright_tensor.derived.packed_constants import packed_layout
 from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.splits import reduction_splits, spatial_splits, tile_knob
+from tilewright_tensor.derived.splits import (
+    define_splits,
+    product,
+    reduction_splits,
+    spatial_split,
+    spatial_splits,
+    tile_knob,
+)
 from tilewright_tensor.derived.tiling_steps import TilingSteps
 from tilewright_tensor.derived.vectors import SCALAR, Vectors, is_broadcast
 from tilewright_tensor.layout import Layout
@@ -65,7 +72,7 @@ class Tiling:
             cut = self._cuts(stage) or axis.name == self._blocked_axis(stage)
             splits = reduction_splits(axis.extent, whole=not cut)
             if len(splits) > 1:
-                _define_split(knobs, axis, splits)
+                define_splits(knobs, axis, splits)
         knobs.define_knob("unroll", unroll)
         if len(wide) > 1:
             knobs.define_knob("order", ["vectors outside", "vectors inside"])
@@ -104,7 +111,7 @@ class Tiling:
         stage = schedule.stages[self.stage]
         rows, vectors, waste = 1, 1, 1.0
         for number, axis in enumerate(stage.axes):
-            tile = values.get(tile_knob(axis.name), (1, 1, 1, 1))
+            tile = spatial_split(values, axis)
             if number == self.vectors.axis:
                 vectors = -(-tile[-1] // self.vectors.width)
             else:
@@ -143,7 +150,7 @@ class Tiling:
             axis.extent, unit, middle=self.deep and self.level < 2,
             tiled=not self.deep or reused or self._is_vector(stage, axis), alone=alone,
         )  # fmt: skip
-        _define_split(knobs, axis, options)
+        define_splits(knobs, axis, options)
         return {-(-one[-1] // unit) for one in options}
 
     def _constrain_registers(
@@ -153,7 +160,7 @@ class Tiling:
         """Accumulators, vectors and a broadcast fit; there are enough to hide the latency."""
         counts = {axis.name: self._register_tile(stage, axis) for axis in wide}
         held = [counts[axis.name] for axis in wide if self._is_vector(stage, axis)]
-        accumulators = _product(list(counts.values()))
+        accumulators = product(list(counts.values()))
         limit = problem.limits.registers - 1
         knobs.constrain(accumulators + (held[0] if held else 1) + 1 <= limit)
         most = _largest_product(sizes, limit - 2)
@@ -164,9 +171,9 @@ class Tiling:
         """As many outer tiles as threads; where they are kept, they fit in the cache."""
         tiles = [Knob(tile_knob(axis.name)) for axis in wide]
         if problem.limits.threads > 1:
-            knobs.constrain(_product([tile[0] for tile in tiles]) >= problem.limits.threads)
+            knobs.constrain(product([tile[0] for tile in tiles]) >= problem.limits.threads)
         if self.level == 1:
-            held = _product([tile.product(1) for tile in tiles])
+            held = product([tile.product(1) for tile in tiles])
             knobs.constrain(held * _ITEM_BYTES <= problem.limits.cache_bytes)
 
     def _declare_pack(self, problem: Problem, stage: Stage, name: str, knobs: Knobs) -> None:
@@ -185,7 +192,7 @@ class Tiling:
         if not isinstance(held, int):
             knobs.constrain(apart | (held <= problem.limits.cache_bytes))
         if again:
-            rows = _product([Knob(tile_knob(axis.name)).product(1) for axis in again])
+            rows = product([Knob(tile_knob(axis.name)).product(1) for axis in again])
             knobs.constrain(apart | (rows >= min(_ROWS_PER_COPY, often)))
 
     def _blocked_axis(self, stage: Stage) -> str | None:
@@ -226,23 +233,9 @@ class Tiling:
         return self.vectors.axis is not None and stage.axes[self.vectors.axis] is axis
 
 
-def _define_split(knobs: Knobs, axis: Axis, options: Sequence[Sequence[int]]) -> None:
-    knobs.define_split(
-        tile_knob(axis.name), axis.extent, num_outputs=len(options[0]), policy="candidate",
-        candidate=options,
-    )  # fmt: skip
-
-
 def _names(stage: Stage) -> tuple[str, ...]:
     """Names of what the stage reads."""
     return tuple(dict.fromkeys(read.tensor.name for read in reads(stage)))
-
-
-def _product(parts: Sequence[Expression]) -> Expression:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total * part
-    return total
 
 
 def _largest_product(sizes: Sequence[set[int]], limit: int) -> int:

@@ -9,9 +9,9 @@ from math import prod
 from typing import Any
 
 from tilewright_tensor.derived.access import reads
-from tilewright_tensor.derived.loops import fused, memory_nest, split_axes, vectorized
+from tilewright_tensor.derived.loops import cached, fused, memory_nest, split_axes, vectorized
 from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.splits import tile_knob
+from tilewright_tensor.derived.splits import reduction_split, spatial_split
 from tilewright_tensor.derived.vectors import Vectors
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.loop_ir import Scope
@@ -36,12 +36,12 @@ class TilingSteps:
     def apply(self, s: Schedule, packable: Sequence[str], producers: Sequence[str]) -> Schedule:
         """The stage in its loops, the copies and producers that it reads in theirs."""
         name = self.stage.name
-        tiles = [self.values.get(tile_knob(a.name), (1, 1, 1, 1)) for a in self.stage.axes]
+        tiles = [spatial_split(self.values, a) for a in self.stage.axes]
         root = self.consumer or name
         if self.consumer is None and name != self.problem.output:
             s = s.transform_layout(name, self.layouts[name].text)
         if self.level == 2 or (self.level == 0 and all(tile[2] == 1 for tile in tiles)):
-            s, kernel = (s, name) if self.consumer else self._cached(s)
+            s, kernel = (s, name) if self.consumer else cached(s, name)
             s, outer, at = self._host(s, root, [(t[1], t[3]) for t in tiles], is_root=True)
             s = s.compute_at(kernel, root, at, "register")
         else:
@@ -61,21 +61,15 @@ class TilingSteps:
             s = self._produced(s, producer, root, outer)
         return s
 
-    def _cached(self, s: Schedule) -> tuple[Schedule, str]:
-        """The sum as a stage of its own: (schedule, its name)."""
-        before = set(s.stages)
-        s = s.cache_write(self.stage.name, "register")
-        return s, next(name for name in s.stages if name not in before)
-
     def _partial(self, s: Schedule) -> tuple[Schedule, str]:
         """The inner sum as a stage of its own, the stage itself sums over the first outer part."""
         name = self.stage.name
         for axis in self.stage.reduce_axes:
-            outer, inner = self.values.get(tile_knob(axis.name), (1, axis.extent))
+            outer, inner = reduction_split(self.values, axis)
             if outer > 1:
                 s = s.split(name, axis.name, [inner])
                 return s.rfactor(name, f"{axis.name}.0"), f"{name}.rf"
-        return self._cached(s)
+        return cached(s, name)
 
     # --- loops ------------------------------------------------------------------------------------
 
@@ -116,7 +110,7 @@ class TilingSteps:
         order = [axis.name for axis in stage.axes[count:]]
         inner: list[tuple[str, int]] = []
         for axis in stage.reduce_axes:
-            first, second = self.values.get(tile_knob(axis.name), (1, axis.extent))
+            first, second = reduction_split(self.values, axis)
             if first > 1 and second > 1:
                 s = s.split(name, axis.name, [second])
                 order.append(f"{axis.name}.0")
@@ -140,7 +134,7 @@ class TilingSteps:
         if not ahead or self.vectors.axis is None:
             return s
         axis = self.stage.axes[self.vectors.axis]
-        tile = self.values.get(tile_knob(axis.name), (1, 1, 1, 1))[-1]
+        tile = spatial_split(self.values, axis)[-1]
         for constant in self.problem.constants:
             if s.stages[name].reads(constant):
                 for line in range(0, 4 * tile, _LINE_BYTES):
@@ -179,7 +173,7 @@ class TilingSteps:
             return s
         assert self.vectors.axis is not None
         vector = self.stage.axes[self.vectors.axis]
-        tile = self.values.get(tile_knob(vector.name), (1, 1, 1, 1))[-1]
+        tile = spatial_split(self.values, vector)[-1]
         (read, *_) = (one for one in reads(self.stage) if one.tensor.name == name)
         number = next(d for d, one in enumerate(read.indices) if vector.var in one.variables())
         scope: Scope = "global" if where == "root" else "local"

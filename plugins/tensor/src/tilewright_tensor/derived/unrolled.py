@@ -16,9 +16,9 @@ from tilewright.space.knobs import Knobs
 from tilewright.space.split import divisors
 from tilewright_tensor.dag import Axis
 from tilewright_tensor.derived.access import reads
-from tilewright_tensor.derived.loops import fused, vectorized
+from tilewright_tensor.derived.loops import cached, fused, vectorized
 from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.splits import tile_knob
+from tilewright_tensor.derived.splits import define_splits, product, tile_knob
 from tilewright_tensor.derived.vectors import SCALAR, Vectors
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
@@ -52,17 +52,9 @@ class Unrolled:
             whole = -(-axis.extent // unit)
             parts = [n for n in divisors(whole) if n <= _MOST_INNER]
             splits = [(whole // n, min(n * unit, axis.extent)) for n in parts]
-            inner.append(
-                knobs.define_split(
-                    tile_knob(axis.name), axis.extent, num_outputs=2, policy="candidate",
-                    candidate=splits,
-                )
-            )  # fmt: skip
+            inner.append(define_splits(knobs, axis, splits))
         if problem.limits.threads > 1:
-            outer = inner[0][0]
-            for tile in inner[1:]:
-                outer = outer * tile[0]
-            knobs.constrain(outer >= problem.limits.threads)
+            knobs.constrain(product([tile[0] for tile in inner]) >= problem.limits.threads)
 
     def cost(self, schedule: Schedule, values: Values) -> float:
         """A guess for a choice without measurement: few elements at a time."""
@@ -76,9 +68,7 @@ class Unrolled:
         name, stage = self.stage, s.stages[self.stage]
         if name != problem.output:
             s = s.transform_layout(name, layouts[name].text)
-        before = set(s.stages)
-        s = s.cache_write(name, "register")
-        (total,) = set(s.stages) - before
+        s, total = cached(s, name)
         free = [axis.name for axis in self._free(stage)]
         unrolled = [axis.name for axis in stage.axes if axis.name not in free]
         for axis in free:

@@ -9,8 +9,8 @@ from typing import Any
 from tilewright.space.knobs import Knobs
 from tilewright_cuda.strategies.rows import RowThreads
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
-from tilewright_cuda.strategies.tensor_schedule import fused
 from tilewright_tensor.derived.access import readers, reads, reduction_size, single_var
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.vectors import SCALAR, Vectors
 from tilewright_tensor.layout import Layout

@@ -7,9 +7,9 @@ thread's elements that lie as far apart as all threads are wide.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from math import log2, prod
 from typing import Any
 
@@ -17,12 +17,12 @@ from tilewright.space.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
 from tilewright.space.split import divisors
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
-from tilewright_cuda.strategies.tensor_schedule import fused
 from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.dag import Axis
 from tilewright_tensor.derived.access import reads
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.splits import tile_knob
+from tilewright_tensor.derived.splits import define_splits, product, tile_knob
 from tilewright_tensor.derived.vectors import SCALAR, Vectors
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
@@ -61,16 +61,16 @@ class ThreadTiling:
         stage = schedule.stages[self.stage]
         wide = [axis for axis in stage.axes if axis.extent > 1]
         for axis in wide:
-            _define(knobs, axis, _spatial(axis.extent))
+            define_splits(knobs, axis, _spatial(axis.extent))
         for axis in stage.reduce_axes:
             if axis.extent > 1:
-                _define(knobs, axis, _reduction(axis.extent))
+                define_splits(knobs, axis, _reduction(axis.extent))
         knobs.define_knob("unroll", [False, True])
         tiles = [Knob(tile_knob(axis.name)) for axis in wide]
-        threads, virtual = (_product([tile[level] for tile in tiles]) for level in (2, 1))
+        threads, virtual = (product([tile[level] for tile in tiles]) for level in (2, 1))
         least = min(_THREADS[0], _largest([_spatial(a.extent) for a in wide], 2))
         knobs.constrain((threads >= least) & (threads <= _THREADS[1]))
-        sums = virtual * _product([tile.product(3) for tile in tiles])
+        sums = virtual * product([tile.product(3) for tile in tiles])
         knobs.constrain((virtual <= _MOST_VIRTUAL) & (sums <= _SUMS[1]))
         held: Expression | int = 0
         for name in self._cached(stage):
@@ -194,7 +194,7 @@ def _extent(stage: Stage, index: Affine, whole: int) -> Expression | int:
 def _spatial(extent: int) -> list[tuple[int, ...]]:
     """(blocks, virtual threads, threads, outer and inner part of a thread's run)."""
     found: list[tuple[int, ...]] = []
-    for inner, third, virtual in product(_INNER, (1, 2), _VIRTUAL):
+    for inner, third, virtual in itertools.product(_INNER, (1, 2), _VIRTUAL):
         held = inner * third * virtual
         if extent % held == 0:
             found += [
@@ -209,23 +209,9 @@ def _reduction(extent: int) -> list[tuple[int, ...]]:
     """(outer, middle, inner) parts of a reduce axis."""
     return [
         (extent // (middle * inner), middle, inner)
-        for inner, middle in product(_DEPTHS, _DEPTHS)
+        for inner, middle in itertools.product(_DEPTHS, _DEPTHS)
         if extent % (middle * inner) == 0
     ]
-
-
-def _define(knobs: Knobs, axis: Axis, options: Sequence[Sequence[int]]) -> None:
-    knobs.define_split(
-        tile_knob(axis.name), axis.extent, num_outputs=len(options[0]), policy="candidate",
-        candidate=options,
-    )  # fmt: skip
-
-
-def _product(parts: Sequence[Expression]) -> Expression:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total * part
-    return total
 
 
 def _largest(options: Sequence[Sequence[Sequence[int]]], level: int) -> int:
