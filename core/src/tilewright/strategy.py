@@ -105,6 +105,11 @@ def strategy_of(alternative: str) -> str:
     return alternative.partition("/")[0]
 
 
+def variant_of(alternative: str) -> str:
+    """The variant in an alternative's name, empty where a strategy has just one."""
+    return alternative.partition("/")[2]
+
+
 def selects(strategies: str, alternative: str) -> bool:
     """Whether a glob over strategies, or over alternatives of theirs, takes this alternative."""
     names = alternative, strategy_of(alternative)

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tilewright.config import ConfigEntity
 from tilewright.layouts import Layouts
-from tilewright.space.alternative import Alternative
+from tilewright.strategy import variant_of
 from tilewright.task import Task
 from tilewright_cuda.strategies.adoption import nearest, of_thread, template_of
 from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_layouts
-from tilewright_cuda.strategies.windows import (
-    window_alternatives,
-    window_fallback,
-    window_layout,
-    windows_scheduled,
-)
+from tilewright_cuda.strategies.windows import WindowSchedule, windows_scheduled
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import constants, is_float32
 
 
-class Conv2dDepthwise(TensorSchedule):
+class Conv2dDepthwise(WindowSchedule):
     """Convolutions with one filter a channel."""
 
     name = "conv2d_depthwise.cuda"
@@ -30,14 +23,6 @@ class Conv2dDepthwise(TensorSchedule):
         data, weight, *_ = task.workload.inputs
         groups = task.workload.attributes["groups"]
         return is_float32(task) and groups == data.shape[1] == weight.shape[0]
-
-    def alternatives(self, task: Task) -> Sequence[Alternative]:
-        """Threads of a block, pixels and channels of a thread, in either layout."""
-        return window_alternatives(self.name, self.operators.output(task.workload).shape)
-
-    def fallback(self, task: Task) -> ConfigEntity:
-        """One pixel of a vector of channels."""
-        return window_fallback(self.name, self.operators.output(task.workload).shape)
 
     def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         """AutoTVM's depthwise template: threads of a block and pixels of a thread, in NCHW."""
@@ -53,7 +38,7 @@ class Conv2dDepthwise(TensorSchedule):
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Images in the alternative's layout; constant filters with channels side by side."""
-        image = window_layout(config)
+        image = variant_of(config.strategy)
         filters = "HWIO" if image == "NHWC" and 1 in constants(task) else "OIHW"
         epilogue = epilogue_layouts(task, 2, image)
         return Layouts((image, filters, *epilogue), (image,), constants(task))

@@ -15,6 +15,7 @@ from tilewright.config import ConfigEntity
 from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
+from tilewright.strategy import variant_of
 from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
@@ -66,14 +67,14 @@ class Conv2dIgemm(TensorSchedule):
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Images as the alternative is named; constant filters side by side."""
-        image = _layout(config)
+        image = variant_of(config.strategy)
         filters = "HWIO" if 1 in constants(task) else "OIHW"
         epilogue = epilogue_layouts(task, 2, image)
         return Layouts((image, filters, *epilogue), (image,), constants(task))
 
     def variant(self, task: Task, config: ConfigEntity) -> tuple[str, Padded]:
         """Layout and padded extents of the product."""
-        layout = _layout(config)
+        layout = variant_of(config.strategy)
         return layout, self._product(task, layout).padded(Tile.of(config.values))
 
     def dag(self, task: Task, variant: tuple[str, Padded]) -> Dag:
@@ -86,7 +87,9 @@ class Conv2dIgemm(TensorSchedule):
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """The product's tile."""
-        return Tile.of(config.values).scheduled(schedule, self._product(task, _layout(config)))
+        return Tile.of(config.values).scheduled(
+            schedule, self._product(task, variant_of(config.strategy))
+        )
 
     def _product(self, task: Task, layout: str, tensors: Sequence[Tensor] = ()) -> MatrixProduct:
         anchor = task.workload.anchor
@@ -122,10 +125,6 @@ class Conv2dIgemm(TensorSchedule):
             left_runs=filters if packed else 1,
             right_runs=height * width if pointwise and not any(attributes["padding"]) else 1,
         )  # fmt: skip
-
-
-def _layout(config: ConfigEntity) -> str:
-    return config.strategy.partition("/")[2]
 
 
 def _image(  # noqa: PLR0917  the first four are given once, by `partial`

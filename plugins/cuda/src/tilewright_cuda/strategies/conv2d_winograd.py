@@ -15,6 +15,7 @@ from tilewright.config import ConfigEntity
 from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
+from tilewright.strategy import variant_of
 from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
@@ -296,7 +297,7 @@ def _in_registers(s: Schedule, stage: str, consumer: str, loop: str) -> Schedule
 
 def _variant(config: ConfigEntity) -> tuple[int, str]:
     """(outputs of a tile along an axis, layout of images)."""
-    form, _, layout = config.strategy.partition("/")[2].partition("-")
+    form, _, layout = variant_of(config.strategy).partition("-")
     return int(form[1:]), layout
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tilewright.config import ConfigEntity
 from tilewright.layouts import Layouts
-from tilewright.space.alternative import Alternative
+from tilewright.strategy import variant_of
 from tilewright.task import Task
 from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts
-from tilewright_cuda.strategies.windows import (
-    window_alternatives,
-    window_fallback,
-    window_layout,
-    windows_scheduled,
-)
+from tilewright_cuda.strategies.windows import WindowSchedule, windows_scheduled
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import constants, is_float32
 
 
-class Pool2d(TensorSchedule):
+class Pool2d(WindowSchedule):
     """Maximum and average pooling."""
 
     name = "pool2d.cuda"
@@ -28,17 +21,9 @@ class Pool2d(TensorSchedule):
         """float32."""
         return is_float32(task)
 
-    def alternatives(self, task: Task) -> Sequence[Alternative]:
-        """Threads of a block, places and channels of a thread, in either layout."""
-        return window_alternatives(self.name, self.operators.output(task.workload).shape)
-
-    def fallback(self, task: Task) -> ConfigEntity:
-        """One place of a vector of channels."""
-        return window_fallback(self.name, self.operators.output(task.workload).shape)
-
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """The alternative's, on both sides."""
-        image = window_layout(config)
+        image = variant_of(config.strategy)
         return Layouts((image, *epilogue_layouts(task, 1, image)), (image,), constants(task))
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:

@@ -9,6 +9,7 @@ from tilewright.config import ConfigEntity
 from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
+from tilewright.strategy import variant_of
 from tilewright.task import Task
 from tilewright_cuda.strategies.rows import (
     Rows,
@@ -52,7 +53,7 @@ class Reduction(TensorSchedule):
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """The alternative's."""
-        layout = config.strategy.partition("/")[2]
+        layout = variant_of(config.strategy)
         output = self.operators.output(task.workload).shape
         result = layout if len(output) == 4 else Layout.logical(len(output)).text
         return Layouts((layout, *epilogue_layouts(task, 1, result)), (result,), constants(task))
@@ -63,7 +64,7 @@ class Reduction(TensorSchedule):
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Rows over blocks and threads, and threads within them."""
-        layout = config.strategy.partition("/")[2]
+        layout = variant_of(config.strategy)
         threads = RowThreads.of(config.values, contiguous=_contiguous(task, layout))
         s, final = schedule, schedule.dag.outputs[0].name
         for tensor in s.dag.computes[1:-1]:

@@ -7,40 +7,41 @@ from collections.abc import Sequence
 from tilewright.config import ConfigEntity
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
+from tilewright.strategy import variant_of
+from tilewright.task import Task
 from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS
 from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.tensor_schedule import TensorSchedule
 
 _MOST_SUMS = 32
 
 
-def window_alternatives(name: str, shape: Sequence[int]) -> list[Alternative]:
-    """A product of knobs a layout: threads of a block, channels and pixels of a thread."""
-    _, channels, _, width = shape
-    found = []
-    for layout in IMAGE_LAYOUTS:
-        knobs = Knobs(f"{name}/{layout}")
-        knobs.define_knob("block", [32, 64, 128, 256, 512])
-        wide = layout == "NHWC"
-        vec = knobs.define_knob("vec", [n for n in (1, 2, 4) if wide and channels % n == 0] or [1])
-        rows = knobs.define_knob("rows", [1, 2, 4])
-        columns = knobs.define_knob("columns", [n for n in (1, 2, 4, 7, 8) if n <= width])
-        knobs.define_knob("unroll", [True, False])
-        knobs.constrain(vec * rows * columns <= _MOST_SUMS)
-        found.append(knobs.alternative())
-    return found
+class WindowSchedule(TensorSchedule):
+    """What such strategies have in common: their choices."""
 
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """A product of knobs a layout: threads of a block, channels and pixels of a thread."""
+        _, channels, _, width = self.operators.output(task.workload).shape
+        found = []
+        for layout in IMAGE_LAYOUTS:
+            knobs = Knobs(f"{self.name}/{layout}")
+            knobs.define_knob("block", [32, 64, 128, 256, 512])
+            widths = [n for n in (1, 2, 4) if layout == "NHWC" and channels % n == 0]
+            vec = knobs.define_knob("vec", widths or [1])
+            rows = knobs.define_knob("rows", [1, 2, 4])
+            columns = knobs.define_knob("columns", [n for n in (1, 2, 4, 7, 8) if n <= width])
+            knobs.define_knob("unroll", [True, False])
+            knobs.constrain(vec * rows * columns <= _MOST_SUMS)
+            found.append(knobs.alternative())
+        return found
 
-def window_fallback(name: str, shape: Sequence[int]) -> ConfigEntity:
-    """One pixel of as many channels as one instruction loads."""
-    vec = next(n for n in (4, 2, 1) if shape[1] % n == 0)
-    values = {"block": 128, "vec": vec, "rows": 1, "columns": 1, "unroll": True}
-    return ConfigEntity(f"{name}/NHWC", values)
-
-
-def window_layout(config: ConfigEntity) -> str:
-    """Of images: what the alternative is named after."""
-    return config.strategy.partition("/")[2]
+    def fallback(self, task: Task) -> ConfigEntity:
+        """One pixel of as many channels as one instruction loads."""
+        channels = self.operators.output(task.workload).shape[1]
+        vec = next(n for n in (4, 2, 1) if channels % n == 0)
+        values = {"block": 128, "vec": vec, "rows": 1, "columns": 1, "unroll": True}
+        return ConfigEntity(f"{self.name}/NHWC", values)
 
 
 def windows_scheduled(s: Schedule, anchor: str, config: ConfigEntity) -> Schedule:
@@ -55,7 +56,7 @@ def windows_scheduled(s: Schedule, anchor: str, config: ConfigEntity) -> Schedul
     s = s.split(final, c, [config["vec"]]).split(final, h, [config["rows"]])
     s = s.split(final, w, [config["columns"]])
     blocks = [n, f"{h}.0", f"{w}.0"]
-    blocks.insert(3 if window_layout(config) == "NHWC" else 1, f"{c}.0")
+    blocks.insert(3 if variant_of(config.strategy) == "NHWC" else 1, f"{c}.0")
     inside = [f"{h}.1", f"{w}.1", f"{c}.1"]
     s = s.reorder(final, [*blocks, *inside])
     s = s.unroll(final, inside[0], inside[1]).vectorize(final, inside[2])

@@ -23,6 +23,7 @@ from tilewright_tensor.operators.operator_def import (
     Operand,
     OperatorDef,
     expect,
+    expect_axis,
     numpy_reference,
     one_dtype,
 )
@@ -39,7 +40,7 @@ Shape = tuple[int, ...]
 
 def _concat_axis(inputs: Inputs | Sequence[Tensor], attributes: Attributes) -> int:
     rank, axis = len(inputs[0].shape), int(attributes["axis"])
-    expect(-rank <= axis < rank, f"axis {axis} does not exist in rank {rank}")
+    expect_axis(axis, rank)
     return axis % rank
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tilewright_tensor.dag import compute, reduce_axis, reduce_max, reduce_sum
 from tilewright_tensor.expr import exp, power, sqrt
@@ -14,6 +14,7 @@ from tilewright_tensor.operators.operator_def import (
     Operand,
     OperatorDef,
     expect,
+    expect_axis,
     numpy_reference,
     one_dtype,
 )
@@ -24,27 +25,43 @@ if TYPE_CHECKING:
     from tilewright_tensor.dag import Axis, Reduction, Tensor
     from tilewright_tensor.expr import Value
 
+T = TypeVar("T")
+
 
 def _softmax_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:
-    rank, axis = len(inputs[0].shape), attributes["axis"]
-    expect(-rank <= axis < rank, f"axis {axis} does not exist in rank {rank}")
+    expect_axis(attributes["axis"], len(inputs[0].shape))
     return inputs[0].shape, inputs[0].dtype
+
+
+class _Line:
+    """The axis that a line of a tensor lies along, and how to read beside it and along it.
+
+    k       runs along the line
+    shape   of what has one element a line
+    others  names of its axes
+    """
+
+    def __init__(self, data: Tensor, attributes: Attributes) -> None:
+        self.names = axis_names(len(data.shape))
+        self.axis = attributes["axis"] % len(self.names)
+        self.k = reduce_axis(data.shape[self.axis], "k")
+        self.others = self.beside(self.names)
+        self.shape = self.beside(data.shape)
+
+    def along(self, place: Sequence[Axis]) -> tuple[Axis, ...]:
+        """Where the line of a place is read."""
+        return (*place[: self.axis], self.k, *place[self.axis :])
+
+    def beside(self, place: Sequence[T]) -> tuple[T, ...]:
+        """A place without the axis: of its line."""
+        return (*place[: self.axis], *place[self.axis + 1 :])
 
 
 def _softmax_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
     data = tensors[0]
-    names = axis_names(len(data.shape))
-    axis = attributes["axis"] % len(names)
-    others = names[:axis] + names[axis + 1 :]
-    shape = data.shape[:axis] + data.shape[axis + 1 :]
-    k = reduce_axis(data.shape[axis], "k")
-
-    def along(place: Sequence[Axis]) -> tuple[Axis, ...]:
-        return (*place[:axis], k, *place[axis:])
-
-    def beside(place: Sequence[Axis]) -> tuple[Axis, ...]:
-        return (*place[:axis], *place[axis + 1 :])
-
+    line = _Line(data, attributes)
+    names, others, shape, k = line.names, line.others, line.shape, line.k
+    along, beside = line.along, line.beside
     largest = compute("softmax_max", shape, lambda *p: reduce_max(data[along(p)], k), axes=others)
     raised = compute(
         "softmax_exp", data.shape, lambda *p: exp(data[p] - largest[beside(p)]), axes=names
@@ -76,7 +93,7 @@ def _batch_norm_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Te
 
 def _layer_norm_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:
     shape, axis = inputs[0].shape, attributes["axis"]
-    expect(-len(shape) <= axis < len(shape), f"axis {axis} does not exist in rank {len(shape)}")
+    expect_axis(axis, len(shape))
     for one, name in zip(inputs[1:], ("gamma", "beta"), strict=True):
         expect(
             one.shape == (shape[axis],), f"{name} has shape {list(one.shape)}, not [{shape[axis]}]"
@@ -86,19 +103,9 @@ def _layer_norm_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int
 
 def _layer_norm_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
     data, gamma, beta = tensors
-    names = axis_names(len(data.shape))
-    axis = attributes["axis"] % len(names)
-    others = names[:axis] + names[axis + 1 :]
-    shape = data.shape[:axis] + data.shape[axis + 1 :]
-    k = reduce_axis(data.shape[axis], "k")
-    share = 1.0 / data.shape[axis]
-
-    def along(place: Sequence[Axis]) -> tuple[Axis, ...]:
-        return (*place[:axis], k, *place[axis:])
-
-    def beside(place: Sequence[Axis]) -> tuple[Axis, ...]:
-        return (*place[:axis], *place[axis + 1 :])
-
+    line = _Line(data, attributes)
+    others, shape, k, along, beside = line.others, line.shape, line.k, line.along, line.beside
+    share = 1.0 / data.shape[line.axis]
     total = compute("sum", shape, lambda *p: reduce_sum(data[along(p)], k), axes=others)
     mean = compute("mean", shape, lambda *p: total[p] * share, axes=others)
 
@@ -114,9 +121,9 @@ def _layer_norm_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Te
 
     def element(*place: Axis) -> Value:
         centred = data[place] - mean[beside(place)]
-        return centred * scale[beside(place)] * gamma[place[axis]] + beta[place[axis]]
+        return centred * scale[beside(place)] * gamma[place[line.axis]] + beta[place[line.axis]]
 
-    return compute("layer_norm", data.shape, element, axes=names)
+    return compute("layer_norm", data.shape, element, axes=line.names)
 
 
 def _lrn_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:

@@ -146,6 +146,11 @@ def expect(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
+def expect_axis(axis: int, rank: int) -> None:
+    """Raise ValueError unless an operand of the rank has the axis; negative ones from the end."""
+    expect(-rank <= axis < rank, f"axis {axis} does not exist in rank {rank}")
+
+
 def one_dtype(inputs: Inputs) -> str:
     """The dtype that all operands have; ValueError where they differ; for `infer` functions."""
     found = sorted({spec.dtype for spec in inputs})
