@@ -152,10 +152,7 @@ class Schedule:
         return self._annotated("bind", stage, (loop,), thread)
 
     def prefetch(self, stage: Name, loop: str, tensor: Name, offset_bytes: int) -> Schedule:
-        """At the start of the loop's body.
-
-        Fetch ahead of where the stage first reads the tensor there.
-        """
+        """The loop's body first fetches ahead of where the stage first reads the tensor there."""
         found = self._stage("prefetch", stage)
         self._loop("prefetch", found, loop)
         name = _name(tensor)

@@ -48,10 +48,7 @@ def value_text(value: Value) -> str:
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """`conv2d(n.
-
-    F, y, x) += (pad[n, rc, y + ry, x + rx]*w[f, rc, ry, rx])`, or the placeholder's shape.
-    """
+    """A stage as `conv2d(n, f, y, x) += (pad[n, rc, y + ry]*w[f, rc, ry])`, or a shape."""
     if tensor.body is None:
         shape = ", ".join(map(str, tensor.shape))
         dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype}"

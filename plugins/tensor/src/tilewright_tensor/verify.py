@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.expr import Const, IndexValue, Load, Op, Read, Value
+from tilewright_tensor.expr import IndexValue, Load, Op, Read, Value, leaves
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import (
     Allocate,
@@ -190,7 +190,8 @@ def _variables_are_bound(site: Site) -> Iterator[str]:
     for _, indices, _ in _accesses(site):
         used.update(*(index.variables() for index in indices))
     if isinstance(site.statement, Store):
-        used |= _value_variables(site.statement.value)
+        for leaf in leaves(site.statement.value):
+            used.update(leaf.value.variables() if isinstance(leaf, IndexValue) else ())
     elif isinstance(site.statement, Guard):
         used.update(*(index.variables() for index, _ in site.statement.conditions))
     for var in used - bound:
@@ -200,12 +201,6 @@ def _variables_are_bound(site: Site) -> Iterator[str]:
             yield f"two loops around each other are named {site.statement.var.name}"
         if site.statement.extent < 1:
             yield f"loop {site.statement.var.name} has extent {site.statement.extent}"
-
-
-def _value_variables(value: Value) -> set[Var]:
-    if isinstance(value, Op):
-        return set().union(*map(_value_variables, value.args))
-    return set(value.value.variables()) if isinstance(value, IndexValue) else set()
 
 
 def _indices_are_in_bounds(site: Site) -> Iterator[str]:
@@ -279,18 +274,9 @@ def _copies_fill_shared_memory(site: Site) -> Iterator[str]:
 
 
 def _values_are_lowered(site: Site) -> Iterator[str]:
-    if isinstance(site.statement, Store):
-        yield from _unlowered(site.statement.value)
-
-
-def _unlowered(value: Value) -> Iterator[str]:
-    if isinstance(value, Read):
-        yield f"a read of tensor {value.tensor.name} is left"
-    elif isinstance(value, Op):
-        for arg in value.args:
-            yield from _unlowered(arg)
-    else:
-        assert isinstance(value, Const | IndexValue | Load)
+    for leaf in leaves(site.statement.value) if isinstance(site.statement, Store) else ():
+        if isinstance(leaf, Read):
+            yield f"a read of tensor {leaf.tensor.name} is left"
 
 
 RULES: tuple[Callable[[Site], Iterator[str]], ...] = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.expr import IndexValue, Load, Op, Value, leaves, map_value
+from tilewright_tensor.expr import IndexValue, Load, Value, leaves, map_value
 from tilewright_tensor.loop_ir import (
     Allocate,
     Barrier,
@@ -76,7 +76,7 @@ class _Distribution:
         ):
             return replace(statement, body=self._statement(statement.body))
         if isinstance(statement, Guard):
-            differ = any(self.var in index.variables() for index, _ in statement.conditions)
+            differ = _guards(statement, self.var)
             if differ and _synchronises(statement):
                 raise ValueError(
                     f"a barrier stands inside a guard in which virtual threads {self.var.name} "
@@ -118,7 +118,7 @@ def _private_stores(
 ) -> list[Buffer]:
     """Scratch of one thread whose content depends on the variable or on what differs already."""
     if isinstance(statement, Guard):
-        guarded = guarded or any(var in index.variables() for index, _ in statement.conditions)
+        guarded = guarded or _guards(statement, var)
     if not isinstance(statement, Store):
         return [
             buffer
@@ -138,26 +138,25 @@ def _private_stores(
     return []
 
 
+def _guards(guard: Guard, var: Var) -> bool:
+    return any(var in index.variables() for index, _ in guard.conditions)
+
+
 def _mentions(statement: Statement, var: Var) -> bool:
-    if isinstance(statement, Guard) and any(
-        var in index.variables() for index, _ in statement.conditions
-    ):
+    if isinstance(statement, Guard) and _guards(statement, var):
         return True
-    if isinstance(statement, Store):
-        return any(var in index.variables() for index in statement.indices) or _in_value(
-            statement.value, var
+    if isinstance(statement, Store | Prefetch):
+        values = leaves(statement.value) if isinstance(statement, Store) else ()
+        return any(var in index.variables() for index in statement.indices) or any(
+            _in_leaf(leaf, var) for leaf in values
         )
-    if isinstance(statement, Prefetch):
-        return any(var in index.variables() for index in statement.indices)
     return any(_mentions(one, var) for one in inside(statement))
 
 
-def _in_value(value: Value, var: Var) -> bool:
-    if isinstance(value, Op):
-        return any(_in_value(arg, var) for arg in value.args)
-    if isinstance(value, Load):
-        return any(var in index.variables() for index in value.indices)
-    return isinstance(value, IndexValue) and var in value.value.variables()
+def _in_leaf(leaf: Value, var: Var) -> bool:
+    if isinstance(leaf, Load):
+        return any(var in index.variables() for index in leaf.indices)
+    return isinstance(leaf, IndexValue) and var in leaf.value.variables()
 
 
 def _synchronises(statement: Statement) -> bool:

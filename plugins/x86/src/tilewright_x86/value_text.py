@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, dtype_of
@@ -77,15 +77,19 @@ class Values:
 
     def less_lane_by_lane(self, affine: Affine, limit: int) -> Operand:
         """`less` for an index whose divisions differ from lane to lane."""
+        return self._lane_by_lane("i1", lambda: self.less(self.indexes.linear(affine), limit).text)
+
+    def _lane_by_lane(self, item: str, scalar: Callable[[], str]) -> Operand:
+        """A vector of what `scalar` writes at each lane."""
         lanes = self.indexes.lanes
         assert lanes is not None
         vector = "poison"
         for lane in range(lanes.valid):
             self.indexes.at_lane(lane)
-            scalar = self.less(self.indexes.linear(affine), limit).text
+            one = scalar()
             self.indexes.back(lanes, lane)
             vector = self.function.define(
-                f"insertelement <{lanes.width} x i1> {vector}, i1 {scalar}, i32 {lane}"
+                f"insertelement <{lanes.width} x {item}> {vector}, {item} {one}, i32 {lane}"
             )
         return Operand(vector, True)
 
@@ -98,6 +102,12 @@ class Values:
         if operand.varies or self.indexes.lanes is None:
             return operand.text
         return self._splat(operand.text, LLVM_TYPES[dtype], self.indexes.lanes.width)
+
+    def _alike(self, operands: Sequence[Operand], dtypes: Sequence[str]) -> tuple[list[str], bool]:
+        """(their texts, whether they vary): where one does, each with one element a lane."""
+        if not any(operand.varies for operand in operands):
+            return [operand.text for operand in operands], False
+        return [self.spread(o, dtype) for o, dtype in zip(operands, dtypes, strict=True)], True
 
     def _splat(self, text: str, item: str, width: int) -> str:
         if not text.startswith("%"):
@@ -114,7 +124,9 @@ class Values:
         try:
             linear = self.indexes.linear(value.value)
         except LaneVaryingDivisionError:
-            return self._index_lane_by_lane(value)
+            return self._lane_by_lane(
+                "i64", lambda: self.indexes.text(self.indexes.linear(value.value))
+            )
         base = self.indexes.text(linear._replace(stride=0))
         lanes = self.indexes.lanes
         if lanes is None or not linear.stride:
@@ -123,19 +135,6 @@ class Values:
         kind = f"<{lanes.width} x i64>"
         spread = self._splat(base, "i64", lanes.width)
         return Operand(self.function.define(f"add {kind} {spread}, <{steps}>"), True)
-
-    def _index_lane_by_lane(self, value: IndexValue) -> Operand:
-        lanes = self.indexes.lanes
-        assert lanes is not None
-        vector = "poison"
-        for lane in range(lanes.valid):
-            self.indexes.at_lane(lane)
-            scalar = self.indexes.text(self.indexes.linear(value.value))
-            self.indexes.back(lanes, lane)
-            vector = self.function.define(
-                f"insertelement <{lanes.width} x i64> {vector}, i64 {scalar}, i32 {lane}"
-            )
-        return Operand(vector, True)
 
     def _index_comparison(self, value: Op) -> Operand | None:
         """A comparison of indexes that ranges or one `less` decide, None if it is none."""
@@ -152,17 +151,11 @@ class Values:
         if isinstance(difference, int):
             return None
         try:
-            if value.name == "lt":
-                return self.less(self.indexes.linear(difference), 0)
-            if value.name == "le":
-                return self.less(self.indexes.linear(difference), 1)
-            if value.name == "gt":
-                return self.less(self.indexes.linear(-difference), 0)
-            if value.name == "ge":
-                return self.less(self.indexes.linear(-difference), 1)
-            linear = self.indexes.linear(difference)
+            linear = self.indexes.linear(-difference if value.name in ("gt", "ge") else difference)
         except LaneVaryingDivisionError:
             return None
+        if value.name not in ("eq", "ne"):
+            return self.less(linear, 0 if value.name in ("lt", "gt") else 1)
         low, high = self.indexes.range(linear)
         if low > 0 or high < 0:
             return Operand("false" if value.name == "eq" else "true", False)
@@ -187,12 +180,7 @@ class Values:
         operands = [self.emit(arg) for arg in value.args]
         if name == "mul" and self._is_zero(operands[0], operands[1], value.dtype):
             return Operand(constant(0.0, value.dtype), False)
-        varies = any(operand.varies for operand in operands)
-        texts = (
-            [self.spread(o, dtype_of(a)) for o, a in zip(operands, value.args, strict=True)]
-            if varies
-            else [operand.text for operand in operands]
-        )
+        texts, varies = self._alike(operands, [dtype_of(arg) for arg in value.args])
         width, arithmetic = self.width(varies), self.arithmetic
         if name == "cast":
             source = dtype_of(value.args[0])
@@ -234,10 +222,7 @@ class Values:
         third = self.emit(rest)
         if self._is_zero(first, second, value.dtype) and (not product_first or value.name == "add"):
             return third
-        a, b, c = first.text, second.text, third.text
-        varies = first.varies or second.varies or third.varies
-        if varies:
-            a, b, c = (self.spread(operand, value.dtype) for operand in (first, second, third))
+        (a, b, c), varies = self._alike([first, second, third], [value.dtype] * 3)
         kind = type_of(value.dtype, self.width(varies))
         if value.name == "sub":
             if product_first:
@@ -252,10 +237,8 @@ class Values:
         decided = self._index_comparison(value)
         if decided:
             return decided
-        operands = [self.emit(arg) for arg in value.args]
-        varies = any(operand.varies for operand in operands)
         dtype = dtype_of(value.args[0])
-        texts = [self.spread(o, dtype) if varies else o.text for o in operands]
+        texts, varies = self._alike([self.emit(arg) for arg in value.args], [dtype] * 2)
         kind = type_of(dtype, self.width(varies))
         if is_float(dtype):
             compare = f"fcmp {_FLOAT_COMPARE[value.name]}"
@@ -279,8 +262,7 @@ class Values:
             left = [o for o in operands if o.text != neutral]
             if len(left) < 2:
                 return left[0] if left else operands[0]
-        varies = any(operand.varies for operand in operands)
-        texts = [self.spread(o, "bool") if varies else o.text for o in operands]
+        texts, varies = self._alike(operands, ["bool"] * 2)
         kind = type_of("bool", self.width(varies))
         return Operand(self.function.define(f"{word} {kind} {texts[0]}, {texts[1]}"), varies)
 
@@ -309,10 +291,8 @@ class Values:
     def _choose(self, condition: Operand, sides: list[Operand], dtype: str) -> Operand:
         varies = condition.varies or any(side.varies for side in sides)
         then, other = (self.spread(side, dtype) if varies else side.text for side in sides)
-        kind, mask = (
-            type_of(dtype, self.width(varies)),
-            type_of("bool", self.width(condition.varies)),
-        )
+        kind = type_of(dtype, self.width(varies))
+        mask = type_of("bool", self.width(condition.varies))
         return Operand(
             self.function.define(f"select {mask} {condition.text}, {kind} {then}, {kind} {other}"),
             varies,
@@ -330,19 +310,19 @@ class Values:
 
     def _branch(self, condition: str, sides: tuple[Value, ...], dtype: str) -> Operand:
         function = self.function
-        labels = [function.fresh("then"), function.fresh("else"), function.fresh("join")]
+        *labels, join = [function.fresh(name) for name in ("then", "else", "join")]
         function.effect(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}")
         arms = []
-        for label, side in zip(labels, sides, strict=False):
+        for label, side in zip(labels, sides, strict=True):
             function.block(label)
             function.open_scope()
             before = self.memory.enter(())
             operand = Operand(self.spread(self.emit(side), dtype), self.indexes.lanes is not None)
             self.memory.leave(before, ())
             arms.append((operand, function.label))
-            function.effect(f"br label %{labels[2]}")
+            function.effect(f"br label %{join}")
             function.close_scope()
-        function.block(labels[2])
+        function.block(join)
         varies = self.indexes.lanes is not None
         incoming = ", ".join(f"[ {operand.text}, %{label} ]" for operand, label in arms)
         return Operand(
