@@ -122,14 +122,14 @@ class Section:
     rows: tuple[tuple[str, ...], ...]
 
 
-def commonest_errors(trials: Sequence[Trial], limit: int = 3) -> tuple[str, ...]:
+def commonest_errors(trials: Sequence[Trial]) -> tuple[str, ...]:
     """The most frequent failures as `kind: first line (n times)`, most frequent first.
 
     Of a crash the last line: what the process said before it died.
     """
     failures = (trial.result.failure for trial in trials)
     counted = Counter(in_one_line(failure) for failure in failures if failure is not None)
-    return tuple(f"{text} ({count} times)" for text, count in counted.most_common(limit))
+    return tuple(f"{text} ({count} times)" for text, count in counted.most_common(3))
 
 
 def in_one_line(failure: Failure) -> str:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tilewright.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
 from tilewright.plugin import hookimpl
 from tilewright.terminal_text import printable
 
@@ -122,7 +123,12 @@ class Progress:
             summary = RunSummary(run, outcome.report)
             for section in self._host.hook_values("tilewright_summary_sections", summary=summary):
                 console.print(_table(section))
-        ending = {0: "done", 1: "a check failed", 3: "partial result", 130: "interrupted"}
+        ending = {
+            DONE: "done",
+            FAILED: "a check failed",
+            PARTIAL: "partial result",
+            INTERRUPTED: "interrupted",
+        }
         report = f", see {run.folder / 'run.json'}" if outcome.exit_code in ending else ""
         words = ending.get(outcome.exit_code, "stopped")
         self._say(f"{words} after {outcome.seconds:.1f} s{report}")

@@ -16,7 +16,6 @@ from tilewright.tuning.measurement import summed
 from tilewright.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
-_PARTIAL = 3
 
 
 class RunReport:
@@ -54,12 +53,11 @@ class RunReport:
             **self._members,
         }
 
-    def partial_exit_code(self) -> int:
-        """3 where tuning left a task without any working candidate, else 0."""
+    def is_partial(self) -> bool:
+        """Whether tuning left a task without any working candidate."""
         tuned = any(stage["name"] == "tune" for stage in self._stages)
         entries = [task_entry(entry, self._context) for entry in self._tasks or ()]
-        dead = any(entry["trials"] and entry["best_seconds"] is None for entry in entries)
-        return _PARTIAL if tuned and dead else 0
+        return tuned and any(entry["trials"] and entry["best_seconds"] is None for entry in entries)
 
     def write(self) -> Path:
         """Write run.json, whole or not at all. Raises UsageError where it cannot be written."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-_INTERRUPTED = 130
+from tilewright.exit_codes import INTERRUPTED
 
 
 def main() -> None:
@@ -14,8 +14,8 @@ def main() -> None:
 
     try:
         code = run(sys.argv[1:])
-        if code == _INTERRUPTED:  # nothing is left that a second Ctrl-C could stop
+        if code == INTERRUPTED:  # nothing is left that a second Ctrl-C could stop
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:  # the second, while the first was being told
-        code = _INTERRUPTED
+        code = INTERRUPTED
     sys.exit(code)

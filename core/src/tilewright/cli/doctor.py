@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tilewright.cli import shared_options as shared
+from tilewright.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
@@ -40,7 +41,7 @@ def doctor(plugin: tuple[Path, ...], as_json: bool) -> int:
     else:
         for ok, what, remedy in checks:
             shared.say(f"{'ok  ' if ok else 'FAIL'} {what}{'' if ok else f': {remedy}'}")
-    return 0 if all(ok for ok, _, _ in checks) else 1
+    return DONE if all(ok for ok, _, _ in checks) else FAILED
 
 
 def _checks(files: tuple[Path, ...]) -> list[tuple[bool, str, str]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from tilewright import exit_codes
 from tilewright.cli import shared_options as shared
 from tilewright.errors import UsageError, did_you_mean
 
@@ -92,27 +93,27 @@ def run(arguments: Sequence[str]) -> int:
     _open_closed_streams()
     try:
         result = _tilewright.main(list(arguments), "tilewright", standalone_mode=False)
-        return result if isinstance(result, int) else 0
+        return result if isinstance(result, int) else exit_codes.DONE
     except UsageError as error:
         shared.say(f"error: {error}", err=True)
-        return 2
+        return exit_codes.USAGE
     except click.ClickException as error:
         error.show()
-        return 2
+        return exit_codes.USAGE
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        return 130
+        return exit_codes.INTERRUPTED
     except OSError as error:
         if _raised_in(error).filename != click.utils.__file__:
             raise
         _give_up_stdout()
         click.echo(f"error: the output cannot be written: {error.strerror}", err=True)
-        return 2
+        return exit_codes.USAGE
     except SystemExit as error:
         last = _raised_in(error)
         if last.filename == click.core.__file__ and _reader_is_gone():
             _give_up_stdout()
-            return 0
+            return exit_codes.DONE
         # Some plugin's code took it upon itself.
         raise RuntimeError(
             f"{last.filename}:{last.lineno} called exit({error.code!r}) in the middle of a run"

@@ -9,6 +9,7 @@ import click
 
 from tilewright.cli import shared_options as shared
 from tilewright.errors import UsageError
+from tilewright.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
@@ -61,7 +62,7 @@ def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool) -
         for text in clashes:
             shared.say(text, err=True)
     bad = clashes or any(row["state"] in ("failed", "conflict") for row in rows)
-    return 1 if check and bad else 0
+    return FAILED if check and bad else DONE
 
 
 def _print_hooks(host: PluginHost, *, as_json: bool) -> None:

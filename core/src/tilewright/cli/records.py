@@ -11,6 +11,7 @@ import click
 from tilewright.cli import shared_options as shared
 from tilewright.cli.records_adopt import adopt
 from tilewright.cli.records_best import best, told_apart
+from tilewright.exit_codes import DONE, FAILED
 from tilewright.time_text import time_text
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def verify(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> int:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.kinds.items()))
         torn = ", the last one without its end" if report.torn else ""
         shared.say(f"{kinds or 'no records'}, {len(report.bad)} bad lines{torn}")
-    return 1 if report.bad else 0
+    return FAILED if report.bad else DONE
 
 
 @records.command()

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError
+from tilewright.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
 from tilewright.explaining import Explains
 from tilewright.host import PluginHost
 from tilewright.pipeline.file_model import PipelineFile
 from tilewright.pipeline.plan import Plan, Planner, plugin_files
-from tilewright.pipeline.running import INTERRUPTED, PipelineRun
+from tilewright.pipeline.running import PipelineRun
 from tilewright.pipeline.values import RunValues
 from tilewright.pipeline.yaml_source import YamlSource
 from tilewright.roles import RunContext
@@ -21,7 +22,7 @@ from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.writing import check_folder
 
-_GRAVITY = (0, 3, 1, INTERRUPTED)
+_GRAVITY = (DONE, PARTIAL, FAILED, INTERRUPTED)
 """Exit codes, the worst last: of several networks' the worst is that of the run."""
 
 

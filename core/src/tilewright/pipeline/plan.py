@@ -121,8 +121,7 @@ class Planner:
         try:
             component = host.component(role, choice.name)
         except UsageError as error:
-            where = self._where(path)
-            raise UsageError(error.message, where=where, remedy=error.remedy) from None
+            raise error.placed(self._where(path)) from None
         below = path + (choice.name,)
         checked = self._check(component.options(), choice.options, below)
         self._check_choices(host, checked, below)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tilewright import exit_codes
 from tilewright.errors import UsageError
 from tilewright.events import RunInfo, RunOutcome, StageOutcome, StageStatus
 from tilewright.pipeline.plan import PlannedStage
@@ -15,10 +16,6 @@ from tilewright.run_report import RunReport
 from tilewright.task_set import TaskSet
 from tilewright.tuning.interrupt import Interrupt
 from tilewright.writing import writing
-
-INTERRUPTED = 130
-_STOPPED = 2
-_PARTIAL = 3
 
 
 class PipelineRun:
@@ -55,7 +52,7 @@ class PipelineRun:
         start = time.monotonic()
         notify = self._context.host.notify
         notify("tilewright_run_started", run=self._info)
-        exit_code = _STOPPED
+        exit_code = exit_codes.USAGE
         try:
             with Interrupt():
                 exit_code = self._run_stages()
@@ -92,8 +89,9 @@ class PipelineRun:
             status = self._run_stage(stage)
             if status != "ok":
                 self._skip(position + 1)
-                return INTERRUPTED if status == "interrupted" else 1
-        return _PARTIAL if self._partial else self._report.partial_exit_code()
+                return exit_codes.INTERRUPTED if status == "interrupted" else exit_codes.FAILED
+        partial = self._partial or self._report.is_partial()
+        return exit_codes.PARTIAL if partial else exit_codes.DONE
 
     def _run_stage(self, stage: PlannedStage) -> StageStatus:
         start = time.monotonic()

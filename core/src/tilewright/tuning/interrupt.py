@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
+from tilewright import exit_codes
+
 _SHOW_CURSOR = b"\x1b[?25h\n"
 
 
@@ -58,7 +60,7 @@ class Interrupt:
             # No unwinding: workers end with their parent, the log is whole up to its last line.
             if sys.stderr.isatty():
                 os.write(sys.stderr.fileno(), _SHOW_CURSOR)
-            os._exit(130)
+            os._exit(exit_codes.INTERRUPTED)
         if self._shielded:
             self._pending = True
             return
