@@ -12,7 +12,7 @@ from pathlib import Path
 from tilewright.errors import UsageError
 from tilewright.measure import DeviceFaultError, Failure, FailureKind
 
-_TEXT_CHARACTERS = 4096
+TEXT_CHARACTERS = 4096
 
 
 class RefusedError(Exception):
@@ -50,18 +50,19 @@ def room_for_operands() -> Iterator[None]:
 
 def failure_of(error: Exception, otherwise: FailureKind) -> Failure:
     """The failure an exception is: of its own kind, out of memory, or `otherwise` and its place."""
+    kind, text = otherwise, str(error)
     if isinstance(error, RefusedError | DeviceFaultError | NoRoomError):
-        return Failure(error.kind, str(error)[:_TEXT_CHARACTERS])
-    if _out_of_memory(error) and otherwise is not FailureKind.INTERNAL:
-        return Failure(FailureKind.OUT_OF_MEMORY, str(error)[:_TEXT_CHARACTERS])
-    if isinstance(error, UsageError):
-        return Failure(otherwise, str(error)[:_TEXT_CHARACTERS])
-    if otherwise is FailureKind.INVALID_CONFIG:  # or a strategy's mistake: a place tells it
+        kind = error.kind
+    elif _out_of_memory(error) and otherwise is not FailureKind.INTERNAL:
+        kind = FailureKind.OUT_OF_MEMORY
+    elif otherwise is FailureKind.INVALID_CONFIG and not isinstance(error, UsageError):
+        # or a strategy's mistake: a place tells it
         place = traceback.extract_tb(error.__traceback__)[-1]
-        text = f"{error} ({Path(place.filename).name}:{place.lineno})"
-        return Failure(otherwise, text[:_TEXT_CHARACTERS])
-    where = "".join(traceback.format_tb(error.__traceback__)[-3:])
-    return Failure(otherwise, f"{type(error).__name__}: {error}\n{where}"[:_TEXT_CHARACTERS])
+        text = f"{text} ({Path(place.filename).name}:{place.lineno})"
+    elif not isinstance(error, UsageError):
+        where = "".join(traceback.format_tb(error.__traceback__)[-3:])
+        text = f"{type(error).__name__}: {text}\n{where}"
+    return Failure(kind, text[:TEXT_CHARACTERS])
 
 
 def _out_of_memory(error: Exception) -> bool:

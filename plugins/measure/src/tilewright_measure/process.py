@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.measure import Failure, FailureKind
+from tilewright_measure.failures import TEXT_CHARACTERS
 from tilewright_measure.frames import FrameBuffer, FrameError, encode
 from tilewright_measure.scratch import end_residents
 
 _OUTPUT_BYTES = 64 << 10
-_TEXT_CHARACTERS = 4096
 _READ_BYTES = 1 << 18
 _LOOK_SECONDS = 0.1  # between two looks whether it lives: a child may keep the pipe open
 _GRACE_SECONDS = 0.5
@@ -211,7 +211,7 @@ class WorkerProcess:
         ):
             kind = FailureKind.OUT_OF_MEMORY
         if output:
-            text = f"{text}\n{output[len(text) + 1 - _TEXT_CHARACTERS :]}"
+            text = f"{text}\n{output[len(text) + 1 - TEXT_CHARACTERS :]}"
         return WorkerLostError(Failure(kind, text, signal_name))
 
 
