@@ -16,6 +16,7 @@ from tilewright_cuda.artifact import Contents
 from tilewright_cuda.driver import DeviceRuntime, ModuleImage, Shape
 from tilewright_cuda.driver_errors import DriverError
 from tilewright_cuda.program import Launch
+from tilewright_tensor.operand_checks import check_operand, check_operands
 
 if TYPE_CHECKING:
     from tilewright.device import Device
@@ -90,11 +91,9 @@ class CudaKernel:
 
         Raises ValueError on another shape or dtype.
         """
-        if len(arrays) != len(self._specs):
-            raise ValueError(f"expected {len(self._specs)} operands, got {len(arrays)}")
+        check_operands(arrays, self._specs)
         self._give_back()
-        for position, (array, (shape, dtype)) in enumerate(zip(arrays, self._specs, strict=True)):
-            _check(position, array, shape, dtype)
+        for position, array in enumerate(arrays):
             self.places.append(self._allocate(array.nbytes, copies.get(position, 1)))
         for size in self.program.workspace_bytes:
             self.places.append(self._allocate(size, 1))
@@ -105,7 +104,7 @@ class CudaKernel:
     @_in_any_thread
     def write(self, operand: int, array: Any) -> None:
         """Overwrite every copy of an operand. Raises ValueError on another shape or dtype."""
-        _check(operand, array, *self._specs[operand])
+        check_operand(operand, array, *self._specs[operand])
         places = self.places[operand]
         self.runtime.upload(places.address, np.ascontiguousarray(array))
         made = 1
@@ -260,11 +259,3 @@ def load_kernel(artifact: Artifact, device: Device) -> Kernel:
 
     check_runs(contents, device)
     return CudaKernel(open_runtime(device), contents, 2 * l2_bytes(device))
-
-
-def _check(position: int, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if tuple(array.shape) != shape or array.dtype != dtype:
-        raise ValueError(
-            f"operand {position}: expected {dtype.name}{list(shape)}, "
-            f"got {array.dtype}{list(array.shape)}"
-        )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tilewright_tensor.cold_copies import ColdCopies, Copies
 from tilewright_tensor.guarded_memory import GuardedMemory
+from tilewright_tensor.operand_checks import check_operand, check_operands
 
 _NAN_WORDS = 127  # the words that GuardedMemory asks for
 _MORE_THAN_CACHES = 128 << 20  # bytes
@@ -55,11 +56,9 @@ class HostKernel(ABC):
 
         Raises ValueError on another shape or dtype.
         """
-        if len(arrays) != len(self._specs):
-            raise ValueError(f"expected {len(self._specs)} operands, got {len(arrays)}")
+        check_operands(arrays, self._specs)
         self._operands = []
-        for position, (array, (shape, dtype)) in enumerate(zip(arrays, self._specs, strict=True)):
-            _check(position, array, shape, dtype)
+        for position, array in enumerate(arrays):
             word = 0xFFFFFFFE - position % (_NAN_WORDS - 1)
             self._operands.append(_cold_copies.of(array, copies.get(position, 1), word))
         every = [operand.places for operand in self._operands]
@@ -73,7 +72,7 @@ class HostKernel(ABC):
 
     def write(self, operand: int, array: Any) -> None:
         """Overwrite every copy of an operand. Raises ValueError on another shape or dtype."""
-        _check(operand, array, *self._specs[operand])
+        check_operand(operand, array, *self._specs[operand])
         _cold_copies.forget(self._operands[operand])
         self._operands[operand].write(array)
 
@@ -133,11 +132,3 @@ class HostKernel(ABC):
         """Give the memory back."""
         self._operands = []
         self._workspace = GuardedMemory(0)
-
-
-def _check(position: int, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if tuple(array.shape) != shape or array.dtype != dtype:
-        raise ValueError(
-            f"operand {position}: expected {dtype.name}{list(shape)}, "
-            f"got {array.dtype}{list(array.shape)}"
-        )

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from tilewright.strategy import Schedule, Strategy
-
-if TYPE_CHECKING:
-    from tilewright.host import PluginHost
+from tilewright.strategy import Strategy
+from tilewright_tensor.strategy_modules import schedule_of
 
 
 def _strategy(
@@ -20,20 +14,8 @@ def _strategy(
     priority: int = 10,
     direct_error: bool = True,
 ) -> Strategy:
-    return Strategy(
-        f"{name}.cuda", revision, ("cuda",), operators, _loader(name), priority, direct_error
-    )
-
-
-def _loader(name: str) -> Callable[[PluginHost], Schedule]:
-    def load(host: PluginHost) -> Schedule:
-        from tilewright_tensor.operators.operators import Operators
-
-        module = import_module(f"{__name__}.{name}")
-        schedule: Schedule = module.make(Operators.of(host))
-        return schedule
-
-    return load
+    load = schedule_of(f"{__name__}.{name}")
+    return Strategy(f"{name}.cuda", revision, ("cuda",), operators, load, priority, direct_error)
 
 
 STRATEGIES = (

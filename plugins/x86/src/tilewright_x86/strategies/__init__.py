@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from tilewright.strategy import Schedule, Strategy
-
-if TYPE_CHECKING:
-    from tilewright.host import PluginHost
+from tilewright.strategy import Strategy
+from tilewright_tensor.strategy_modules import schedule_of
 
 
 def _strategy(
     name: str, operators: tuple[str, ...], *, revision: int = 1, priority: int = 10
 ) -> Strategy:
-    return Strategy(name, revision, ("x86",), operators, _loader(name), priority)
-
-
-def _loader(name: str) -> Callable[[PluginHost], Schedule]:
-    def load(host: PluginHost) -> Schedule:
-        from tilewright_tensor.operators.operators import Operators
-
-        module = import_module(f"{__name__}.{name}")
-        schedule: Schedule = module.make(Operators.of(host))
-        return schedule
-
-    return load
+    load = schedule_of(f"{__name__}.{name}")
+    return Strategy(name, revision, ("x86",), operators, load, priority)
 
 
 STRATEGIES = (
