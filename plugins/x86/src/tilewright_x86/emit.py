@@ -189,7 +189,7 @@ class _Function:
             self._vector_loop(node)
         elif kind in _EXPANDED_KINDS or node.extent == 1:
             for number in range(node.extent):
-                self.indexes.bind(node.var, Linear(number))
+                self.indexes.bind(node.var.name, Linear(number))
                 self.statement(node.body)
         elif self.kernel.is_shared(node) and not self.outlined and self.indexes.lanes is None:
             self._parallel_loop(node)
@@ -224,7 +224,7 @@ class _Function:
         loads = self.memory.enter(names)
         text.open_scope()
         self.indexes.name(counter, 0, count - 1, text.depth)
-        self.indexes.bind(node.var, Linear(0, ((counter, scale),)))
+        self.indexes.bind(node.var.name, Linear(0, ((counter, scale),)))
         body()
         text.close_scope()
         self.memory.leave(loads, names)
@@ -253,7 +253,7 @@ class _Function:
         else:
             start = 0
         for piece in pieces:
-            indexes.bind(node.var, Linear(start))
+            indexes.bind(node.var.name, Linear(start))
             indexes.lanes = piece
             self.statement(node.body)
             indexes.lanes = None
@@ -288,7 +288,7 @@ class _Function:
                 slots.append(f"i64 {counter}")
                 outlined.indexes.name(inner, *ranges[counter], 0)
                 terms.append((inner, factor))
-            outlined.indexes.bind_name(variable, Linear(value.constant, tuple(terms)))
+            outlined.indexes.bind(variable, Linear(value.constant, tuple(terms)))
         outlined.chunk(node)
         self.kernel.functions[place] = outlined.text.text(
             f"internal void @{name}(ptr noalias %context, i64 %begin, i64 %end) #0"

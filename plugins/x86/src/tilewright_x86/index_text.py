@@ -8,6 +8,8 @@ that defines its deepest variable.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -66,9 +68,9 @@ class Indexes:
         self._ranges: dict[str, tuple[int, int]] = {}
         self._depths: dict[str, int] = {}
 
-    def bind(self, var: Var, value: Linear) -> None:
-        """The variable has this value until bound again."""
-        self._values[var.name] = value
+    def bind(self, variable: str, value: Linear) -> None:
+        """The variable of this name has this value until bound again."""
+        self._values[variable] = value
 
     def name(self, name: str, low: int, high: int, depth: int) -> str:
         """An SSA name of type i64 may now be used in linears: its inclusive range and its scope."""
@@ -87,20 +89,19 @@ class Indexes:
             for var, value in self._values.items()
         }
 
-    def at_lane(self, lane: int) -> Lanes:
-        """Leave the vector context for one of its lanes; returns what `back` takes."""
+    @contextmanager
+    def at_lane(self, lane: int) -> Iterator[None]:
+        """Inside, there is one lane of the vector context instead of it."""
         lanes = self.lanes
         assert lanes is not None
         value = self._values[lanes.var.name]
         self._values[lanes.var.name] = Linear(value.constant + lane, value.terms)
         self.lanes = None
-        return lanes
-
-    def back(self, lanes: Lanes, lane: int) -> None:
-        """Undo `at_lane`."""
-        value = self._values[lanes.var.name]
-        self._values[lanes.var.name] = Linear(value.constant - lane, value.terms)
-        self.lanes = lanes
+        try:
+            yield
+        finally:
+            self._values[lanes.var.name] = value
+            self.lanes = lanes
 
     # --- resolving ---
 
@@ -242,10 +243,6 @@ class Indexes:
                 step = f"getelementptr {item_type}, ptr {base}, i64 {scaled}"
             base = self.function.hoist(step, depth)
         return base
-
-    def bind_name(self, name: str, value: Linear) -> None:
-        """As `bind`, by the variable's name."""
-        self._values[name] = value
 
     def masked(self, mask: str) -> Lanes | None:
         """Narrow the vector context to lanes of a mask; returns the context before."""

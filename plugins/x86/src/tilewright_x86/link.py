@@ -14,6 +14,7 @@ from math import prod
 
 from tilewright.roles import Artifact
 from tilewright.target import Target
+from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.network_program import NetworkBuffer, NetworkProgram
 from tilewright_x86 import jit
 from tilewright_x86.artifact import artifact_of
@@ -86,8 +87,8 @@ def _main_function(
     return module_text((text,), frozenset(f"void @{kernel.name}(ptr)" for kernel in kernels))
 
 
-def _check_call(node: str, program: object, buffers: Sequence[NetworkBuffer]) -> None:
-    loops = as_x86_program(program).loops  # type: ignore[arg-type]
+def _check_call(node: str, program: LoopProgram, buffers: Sequence[NetworkBuffer]) -> None:
+    loops = as_x86_program(program).loops
     wanted = [(prod(b.shape), b.dtype) for b in (*loops.inputs, *loops.outputs)]
     given = [(prod(b.shape), b.dtype) for b in buffers]
     if wanted != given:

@@ -252,13 +252,12 @@ class Memory:
         scalars = []
         for lane in range(lanes.valid):
             condition = self._lane_condition(lanes, lane)
-            self.indexes.at_lane(lane)
-            if condition is None or self.in_bounds(node):
-                scalars.append(self.load(node).text)
-            else:
-                at = self.indexes.linear(self.flat(node))
-                scalars.append(self._load_if(node.buffer, at, condition))
-            self.indexes.back(lanes, lane)
+            with self.indexes.at_lane(lane):
+                if condition is None or self.in_bounds(node):
+                    scalars.append(self.load(node).text)
+                else:
+                    at = self.indexes.linear(self.flat(node))
+                    scalars.append(self._load_if(node.buffer, at, condition))
         return Operand(self._vector_of(scalars, LLVM_TYPES[node.buffer.dtype], lanes.width), True)
 
     def _lane_condition(self, lanes: Lanes, lane: int) -> str | None:
@@ -355,12 +354,11 @@ class Memory:
             scalar = self.function.define(
                 f"extractelement <{lanes.width} x {kind}> {value.text}, i32 {lane}"
             )
-            self.indexes.at_lane(lane)
-            if condition is None:
-                self.store(node, Operand(scalar, False))
-            else:
-                self._store_if(node, scalar, condition)
-            self.indexes.back(lanes, lane)
+            with self.indexes.at_lane(lane):
+                if condition is None:
+                    self.store(node, Operand(scalar, False))
+                else:
+                    self._store_if(node, scalar, condition)
 
     def _store_if(self, node: Store, scalar: str, condition: str) -> None:
         buffer = node.buffer

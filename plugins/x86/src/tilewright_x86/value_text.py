@@ -85,9 +85,8 @@ class Values:
         assert lanes is not None
         vector = "poison"
         for lane in range(lanes.valid):
-            self.indexes.at_lane(lane)
-            one = scalar()
-            self.indexes.back(lanes, lane)
+            with self.indexes.at_lane(lane):
+                one = scalar()
             vector = self.function.define(
                 f"insertelement <{lanes.width} x {item}> {vector}, {item} {one}, i32 {lane}"
             )
