@@ -11,7 +11,7 @@ folded together in its scratch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright_tensor.affine import Affine, Bounds, Var
@@ -141,48 +141,13 @@ class _Placer:
                 self.guests[consumer].setdefault(loop, []).append(stage.name)
 
     def place(self, stage: Stage) -> None:
-        facts = Facts(self.bounds)
-        around: tuple[PlacedLoop, ...] = ()
-        if stage.attach:
-            consumer, at = stage.attach
-            if consumer not in self.placed:
-                raise ValueError(
-                    f"{stage.name} is computed inside {consumer}, which does not come after it"
-                )
-            host = self.placed[consumer]
-            depth = host.depth(at)
-            facts = host.facts_inside(depth)
-            around = self.around[consumer] + host.loops[: depth + 1]
+        around, facts = self._enclosing(stage)
         self.around[stage.name] = around
         start, region, folds = self._region(stage, around)
-        reductions = stage.reductions()
         extents = {axis.name: extent for axis, extent in zip(stage.axes, region, strict=True)}
         extents.update((axis.name, axis.extent) for axis in stage.reduce_axes)
         extents = stage.extents(extents)
-        loops, too_few = [], []
-        inside_parallel = any(loop.kind == "parallel" for loop in around)
-        for name in stage.loops:
-            kind = stage.kinds.get(name, "serial")
-            if kind == "parallel" and inside_parallel:
-                kind = "serial"  # all threads are taken
-            loop = PlacedLoop(
-                name, Var(f"{stage.name}.{name}"), extents[name], kind, name in reductions
-            )
-            shared = _thread_of(loop, around)
-            if shared:
-                if loop.extent > shared.extent:
-                    raise ValueError(
-                        f"loop {name} of {stage.name} needs {loop.extent} {loop.kind}, "
-                        f"{shared.var.name} has {shared.extent}"
-                    )
-                if loop.extent < shared.extent:
-                    too_few.append((shared.var.affine(), loop.extent))
-                loop = PlacedLoop(
-                    name, shared.var, loop.extent, loop.kind, loop.reduction, shares=True
-                )
-            else:
-                self.bounds[loop.var] = (0, loop.extent - 1)
-            loops.append(loop)
+        loops, busy = self._loops(stage, around, extents)
         indices = stage.indices(
             {loop.name: loop.var.affine() if loop.extent > 1 else Affine() for loop in loops},
             extents,
@@ -193,7 +158,7 @@ class _Placer:
             axis.var: begin + (fold.offset(one, self.bounds) if fold else one)
             for axis, begin, one, fold in zip(stage.axes, start, local, folds, strict=True)
         }
-        conditions = too_few + [
+        conditions = busy + [
             (indices[relation.parent], extents[relation.parent])
             for relation in stage.relations
             if isinstance(relation, Split)
@@ -210,10 +175,52 @@ class _Placer:
         for read in reads.values():
             self.reads.setdefault(read.tensor.name, []).append((stage.name, read.indices))
         self.placed[stage.name] = Placement(
-            stage, tuple(loops), start, region, local, body, facts,
+            stage, loops, start, region, local, body, facts,
             self._guards(stage, loops, conditions, facts),
             {loop: tuple(names) for loop, names in self.guests[stage.name].items()}, folds,
         )  # fmt: skip
+
+    def _enclosing(self, stage: Stage) -> tuple[tuple[PlacedLoop, ...], Facts]:
+        """The loops around the stage's nest, and what is known there."""
+        if not stage.attach:
+            return (), Facts(self.bounds)
+        consumer, at = stage.attach
+        if consumer not in self.placed:
+            raise ValueError(
+                f"{stage.name} is computed inside {consumer}, which does not come after it"
+            )
+        host = self.placed[consumer]
+        depth = host.depth(at)
+        return self.around[consumer] + host.loops[: depth + 1], host.facts_inside(depth)
+
+    def _loops(
+        self, stage: Stage, around: tuple[PlacedLoop, ...], extents: Mapping[str, int]
+    ) -> tuple[tuple[PlacedLoop, ...], list[Condition]]:
+        """(the stage's loops, what holds for the threads it shares that have something to do)."""
+        loops: list[PlacedLoop] = []
+        busy: list[Condition] = []
+        reductions = stage.reductions()
+        inside_parallel = any(loop.kind == "parallel" for loop in around)
+        for name in stage.loops:
+            kind = stage.kinds.get(name, "serial")
+            if kind == "parallel" and inside_parallel:
+                kind = "serial"  # all threads are taken
+            var = Var(f"{stage.name}.{name}")
+            loop = PlacedLoop(name, var, extents[name], kind, name in reductions)
+            shared = _thread_of(loop, around)
+            if shared:
+                if loop.extent > shared.extent:
+                    raise ValueError(
+                        f"loop {name} of {stage.name} needs {loop.extent} {loop.kind}, "
+                        f"{shared.var.name} has {shared.extent}"
+                    )
+                if loop.extent < shared.extent:
+                    busy.append((shared.var.affine(), loop.extent))
+                loop = replace(loop, var=shared.var, shares=True)
+            else:
+                self.bounds[var] = (0, loop.extent - 1)
+            loops.append(loop)
+        return tuple(loops), busy
 
     def _region(
         self, stage: Stage, around: tuple[PlacedLoop, ...]
@@ -271,7 +278,7 @@ class _Placer:
         return True
 
     def _guards(
-        self, stage: Stage, loops: list[PlacedLoop], conditions: list[Condition], facts: Facts
+        self, stage: Stage, loops: Sequence[PlacedLoop], conditions: list[Condition], facts: Facts
     ) -> tuple[PlacedGuard, ...]:
         if not conditions:
             return ()
