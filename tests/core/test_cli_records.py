@@ -69,19 +69,21 @@ def test_ls_and_best_name_the_same_times(call):
     assert sorted(row["best_seconds"] for row in listed) == sorted(row["seconds"] for row in best)
 
 
-def test_a_lucky_time_that_did_not_last_is_not_the_best(call, samples, log):
-    """Nor is a short time that it had beaten before."""
+def write_luck(samples, log):
     for number, seconds, turns in ((1, 1e-3, 1), (2, 2e-3, 1), (1, 4e-3, 3)):
         record = samples.record(number, (seconds,), turns=turns, strategy="toy.loop")
         JsonlRecordStore(log).append([record])
+
+
+def test_a_lucky_time_that_did_not_last_is_not_the_best(call, samples, log):
+    """Nor is a short time that it had beaten before."""
+    write_luck(samples, log)
     (row,) = json.loads(call("records", "ls", str(log), "--json")[1])["records"]
     assert row["best_seconds"] == 4e-3
 
 
 def test_best_says_that_a_config_stands_behind_a_finalist_in_spite_of_its_time(call, samples, log):
-    for number, seconds, turns in ((1, 1e-3, 1), (2, 2e-3, 1), (1, 4e-3, 3)):
-        record = samples.record(number, (seconds,), turns=turns, strategy="toy.loop")
-        JsonlRecordStore(log).append([record])
+    write_luck(samples, log)
     _, out, _ = call("records", "best", str(log), "--count", "2")
     first, second = out.splitlines()[::2]
     assert first.startswith("4.000 ms  dense")

@@ -26,7 +26,8 @@ TARGET = Target.parse("cuda:arch=sm_90")
 class EmulatedAnswers:
     """Computes configs of tasks without making machine code: the text is what is tested."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: Any) -> None:
+        self.device = device
         self.host = host()
         self.backend = self.host.backend("cuda")
 
@@ -52,8 +53,7 @@ class EmulatedAnswers:
         """Largest error by the largest value; the kernel runs in every order of threads."""
         program = self._program(task, config)
         artifact = artifact_of(TARGET, program, [None] * len(program.modules), {})
-        device = next(one for one in self.backend.probe() if one.name == "emulated")
-        return relative_error(task, config, self.backend.load(artifact, device))
+        return relative_error(task, config, self.backend.load(artifact, self.device))
 
 
 _inherited: list[Any] = []
@@ -71,8 +71,15 @@ def _relative_error(number: int) -> float:
 
 
 @pytest.fixture(scope="session")
-def emulated() -> EmulatedAnswers:
+def emulated_device() -> Any:
     """Skips where there is no C++ compiler to emulate with."""
     if compiler_version() is None:
         pytest.skip("emulation needs g++")
-    return EmulatedAnswers()
+    devices = host().backend("cuda").probe()
+    return next(one for one in devices if one.name == "emulated")
+
+
+@pytest.fixture(scope="session")
+def emulated(emulated_device: Any) -> EmulatedAnswers:
+    """What the emulated device computes."""
+    return EmulatedAnswers(emulated_device)
