@@ -82,6 +82,21 @@ def test_a_failed_check_skips_the_rest_and_is_reported(pipeline_file):
     assert report["verify"]["passed"] is False
 
 
+@pytest.mark.parametrize(
+    ("adds", "message"),
+    [("error", "not JSON compliant"), ("tasks", "the members tasks of run.json")],
+)
+def test_a_stage_whose_report_run_json_cannot_hold_is_named_and_the_rest_is_told(
+    pipeline_file, tmp_path, adds, message
+):
+    with pytest.raises(ValueError, match=message) as error:
+        run(pipeline_file(check=f"{{adds: {adds}}}"))
+    assert error.value.__notes__[0].startswith("in the stage 'check' of ")
+    report = read_report(tmp_path / "runs" / "toyrun")
+    assert [stage["status"] for stage in report["stages"]] == ["ok", "ok", "failed"]
+    assert report["measurement"]["trials"] == len(report["tasks"]) * 10
+
+
 def test_tasks_that_never_work_make_the_result_partial(pipeline_file, caplog):
     result = run(pipeline_file(runner="fails: all"))
     assert result.exit_code == 3

@@ -114,6 +114,18 @@ def test_d15_a_second_ctrl_c_ends_what_the_first_is_waiting_for(pipeline_file, s
     stops_at_once(process, log, soon)
 
 
+def test_sigterm_even_twice_ends_a_run_as_one_ctrl_c_does(pipeline_file, start):
+    path = pipeline_file(tune="tuner: toy, budget: 10min", runner="seconds: 0.05")
+    process, log = start(path), wait_for_records(path, 2)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.05)  # two at once are one signal
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    report = json.loads((log.parent / "run.json").read_text())
+    assert [stage["status"] for stage in report["stages"]] == ["ok", "interrupted", "skipped"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_run_goes_on_where_it_stopped(pipeline_file, start, number):
     path = pipeline_file(tune="tuner: toy, budget: 30", runner="seconds: 0.03")

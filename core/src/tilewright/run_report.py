@@ -16,6 +16,7 @@ from tilewright.tuning.measurement import summed
 from tilewright.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
+_OWN = frozenset(("version", "name", "target", "device", "stages", "tasks"))
 
 
 class RunReport:
@@ -68,6 +69,13 @@ class RunReport:
             fresh.write_text(text, "utf-8")
             fresh.replace(path)
         return path
+
+
+def check_report(report: Mapping[str, Any]) -> None:
+    """Raise ValueError or TypeError where a stage's report is nothing for run.json."""
+    if taken := sorted(_OWN & set(report)):
+        raise ValueError(f"the members {', '.join(taken)} of run.json are no stage's to fill")
+    json.dumps(report, allow_nan=False)
 
 
 def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:

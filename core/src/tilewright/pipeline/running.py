@@ -12,7 +12,7 @@ from tilewright.events import RunInfo, RunOutcome, StageOutcome, StageStatus
 from tilewright.pipeline.plan import PlannedStage
 from tilewright.pipeline.values import RunValues, branch_context, is_joint
 from tilewright.roles import RunContext, StageResult
-from tilewright.run_report import RunReport
+from tilewright.run_report import RunReport, check_report
 from tilewright.task_set import TaskSet
 from tilewright.tuning.interrupt import Interrupt
 from tilewright.writing import writing
@@ -99,6 +99,7 @@ class PipelineRun:
         result = StageResult()
         try:
             result = self._values.run(stage, self._context)
+            check_report(result.report)
             status = "ok" if result.ok else "failed"
             self._partial |= result.partial
         except KeyboardInterrupt as interrupt:
@@ -107,9 +108,11 @@ class PipelineRun:
         except UsageError as error:
             self._finish(stage, "failed", start, result)
             raise error.placed(stage.place) from None
-        except (Exception, SystemExit):
+        except (Exception, SystemExit) as error:
+            owner = self._context.host.owners("stage")[stage.name]
+            error.add_note(f"in the stage '{stage.name}' of {owner}")
             self._begun = True
-            self._finish(stage, "failed", start, result)
+            self._finish(stage, "failed", start, StageResult())
             raise
         self._begun = True
         self._report.note_tasks(self._values.find(TaskSet))
