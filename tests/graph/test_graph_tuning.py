@@ -38,11 +38,13 @@ def chain(context):
 
 
 class First:
-    """Not even trying: everybody's first candidate."""
+    """Not even trying, and no honest price: everybody's first candidate, or what is asked for."""
+
+    def __init__(self, pick=0, less=0, bound=None):
+        self.pick, self.less, self.bound = pick, less, bound
 
     def solve(self, problem):
-        choice = (0,) * len(problem.costs)
-        return Solution(choice, problem.cost(choice))
+        return Solution((self.pick,) * (len(problem.costs) - self.less), -1.0, self.bound)
 
 
 def tune(extracted, context, **effort):
@@ -161,8 +163,7 @@ def test_a_choice_that_is_slower_than_history_best_is_not_kept(chain, context, m
 
     class Worst(First):
         def solve(self, problem):
-            choice = tuple(costs.index(max(costs)) for costs in problem.costs)
-            return Solution(choice, problem.cost(choice))
+            return Solution(tuple(costs.index(max(costs)) for costs in problem.costs), 0.0)
 
     choice = tune_graph(chain, Worst(), context, Measured())
     assert choice.solution.cost > choice.predicted["history_best"].seconds
@@ -170,6 +171,20 @@ def test_a_choice_that_is_slower_than_history_best_is_not_kept(chain, context, m
     assert dict(choice.configs) == dict(choice.history)
     _, report = compile_network(chain, context)
     assert report.prediction.seconds == choice.predicted["history_best"].seconds
+
+
+def test_what_a_choice_costs_is_not_for_its_tuner_to_say(chain, context, measured):
+    solution = tune_graph(chain, First(bound=-2.0), context, Measured()).solution
+    assert solution.cost > 0
+    assert not solution.optimal
+
+
+@pytest.mark.parametrize(
+    "told", [{"pick": -1}, {"pick": 10**6}, {"less": 1}, {"bound": 1e3}, {"bound": float("nan")}]
+)
+def test_a_solution_that_is_none_of_the_problem_is_its_tuners_defect(chain, context, told):
+    with pytest.raises(RuntimeError, match=r"the graph tuner First gave .* expected a permitted"):
+        tune_graph(chain, First(**told), context, Measured(), Effort(transform_budget=0))
 
 
 def test_needed_transforms_are_measured_and_the_choice_made_again(chain, context, measured, record):

@@ -182,11 +182,18 @@ class _GraphTuning:
     def _solve(self, problem: LayoutProblem) -> Solution:
         start = time.perf_counter()
         try:
-            return self._tuner.solve(problem.problem)
+            solution = self._tuner.solve(problem.problem)
         except InfeasibleProblemError as error:
             raise self._infeasible(error, problem) from None
         finally:
             self._solver_seconds += time.perf_counter() - start
+        checked = problem.problem.checked(solution)
+        if checked is None:
+            raise RuntimeError(
+                f"the graph tuner {type(self._tuner).__name__} gave {solution!r}; expected a "
+                f"permitted choice for {len(problem.options)} nodes, and no bound above its cost"
+            )
+        return checked
 
     def _infeasible(self, error: InfeasibleProblemError, problem: LayoutProblem) -> UsageError:
         """Which kernels cannot agree."""

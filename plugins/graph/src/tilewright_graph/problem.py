@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite
+from dataclasses import dataclass, replace
+from math import inf, isfinite
 from typing import Protocol
 
 PROOF_TOLERANCE = 1e-9
@@ -59,6 +59,21 @@ class Problem:
                 return None
             total += entry
         return total
+
+    def checked(self, solution: Solution) -> Solution | None:
+        """A solution at what its choice costs; None where it is none of this problem.
+
+        Of what a solver says only its bound is believed, up to the cost.
+        """
+        sizes = [len(costs) for costs in self.costs]
+        if not isinstance(solution, Solution) or len(solution.choice) != len(sizes):
+            return None
+        if not all(pick in range(size) for pick, size in zip(solution.choice, sizes, strict=True)):
+            return None
+        cost, bound = self.cost(solution.choice), solution.bound
+        if cost is None or (bound is not None and not -inf < bound <= cost * (1 + PROOF_TOLERANCE)):
+            return None
+        return replace(solution, cost=cost)
 
 
 def _finite(seconds: Iterable[float | None]) -> bool:
