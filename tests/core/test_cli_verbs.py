@@ -223,11 +223,16 @@ def test_doctor_names_what_is_missing(call, monkeypatch):
     assert "FAIL 0 of role tuner: install a plugin that has one" in out
 
 
-@pytest.mark.parametrize("verb", [("schema",), ("plugins", "--json"), ("--help",)])
-def test_a_reader_that_has_gone_is_no_mistake_of_ours(verb):
+@pytest.mark.parametrize(
+    "verb", [("schema",), ("plugins", "--json"), ("--help",), ("run", "toy.yaml", "--quiet")]
+)
+def test_a_reader_that_has_gone_is_no_mistake_of_ours(verb, pipeline_file):
+    folder = pipeline_file().parent
     reader, writer = os.pipe()
     os.close(reader)
     command = (sys.executable, "-c", "from tilewright.cli import main; main()", *verb)
     with os.fdopen(writer, "w") as gone:
-        ended = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, check=False, text=True)
+        ended = subprocess.run(
+            command, stdout=gone, stderr=subprocess.PIPE, check=False, text=True, cwd=folder
+        )
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
@@ -187,8 +188,15 @@ def _left(budget: Budget, spent: float, trials: int) -> str:
 def _console(stream: Any) -> Console:
     from rich.console import Console
 
+    class PatientConsole(Console):
+        """A reader that goes ends what is printed, not the run."""
+
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
     # A file or pipe has no width; tables must not be cut there.
-    return Console(file=stream, width=None if stream.isatty() else 200, highlight=False)
+    return PatientConsole(file=stream, width=None if stream.isatty() else 200, highlight=False)
 
 
 def _table(section: Section) -> RenderableType:
