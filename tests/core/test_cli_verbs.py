@@ -80,7 +80,7 @@ def test_mistakes_are_one_message_and_exit_2(call, tmp_path, arguments, message)
     ],
 )
 def test_streams_that_take_nothing_cost_no_traceback(redirection, code, said):
-    started = (sys.executable, "-c", "from tilewright.cli import main; main()", "plugins")
+    started = (sys.executable, "-m", "tilewright", "plugins")
     done = subprocess.run(
         ["sh", "-c", f'"$@" {redirection}', "sh", *started],
         stdout=subprocess.DEVNULL,
@@ -230,7 +230,7 @@ def test_a_reader_that_has_gone_is_no_mistake_of_ours(verb, pipeline_file):
     folder = pipeline_file().parent
     reader, writer = os.pipe()
     os.close(reader)
-    command = (sys.executable, "-c", "from tilewright.cli import main; main()", *verb)
+    command = (sys.executable, "-m", "tilewright", *verb)
     with os.fdopen(writer, "w") as gone:
         ended = subprocess.run(
             command, stdout=gone, stderr=subprocess.PIPE, check=False, text=True, cwd=folder
