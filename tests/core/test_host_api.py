@@ -89,6 +89,28 @@ def test_names_of_strangers_cannot_steer_the_terminal(host, capsys):
     assert "[bold]x" in captured.out
 
 
+@pytest.mark.parametrize("bad", [lambda: None, lambda: Section("times", ("ms",), ((1.5,),))])
+def test_a_bad_section_is_its_plugins_fault_and_costs_no_other_table(host, capsys, bad):
+    class Careless:
+        @tilewright.hookimpl
+        def tilewright_summary_sections(self, summary):
+            return [bad()]
+
+    class Careful:
+        @tilewright.hookimpl
+        def tilewright_summary_sections(self, summary):
+            return [Section("whole", ("ms",), (("1.5",),))]
+
+    progress = Progress()
+    loaded = PluginHost.load(host.files, [progress, Careless(), Careful()])
+    progress.watch(loaded)
+    run = RunInfo("r", loaded.files[0].parent, Target("toy"), Device("d"), ("tune",))
+    outcome = RunOutcome(0, 1.0, {"tasks": []})
+    loaded.notify("tilewright_run_finished", run=run, outcome=outcome)
+    assert [plugin.name for plugin in loaded.plugins if plugin.state == "failed"] == ["Careless"]
+    assert "whole" in capsys.readouterr().out
+
+
 def test_what_is_left_of_a_budget_is_told_in_its_own_stage_only(monkeypatch, tmp_path, capsys):
     """A stage behind it measures too, and spends nothing of it."""
     monkeypatch.setattr("tilewright.progress._LINE_EVERY_SECONDS", -1.0)

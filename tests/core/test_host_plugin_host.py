@@ -118,19 +118,26 @@ def test_the_space_holds_what_the_glob_leaves(host):
     assert host.lower(TASK, config)[0] == "program"
 
 
-def test_a_plugins_opinion_on_fallbacks_comes_before_the_strategies(toy, tmp_path):
+def test_a_plugins_opinion_on_fallbacks_comes_before_the_strategies_if_it_is_in_the_space(
+    toy, tmp_path
+):
     body = """
 from tilewright.config import ConfigEntity
 @hookimpl
 def tilewright_fallback_config(task, space):
     size = task.workload.inputs[0].shape[0]
-    return ConfigEntity("toy.loop", {"unroll": 8, "width": size}) if size == 8 else None
+    return ConfigEntity("toy.loop", {"unroll": 8, "width": size}) if size != 9 else None
 """
     host = PluginHost.load([toy, write(tmp_path, body)])
     assert host.fallback_config(TASK, host.space(TASK))["width"] == 8
-    workload = replace(TASK.workload, inputs=(TensorSpec((9,)), *TASK.workload.inputs[1:]))
-    other = replace(TASK, workload=workload)
-    assert host.fallback_config(other, host.space(other))["width"] == 1
+    for size in (9, 99):
+        assert all(plugin.state == "ok" for plugin in host.plugins)
+        workload = replace(TASK.workload, inputs=(TensorSpec((size,)), *TASK.workload.inputs[1:]))
+        other = replace(TASK, workload=workload)
+        assert host.fallback_config(other, host.space(other))["width"] == 1
+    (failed,) = (plugin for plugin in host.plugins if plugin.state == "failed")
+    assert failed.name == "other"
+    assert "no point of the space" in failed.reasons[0]
 
 
 def test_without_any_advice_the_first_feasible_point_is_the_fallback(host, monkeypatch):

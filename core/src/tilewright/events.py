@@ -115,11 +115,19 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled table of the summary; cells are texts, shown as they are."""
+    """A titled table of the summary; cells are texts, shown as they are.
+
+    Raises TypeError for a row that is no text a column.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns) or not all(isinstance(cell, str) for cell in row):
+                raise TypeError(f"'{self.title}': expected a text for each column, got {row!r}")
 
 
 def commonest_errors(trials: Sequence[Trial]) -> tuple[str, ...]:

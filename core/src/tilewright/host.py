@@ -72,17 +72,19 @@ class PluginHost:
 
     # --- the three calling modes -----------------------------------------------------------------
 
-    def hook_values(self, hook: str, **arguments: Any) -> list[Any]:
+    def hook_values(self, hook: str, kind: type = object, /, **arguments: Any) -> list[Any]:
         """All that a collect hook gives, flat; a plugin that misbehaves is left out."""
-        return [value for value, _ in self._collect(hook, arguments)]
+        values = []
+        for value, plugin in self._collect(hook, arguments):
+            if isinstance(value, kind):
+                values.append(value)
+            else:
+                plugin.fail(f"{hook}: a {type(value).__name__} is no {kind.__name__}")
+        return values
 
     def decide(self, hook: str, **arguments: Any) -> Any:
         """The first answer that is not None of a decide hook, or None."""
-        for plugin, function in self._implementations(hook):
-            answer = self._call(plugin, hook, function, arguments)
-            if answer is not None:
-                return answer
-        return None
+        return next((answer for answer, _ in self._answers(hook, arguments)), None)
 
     def notify(self, hook: str, **arguments: Any) -> None:
         """Tell every implementation; one that raises is listed and the others still hear it."""
@@ -263,12 +265,13 @@ class PluginHost:
 
         Raises UsageError, naming task and constraints, where no point is feasible.
         """
-        config: ConfigEntity | None = self.decide(
-            "tilewright_fallback_config", task=task, space=space, host=self
-        )
-        if config is None:
-            raise infeasible(task, space, self)
-        return config
+        hook, arguments = "tilewright_fallback_config", {"task": task, "space": space, "host": self}
+        for config, plugin in self._answers(hook, arguments):
+            if config in space:
+                answer: ConfigEntity = config
+                return answer
+            plugin.fail(f"{hook}: {getattr(config, 'text', config)!r} is no point of the space")
+        raise infeasible(task, space, self)
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -282,6 +285,12 @@ class PluginHost:
         caller = getattr(self._manager.hook, hook, None)
         for found in reversed(caller.get_hookimpls() if caller is not None else []):
             yield self._by_module[id(found.plugin)], found
+
+    def _answers(self, hook: str, arguments: Mapping[str, Any]) -> Iterator[tuple[Any, Plugin]]:
+        for plugin, function in self._implementations(hook):
+            answer = self._call(plugin, hook, function, arguments)
+            if answer is not None:
+                yield answer, plugin
 
     def _call(self, plugin: Plugin, hook: str, found: Any, arguments: Mapping[str, Any]) -> Any:
         start = time.perf_counter()

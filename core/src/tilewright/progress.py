@@ -118,11 +118,11 @@ class Progress:
     def tilewright_run_finished(self, run: RunInfo, outcome: RunOutcome) -> None:
         self.stop()
         if self._summary and self._host is not None:
-            from tilewright.events import RunSummary
+            from tilewright.events import RunSummary, Section
 
-            console = _console(sys.stdout)
+            console, hook = _console(sys.stdout), "tilewright_summary_sections"
             summary = RunSummary(run, outcome.report)
-            for section in self._host.hook_values("tilewright_summary_sections", summary=summary):
+            for section in self._host.hook_values(hook, Section, summary=summary):
                 console.print(_table(section))
         ending = {
             DONE: "done",
