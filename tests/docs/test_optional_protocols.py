@@ -1,4 +1,4 @@
-"""The table of what parts of a plugin may offer beside is what is asked for."""
+"""What the page on plugins says that parts offer, or may offer beside, is what is asked for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import ast
 import re
 from pathlib import Path
 
+from tilewright.records import JsonlRecordStore
+
 ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "writing-plugins.md").read_text(encoding="utf-8")
 ROW = re.compile(r"\| `(tilewright\.[\w.]+)` \| [^|]+ \| ([^|]+) \|")
 
 
@@ -25,9 +28,14 @@ def _optional_protocols():
 
 
 def test_every_optional_protocol_stands_on_the_page_with_its_methods():
-    page = (ROOT / "docs" / "writing-plugins.md").read_text(encoding="utf-8")
-    _, table = page.split("| protocol | who | methods |")
+    _, table = PAGE.split("| protocol | who | methods |")
     told = {name: re.findall(r"`(\w+)`", methods) for name, methods in ROW.findall(table)}
     found = dict(_optional_protocols())
     assert len(found) >= 5
     assert told == found
+
+
+def test_every_method_of_a_record_store_stands_on_the_page():
+    _, _, told = PAGE.partition("A record store is made with")
+    named = set(re.findall(r"`(\w+)`", told.partition("\n\n")[0]))
+    assert {name for name in vars(JsonlRecordStore) if not name.startswith("_")} <= named

@@ -38,7 +38,8 @@ class Component(Generic[R]):
     summary       one line, shown by `tilewright plugins`
     load          imports and returns the factory; it is called with (options, the role's context)
     options       imports and returns the options model (pydantic, unknown keys forbidden)
-    capabilities  words the core or a contract suite asks for, such as `batch` or `resume`
+    capabilities  words whose meaning is the role's: how the models of a frontend begin or end, what
+                  a tuner claims (`batch`, `resume`, `model`)
     """
 
     name: str
