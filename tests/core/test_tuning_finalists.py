@@ -25,6 +25,7 @@ from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
 from tilewright.tuning.pacing import Pace
 from tilewright.tuning.task_track import TaskTrack
+from tilewright.tuning.tune_report import TuningInterrupted
 from tilewright.workload import TensorSpec, Workload
 
 
@@ -137,6 +138,34 @@ def test_the_budget_holds_with_finalists_in_it(tmp_path, toy):
     assert report.measurement["trials"] == 100 == len(context.store.records())
     twice = [task for (task, _), count in Counter(measured(context)).items() if count == 2]
     assert {task.key for task in twice} == {one.task.key for one in tasks}
+
+
+def _finalists(context):
+    return Counter(
+        r.task.key for r in context.store.records() if r.trial.input.conditions.turns > 1
+    )
+
+
+@pytest.mark.parametrize("stop_after", [50, 88, 93])
+def test_a_stage_that_goes_on_measures_as_many_finalists(tmp_path, toy, monkeypatch, stop_after):
+    tasks = [entry(8), entry(16), entry(32)]
+    _, unbroken = run(tmp_path / "unbroken", toy, tasks, 100)
+    host = PluginHost.load([toy])
+    toy_runner = host.component("runner", "toy").load()
+    act = toy_runner._one
+
+    def one(self, asked):
+        if self.runs == stop_after:
+            raise KeyboardInterrupt
+        return act(self, asked)
+
+    monkeypatch.setattr(toy_runner, "_one", one)
+    with pytest.raises(TuningInterrupted):
+        run(tmp_path, toy, tasks, 100, host=host)
+    report, context = run(tmp_path, toy, tasks, 100)
+    assert report.measurement["trials"] > 0
+    assert len(context.store.records()) == 100
+    assert _finalists(context) == _finalists(unbroken)
 
 
 def test_finalists_of_all_tasks_are_measured_in_turn_and_the_dearest_first(tmp_path, toy):

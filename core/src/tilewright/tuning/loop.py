@@ -68,18 +68,19 @@ def tune_tasks(
     known = context.store.spent(stage, context.device)
     if known.finished and more is None:
         return TuneReport({}, Spent().report(0.0), skipped=True)
-    left = budget.less(known.seconds, known.trials)
+    before = (known.seconds, known.trials)
     if more is not None:
-        together = left.plus(more)
-        left = more if known.finished else together
+        together = budget.plus(more)
+        budget, before = (more, (0.0, 0)) if known.finished else (together, before)
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
-        loop = _Loop(tasks, context, measurement, left, early_stopping)
+        pace = Pace(budget, lambda: measurement.spent.trials, before)
+        loop = _Loop(tasks, context, measurement, pace, early_stopping)
         try:
             loop.measure_incumbents()
+            loop.search(tuner, made, pace.whole / 10)
+            loop.confirm_finalists()
             # Finalists seldom need all that is kept for them: the search goes on with the rest.
-            searched = True
-            while searched:
-                searched = loop.search(tuner, made)
+            while loop.search(tuner, made, pace.left / 10):
                 loop.confirm_finalists()
         except KeyboardInterrupt:
             loop.close(stage, finished=False)
@@ -108,7 +109,8 @@ def _without_budget(
     tasks: TaskSet, context: RunContext, act: Callable[[_Loop], object]
 ) -> TuneReport:
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
-        loop = _Loop(tasks, context, measurement, Budget(seconds=float("inf")), None)
+        pace = Pace(Budget(seconds=float("inf")), lambda: measurement.spent.trials)
+        loop = _Loop(tasks, context, measurement, pace, None)
         try:
             act(loop)
         except KeyboardInterrupt:
@@ -122,12 +124,12 @@ class _Loop:
         tasks: TaskSet,
         context: RunContext,
         measurement: Measurement,
-        budget: Budget,
+        pace: Pace,
         early_stopping: int | None,
     ) -> None:
         self._context = context
         self._measurement = measurement
-        self._pace = Pace(budget, lambda: measurement.spent.trials)
+        self._pace = pace
         self._early_stopping = early_stopping
         self._history: list[Trial] = known_trials(context)
         self._losses = 0  # trials in a row that found no device
@@ -159,19 +161,18 @@ class _Loop:
             if tracks[entry.task].unmeasured([config])
         )
 
-    def search(self, tuner: Choice, scheduler: TaskScheduler) -> bool:
+    def search(self, tuner: Choice, scheduler: TaskScheduler, kept: float) -> bool:
         """Give batches to tasks as the scheduler says, until budget or tasks are exhausted.
 
-        A tenth of what is left is kept for finalists, and once there were some, as much as it takes
+        So much of the budget is `kept` for finalists, and once there were some, as much as it takes
         to measure whoever overtakes them in turns. Tells whether anything was measured.
         """
         for track in self._tracks:
             track.check_end(self._early_stopping)
         limit, before = _batch_size(tuner, self._context), self._measurement.spent.trials
-        tenth = self._pace.left / 10
         while not self.lost and any(track.ended is None for track in self._tracks):
-            keep = max(int(self._pace.trials(tenth)), self._confirming())
-            if not (self._measurement.spent.trials or self._pace.affordable(1, keep=keep)):
+            keep = max(int(self._pace.trials(kept)), self._confirming())
+            if not (self._pace.spent or self._pace.affordable(1, keep=keep)):
                 keep = 0  # a budget of a trial or two is for the search
             count = self._pace.affordable(limit, keep=keep)
             chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None

@@ -10,15 +10,18 @@ from tilewright.tuning.budget import Budget
 
 
 class Pace:
-    """A budget on its clock, which starts now; `spent` tells the trials measured since.
+    """A budget on its clock, which starts now; `measured` tells the trials since.
 
-    Amounts are in the budget's own unit, seconds or trials. Seconds become trials by what a trial
-    took so far, all in.
+    `before` are seconds and trials that earlier calls spent of it. Amounts are in the budget's own
+    unit, seconds or trials. Seconds become trials by what a trial took so far, all in.
     """
 
-    def __init__(self, budget: Budget, spent: Callable[[], int]) -> None:
+    def __init__(
+        self, budget: Budget, measured: Callable[[], int], before: tuple[float, int] = (0.0, 0)
+    ) -> None:
         self._budget = budget
-        self._spent = spent
+        self._measured = measured
+        self._seconds_before, self._trials_before = before
         self._start = time.monotonic()
 
     @property
@@ -27,11 +30,19 @@ class Pace:
         return time.monotonic() - self._start
 
     @property
+    def spent(self) -> int:
+        """Trials, those of earlier calls too."""
+        return self._trials_before + self._measured()
+
+    @property
+    def whole(self) -> float:
+        """The budget."""
+        return self._budget.seconds or 0.0 if self._budget.trials is None else self._budget.trials
+
+    @property
     def left(self) -> float:
         """What is not spent yet; negative where the last batch took too long."""
-        if self._budget.trials is not None:
-            return self._budget.trials - self._spent()
-        return (self._budget.seconds or 0.0) - self.seconds
+        return self.whole - (self._elapsed if self._budget.trials is None else self.spent)
 
     def trials(self, amount: float, each: float = 1.0) -> float:
         """How many an amount pays for; none while nobody knows what one takes.
@@ -40,7 +51,7 @@ class Pace:
         """
         if self._budget.trials is not None:
             return amount
-        return amount * self._spent() / (each * self.seconds) if self._spent() else 0.0
+        return amount * self.spent / (each * self._elapsed) if self.spent else 0.0
 
     def cost(self, trials: int, each: float) -> int:
         """As how many of those so far so many count that take `each` times as long."""
@@ -54,7 +65,11 @@ class Pace:
         left = self.left
         if left <= 0:
             return 0
-        if self._budget.trials is None and not self._spent():
+        if self._budget.trials is None and not self.spent:
             return limit
         least = 1 if self._budget.trials is None and not keep else 0
         return max(least, int(min(limit, self.trials(left, each) - keep)))
+
+    @property
+    def _elapsed(self) -> float:
+        return self._seconds_before + self.seconds
