@@ -123,12 +123,12 @@ class Measurement:
             if trial.result.failure is not None and trial.result.failure.kind.retried
         ]
         if spoiled:
-            again = self._once([inputs[position] for position in spoiled])
+            again = self._once([inputs[position] for position in spoiled], again=True)
             for position, trial in zip(spoiled, again, strict=True):
                 trials[position] = trial
         return trials
 
-    def _once(self, inputs: Sequence[MeasureInput]) -> list[Trial]:
+    def _once(self, inputs: Sequence[MeasureInput], *, again: bool = False) -> list[Trial]:
         builder, runner = self._started()
         with self.spent.on("build"):
             builds = builder.build(inputs)
@@ -148,10 +148,10 @@ class Measurement:
                     _result(run)  # waits, for what was cancelled as well
                 with self._shield():
                     # Together what came while the last were written: the disk takes its time.
-                    trials += self._keep(takewhile(_Asked.is_done, rest))
+                    trials += self._keep(takewhile(_Asked.is_done, rest), again)
         except KeyboardInterrupt:
             # What came back is paid for: keep it.
-            self._keep(each for each in asked[len(trials) :] if each.came_back())
+            self._keep((each for each in asked[len(trials) :] if each.came_back()), again)
             raise
         return trials
 
@@ -163,7 +163,7 @@ class Measurement:
             self._runner = host.make("runner", *context.runner, made)
         return self._builder, self._runner
 
-    def _keep(self, came: Iterable[_Asked]) -> list[Trial]:
+    def _keep(self, came: Iterable[_Asked], again: bool) -> list[Trial]:
         host, device, came = self._context.host, self._context.device, list(came)
         trials = [each.trial() for each in came]
         with self.spent.on("store"):
@@ -172,8 +172,9 @@ class Measurement:
                 for trial in trials
             )
         for trial, each in zip(trials, came, strict=True):
-            self.spent.trials += 1
-            self.spent.failures += trial.result.failure is not None
+            # What is measured again has been counted, as a failure.
+            self.spent.trials += not again
+            self.spent.failures += (trial.result.failure is not None) - again
             artifact = each.build.artifact
             counts = artifact.metadata.get("counts", {}) if artifact is not None else {}
             self.spent.add(trial.result.timings, counts)
