@@ -9,6 +9,19 @@ import pytest
 from tilewright.cli.group import run
 from tilewright.records import JsonlRecordStore
 
+IDLE = """
+from tilewright.plugin import Component, hookimpl
+
+
+@hookimpl
+def tilewright_task_schedulers():
+    return [Component("idle", "asks for nothing", lambda: lambda options, host: Idle())]
+
+
+class Idle:
+    def next_task(self, states):
+        return None
+"""
 PARTS = ("--runner", "toy", "--builder", "toy", "--scheduler", "toy")
 
 
@@ -48,6 +61,7 @@ def test_the_answer_is_one_object_with_these_members(tune):
     assert found["strategy"] == "toy.loop"
     assert found["config"] == {"strategy": "toy.loop", "values": {"unroll": 8, "width": 32}}
     assert found["split"]["search"] > 0
+    assert found["ended"] == "exhausted"
 
 
 def test_without_json_the_same_is_told_to_people(tune):
@@ -58,6 +72,29 @@ def test_without_json_the_same_is_told_to_people(tune):
     assert shown["config"] == "toy.loop {'unroll': 8, 'width': 32}"
     assert shown["trials"].startswith("132, 0 failed, in ")
     assert shown["records"] == "runs/tune/records.jsonl"
+    assert out.splitlines()[-1] == "It ended before its budget: the tuner proposes nothing new."
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason", "said"),
+    [
+        (("--budget", "7"), "budget", "records "),
+        (("--early-stopping", "1"), "early_stopping", "It ended before its budget: nothing impr"),
+        (("--runner", "{toy: {fails: all}}"), "dead", "It ended before its budget: no trial"),
+        (("--runner", "{toy: {lost_after: 0}}"), "device_lost", "records "),
+        (
+            ("--scheduler", "idle", "--plugin", "idle.py"),
+            "finished",
+            "It ended before its budget: the sched",
+        ),
+    ],
+)
+def test_why_it_went_no_further_is_told_where_budget_was_left(tune, tmp_path, flags, reason, said):
+    (tmp_path / "idle.py").write_text(IDLE)
+    flags = ("--budget", "1000", *flags)
+    assert tune("toyadd(8)", *flags)[1].splitlines()[-1].startswith(said)
+    (tmp_path / "runs/tune/records.jsonl").unlink()
+    assert json.loads(tune("toyadd(8)", *flags, "--json")[1])["ended"] == reason
 
 
 def test_asked_for_again_it_says_that_nothing_was_measured(tune):
@@ -65,7 +102,7 @@ def test_asked_for_again_it_says_that_nothing_was_measured(tune):
     assert json.loads(tune("toyadd(8)", *flags, "--json")[1])["skipped"] is False
     assert "Nothing was measured" in tune("toyadd(8)", *flags)[1]
     again = json.loads(tune("toyadd(8)", *flags, "--json")[1])
-    assert (again["skipped"], again["trials"]) == (True, 0)
+    assert (again["skipped"], again["trials"], again["ended"]) == (True, 0, None)
 
 
 def test_a_task_is_a_text_a_key_with_records_or_a_file(tune, records, tmp_path):

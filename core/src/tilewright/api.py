@@ -28,7 +28,8 @@ class TuneResult:
 
     summary   JSON values: trials and failures of this call, seconds, trials_per_second,
               best_seconds, gflops, peak_share, strategy, config; `skipped` where the same was asked
-              for before, so that nothing was measured; `partial`, as below; `records`, the file
+              for before, so that nothing was measured; `ended`, why it went no further, else None;
+              `partial`, as below; `records`, the file
     partial   the device was lost before the budget was spent
     """
 
@@ -108,6 +109,7 @@ def tune(
         **report.measurement["counts"],
         "task": entry.name,
         "skipped": report.skipped,
+        "ended": None if report.skipped else report.outcomes[task.key].reason,
         "partial": report.partial,
         "records": str(context.store.path),
         "config": best.config.to_json() if best is not None else None,

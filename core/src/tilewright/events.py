@@ -83,6 +83,7 @@ class TuneProgress:
 class TuneOutcome:
     """How the tuning of one task ended.
 
+    reason   `finished` where nothing more was asked for, by the scheduler or the stage
     errors   the commonest failures of this run, at most three, as `kind: first line (n times)`
     name     the task's, for people
     """

@@ -11,6 +11,13 @@ import click
 from tilewright.cli import shared_options as shared
 from tilewright.time_text import time_text
 
+_BEFORE_ITS_BUDGET = {
+    "exhausted": "the tuner proposes nothing new",
+    "early_stopping": "nothing improved within --early-stopping",
+    "dead": "no trial worked",
+    "finished": "the scheduler asks for no more",
+}
+
 
 @click.command()
 @click.argument("task")
@@ -116,5 +123,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     counts = f"{found['trials']}, {found['failures']} failed, in {found['seconds']:.1f} s"
     yield f"trials    {counts}, {found['trials_per_second']:.1f} a second"
     yield f"records   {found['records']}"
+    if found["ended"] in _BEFORE_ITS_BUDGET:
+        yield f"It ended before its budget: {_BEFORE_ITS_BUDGET[found['ended']]}."
     if found["skipped"]:
         yield "Nothing was measured: it was tuned like this before. Another --budget adds to it."

@@ -86,7 +86,7 @@ def tune_tasks(
             loop.close(stage, finished=False)
             raise TuningInterrupted(loop.report("interrupted")) from None
         loop.close(stage, finished=not loop.lost)
-        return loop.report("device_lost" if loop.lost else "budget")
+        return loop.report(loop.ended)
 
 
 def measure_incumbents(tasks: TaskSet, context: RunContext) -> TuneReport:
@@ -133,6 +133,7 @@ class _Loop:
         self._early_stopping = early_stopping
         self._history: list[Trial] = known_trials(context)
         self._losses = 0  # trials in a row that found no device
+        self._declined = False  # the scheduler, what budget was left
         self._shared: dict[Any, Any] = {}
         own: dict[str, list[Trial]] = {}
         for trial in self._history:
@@ -145,6 +146,11 @@ class _Loop:
     def lost(self) -> bool:
         """Whether the device is gone: there is nothing to go on with."""
         return self._losses >= _MOST_LOSSES
+
+    @property
+    def ended(self) -> EndReason:
+        """Why tasks that did not end by themselves get no further batch."""
+        return "device_lost" if self.lost else "finished" if self._declined else "budget"
 
     # --- the acts --------------------------------------------------------------------------------
 
@@ -177,6 +183,7 @@ class _Loop:
             count = self._pace.affordable(limit, keep=keep)
             chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
             if chosen is None:
+                self._declined = count > 0
                 break
             if chosen not in range(len(self._tracks)) or self._tracks[chosen].ended is not None:
                 raise RuntimeError(
