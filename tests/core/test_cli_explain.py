@@ -157,6 +157,7 @@ def test_who_declines_a_task_is_named_with_what_it_takes(call, explained, tmp_pa
         (("explain", "toyadd(8)", "layer1", *TARGET), "a task has no parts"),
         (("explain", "toyadd(8)", "--set", "a.b=1", *TARGET), "a task has no parts"),
         (("explain", "toyadd(8", *TARGET), "its last bracket is not closed"),
+        (("explain", "toyadd(8) + toyadd", *TARGET), "write operator(arguments), and + operator("),
     ],
 )
 def test_a_mistake_is_one_message(call, arguments, message):

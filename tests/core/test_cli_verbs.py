@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from tilewright import exit_codes
+from tilewright.cli import main
 from tilewright.cli.group import run
 
 
@@ -24,6 +26,18 @@ def call(capsys, toy, tmp_path, monkeypatch):
         return code, captured.out, captured.err
 
     return invoke
+
+
+def test_ctrl_c_while_modules_are_imported_is_an_exit_code(monkeypatch):
+    class Interrupting:
+        def find_spec(self, *_):
+            raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "tilewright.cli.group")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == exit_codes.INTERRUPTED
 
 
 TOY_CHOICES = ("--tuner", "toy", "--scheduler", "toy", "--runner", "toy", "--builder", "toy")

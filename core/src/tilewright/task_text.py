@@ -50,11 +50,12 @@ def find_task(
     if text.endswith(".json"):
         workload, named = _content_of(Path(text))
         return Task(workload, target or host.resolve_target(named))
-    if _CALL.match(text):
+    if _CALL.match(text) and text.count("(") > text.count(")"):
         raise UsageError(f"no task: {text!r}", remedy="its last bracket is not closed")
     raise UsageError(
         f"no task: {text!r}",
-        remedy="write operator(arguments), a key of the records file, or a .json file",
+        remedy="write operator(arguments), and + operator(arguments) for each of its epilogue; "
+        "or a key of the records file, or a .json file",
     )
 
 

@@ -14,15 +14,15 @@ def main() -> None:
 
     SIGTERM ends it as the first Ctrl-C does.
     """
-    from tilewright.cli.group import run
-
     signal.signal(signal.SIGTERM, _as_ctrl_c)
     try:
+        from tilewright.cli.group import run
+
         code = run(sys.argv[1:])
         if code == INTERRUPTED:  # nothing is left that a second Ctrl-C could stop
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
-    except KeyboardInterrupt:  # the second, while the first was being told
+    except KeyboardInterrupt:  # while modules are imported, or the second while the first is told
         code = INTERRUPTED
     sys.exit(code)
 
