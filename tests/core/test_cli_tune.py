@@ -159,12 +159,13 @@ def test_the_json_of_a_networks_tasks_is_a_task_where_it_holds_one(tune, pipelin
     ("content", "message"),
     [
         ("{", "no JSON: "),
-        ("[]", "it holds no workload: no member 'operator'"),
-        ("{}", "it holds no workload: no member 'operator'"),
+        ("[]", "'operator' is missing"),
+        ("{}", "'operator' is missing"),
         ('{"tasks": []}', "expected one task, got 0"),
         ('{"tasks": 3}', "it holds no workload"),
         ('{"tasks": [3]}', "it holds no workload"),
-        ('{"operator": "x", "inputs": 1}', "it holds no workload"),
+        ('{"operator": "x", "inputs": 1}', "inputs: expected a list, got 1"),
+        ('{"operator": "x", "inputs": [[[-3], "float32", "constant"]]}', "inputs.0.0.0: expected"),
     ],
 )
 def test_a_file_without_a_task_is_told_without_words_of_python(tune, tmp_path, content, message):

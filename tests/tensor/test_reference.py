@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tilewright.errors import UsageError
 from tilewright.host import PluginHost
-from tilewright.workload import Workload
+from tilewright.workload import EpilogueOp, Workload
 from tilewright_tensor.reference import OperatorReference
 
 Parse = Callable[[str], Workload]
@@ -203,3 +205,21 @@ def test_an_epilogue_gets_a_running_value_that_it_is_defined_for(references, tex
     task = references[name].parse(parenthesis + rest, "")
     (answer,) = references[name].outputs(task, references[name].inputs(task, seed=0))
     assert np.isfinite(answer).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"attributes": {"bogus": 7}}, "softmax has no attribute 'bogus'"),
+        ({"attributes": {"axis": 7}}, "softmax: axis 7 does not exist in rank 2"),
+        ({"inputs": ()}, r"softmax: expected 1 operands \(data\), got 0"),
+        ({"epilogue": (EpilogueOp("relu", position=2),)}, "relu in the epilogue has no argument 2"),
+    ],
+)
+def test_a_workload_that_somebody_wrote_by_hand_is_completed_or_refused(
+    workload: Parse, references: References, change: Mapping[str, object], says: str
+) -> None:
+    task = workload("softmax(3x5) + relu()")
+    assert references["softmax"].checked(replace(task, attributes={}), "f.json") == task
+    with pytest.raises(UsageError, match=f"f.json: {says}"):
+        references["softmax"].checked(replace(task, **change), "f.json")

@@ -178,6 +178,10 @@ class Reference(Protocol):
         """Text form, `operator(arguments)`."""
         ...
 
+    def checked(self, workload: Workload, where: str) -> Workload:
+        """One that somebody wrote by hand, as `parse` makes it. Raises UsageError."""
+        ...
+
 
 # --- measurement ---------------------------------------------------------------------------------
 
@@ -269,8 +273,7 @@ class TaskState:
     weight          how often the task occurs, in all networks together
     trials          measured so far, those of earlier runs and failures counted
     best_seconds    None until one succeeded
-    curve           best seconds after each trial, None while all failed; it rises where a best
-                    time did not last when its config was measured again
+    curve           best seconds after each trial, None while all failed; rises if one did not last
     exhausted       it must not be chosen: nothing works, nothing is left or nothing improves
     networks        how often the task occurs in each network, by name; empty for a task by itself
     """
@@ -293,7 +296,7 @@ class TaskScheduler(Protocol):
         ...
 
 
-# --- records -------------------------------------------------------------------------------------
+# --- records, networks and pipelines -------------------------------------------------------------
 
 
 class RecordReader(Protocol):
@@ -309,9 +312,6 @@ class RecordReader(Protocol):
         Raises UsageError where the file cannot be read.
         """
         ...
-
-
-# --- networks and pipelines ----------------------------------------------------------------------
 
 
 class Oracle(Protocol):

@@ -48,7 +48,8 @@ def find_task(
         workload = host.reference(match[1]).parse(match[2], where)
         return Task(workload, target or host.resolve_target("native"))
     if text.endswith(".json"):
-        workload, named = _content_of(Path(text))
+        written, named = _content_of(Path(text))
+        workload = host.reference(written.operator).checked(written, text)
         return Task(workload, target or host.resolve_target(named))
     if _CALL.match(text) and text.count("(") > text.count(")"):
         raise UsageError(f"no task: {text!r}", remedy="its last bracket is not closed")
@@ -85,6 +86,9 @@ def _recorded(key: str, target: Target | None, store: JsonlRecordStore | None) -
 
 def _content_of(path: Path) -> tuple[Workload, str]:
     """The workload of a file, and the target that it names, else `native`."""
+    from tilewright.options import check_options
+    from tilewright.workload_file import WorkloadFile
+
     try:
         data = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -99,13 +103,12 @@ def _content_of(path: Path) -> tuple[Workload, str]:
             where=str(path),
             remedy="give one entry of its `tasks` as a file, or the `text` of one",
         )
-    try:
-        (task,) = tasks
-        return Workload.from_json(task.get("workload", task)), str(data.get("target", "native"))
-    except KeyError as error:
-        raise _no_workload(path, f"it holds no workload: no member {error}") from None
-    except (TypeError, ValueError, AttributeError):
-        raise _no_workload(path, "it holds no workload") from None
+    task = tasks[0] if isinstance(tasks, list) else None
+    workload = task.get("workload", task) if isinstance(task, dict) else None
+    if not isinstance(workload, dict):
+        raise _no_workload(path, "it holds no workload")
+    check_options(WorkloadFile, workload, where=str(path))
+    return Workload.from_json(workload), str(data.get("target", "native"))
 
 
 def _no_workload(path: Path, why: str) -> UsageError:

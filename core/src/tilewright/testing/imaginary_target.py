@@ -101,6 +101,9 @@ class ImaginaryReference:
     def format(self, workload: Workload) -> str:
         return f"{NAME}({workload.inputs[0].shape[0]})"
 
+    def checked(self, workload: Workload, where: str) -> Workload:
+        return self.parse(f"({workload.inputs[0].shape[0]})", where)
+
 
 class ImaginarySchedule:
     """The config is the program."""

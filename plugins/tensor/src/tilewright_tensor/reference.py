@@ -127,6 +127,12 @@ class OperatorReference:
         """Text form, `operator(arguments) + operator(arguments)`."""
         return format_workload(self.operators, workload)
 
+    def checked(self, workload: Workload, where: str) -> Workload:
+        """One that somebody wrote by hand, its attributes complete. Raises UsageError."""
+        return self.operators.workload(
+            workload.operator, workload.inputs, workload.attributes, workload.epilogue, where
+        )
+
     def _applied(self, workload: Workload, arrays: Sequence[Array]) -> Array:
         result = self.operators.evaluate(workload, arrays)
         if self.operators[workload.operator].reference is not None:

@@ -111,6 +111,10 @@ class Operators(Mapping[str, OperatorDef]):
                 raise UsageError(
                     f"{op.operator} is not element-wise: no epilogue has it", where=where
                 )
+            if not 0 <= op.position <= len(op.operands):
+                raise UsageError(
+                    f"{op.operator} in the epilogue has no argument {op.position}", where=where
+                )
             operands = [workload.inputs[i] for i in op.operands]
             operands.insert(op.position, running)
             result = definition.output(operands, op.attributes, where)

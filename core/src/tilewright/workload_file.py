@@ -1,0 +1,21 @@
+"""What a file that people may write has to say of a workload."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from tilewright.workload import Role
+
+Extent = Annotated[int, Field(strict=True, ge=1)]
+Place = Annotated[int, Field(strict=True, ge=0)]
+
+
+class WorkloadFile(BaseModel):
+    """The members of `Workload.to_json`; others are left alone."""
+
+    operator: str
+    inputs: tuple[tuple[tuple[Extent, ...], str, Role], ...]
+    attributes: dict[str, Any]
+    epilogue: tuple[tuple[str, dict[str, Any], tuple[Place, ...], Place], ...]
