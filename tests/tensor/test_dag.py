@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tilewright_tensor import evaluate as evaluate_module
 from tilewright_tensor.dag import (
     Combiner,
     Dag,
@@ -103,6 +104,21 @@ def test_reductions_evaluate_as_numpy_does(reduction, expected):
     c = compute("c", (4,), lambda i: reduction(a[i, k, m], k, m))
     x = RNG.normal(size=(4, 3, 5))
     np.testing.assert_allclose(evaluate(Dag([c]), [x])[0], expected(x, axis=(1, 2)))
+
+
+def test_a_reduction_too_long_for_one_piece_is_cut_into_few(monkeypatch):
+    a, k, m = placeholder("a", (7, 3, 11)), reduce_axis(3, "k"), reduce_axis(11, "m")
+    c = compute("c", (7,), lambda i: reduce_sum(a[i, k, m], k, m))
+    x, rounds = RNG.normal(size=(7, 3, 11)), []
+    value_at = evaluate_module.value_at
+    monkeypatch.setattr(
+        evaluate_module, "value_at", lambda *args: rounds.append(args) or value_at(*args)
+    )
+    for points, expected in ((7 * 33, 1), (7 * 22, 2), (7 * 10, 6), (7, 33)):
+        monkeypatch.setattr(evaluate_module, "_POINTS", points)
+        rounds.clear()
+        np.testing.assert_allclose(evaluate(Dag([c]), [x])[0], x.sum((1, 2)))
+        assert sum(args[0] is c.body for args in rounds) == expected
 
 
 def test_a_combiner_of_ones_own_evaluates():

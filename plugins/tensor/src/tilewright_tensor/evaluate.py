@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tilewright_tensor.affine import Var
-from tilewright_tensor.dag import Axis, Combiner, Dag, Tensor
+from tilewright_tensor.dag import Combiner, Dag, Tensor
 from tilewright_tensor.expr import Load, Op, Read
 from tilewright_tensor.loop_ir import Buffer
 from tilewright_tensor.numpy_value import Array, element, value_at
 
 _POINTS = 1 << 21
-"""How many points are evaluated at once: reductions over more go on in Python."""
+"""How many points are evaluated at once: longer reductions are cut."""
 
 
 def evaluate(dag: Dag, arrays: Sequence[Array]) -> tuple[Array, ...]:
@@ -49,25 +48,28 @@ def _computed(tensor: Tensor, known: Mapping[str, Array]) -> Array:
         return element(known[read.tensor.name], read.tensor.name, indices, active)
 
     assert tensor.body is not None
-    spatial = prod(tensor.shape)
-    looped: list[Axis] = []
-    gridded = list(tensor.reduce_axes)
-    while gridded and spatial * prod(a.extent for a in gridded) > _POINTS:
-        looped.append(gridded.pop(0))
-    grid = [*tensor.axes, *gridded]
-    points: dict[Var, Any] = {
-        axis.var: np.arange(axis.extent).reshape([-1 if d == e else 1 for e in range(len(grid))])
-        for d, axis in enumerate(grid)
-    }
-    shape = tuple(axis.extent for axis in grid)
+    axes = (*tensor.axes, *tensor.reduce_axes)
     result: Any = None
-    for values in product(*(range(axis.extent) for axis in looped)):
-        points.update(zip((axis.var for axis in looped), values, strict=True))
+    for box in product(*_pieces(tensor)):
+        points = dict(zip((axis.var for axis in axes), np.ix_(*box), strict=True))
+        shape = tuple(map(len, box))
         part = np.broadcast_to(value_at(tensor.body, points, fetch, _wide), shape)
         if tensor.combiner is not None:
             part = _reduced(tensor.combiner, part, len(tensor.shape))
         result = part if result is None else _combined(tensor.combiner, result, part)
     return np.array(result, _wide(tensor.dtype))
+
+
+def _pieces(tensor: Tensor) -> list[list[Array]]:
+    """By axis, what of it is evaluated at once: the last reduce axes whole, as far as they fit."""
+    room = _POINTS // prod(tensor.shape)
+    pieces = []
+    for axis in reversed(tensor.reduce_axes):
+        step = min(axis.extent, max(1, room))
+        room //= step
+        starts = range(0, axis.extent, step)
+        pieces.append([np.arange(start, min(start + step, axis.extent)) for start in starts])
+    return [*([np.arange(extent)] for extent in tensor.shape), *reversed(pieces)]
 
 
 _LEFT, _RIGHT = (Load(Buffer(name, ()), ()) for name in ("left", "right"))
@@ -85,10 +87,10 @@ def _reduced(combiner: Combiner, part: Array, rank: int) -> Array:
         reduced: Array = _UFUNCS[operation.name].reduce(part, axis=tuple(range(rank, part.ndim)))
         return reduced
     flat = part.reshape(*part.shape[:rank], -1)
-    result = flat[..., 0]
-    for position in range(1, flat.shape[-1]):
-        result = _combined(combiner, result, flat[..., position])
-    return result
+    while half := flat.shape[-1] // 2:
+        both = _combined(combiner, flat[..., :half], flat[..., half : 2 * half])
+        flat = np.concatenate([both, flat[..., 2 * half :]], axis=-1)
+    return flat[..., 0]
 
 
 def _combined(combiner: Combiner | None, left: Array, right: Array) -> Array:
