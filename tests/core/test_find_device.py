@@ -25,17 +25,6 @@ class _Backend:
     def probe(self):
         return self.devices
 
-    def check_target(self, target, device):
-        pass
-
-    def measure_peak(self, device, target):
-        return 1.0, 1.0
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
 
 def _find(name, devices, missing=None):
     backend = _Backend(devices, missing)

@@ -223,6 +223,12 @@ def test_peaks_are_measured_once(pipeline_file, tmp_path):
     assert run(pipeline_file()).report["device"]["peak_flops"] == {"1": 1e9}
 
 
+def test_the_folder_of_a_run_is_a_path_or_a_text(pipeline_file, tmp_path):
+    path = pipeline_file()
+    for out in (tmp_path / "own", str(tmp_path / "own")):
+        assert run(path, out=out).folder == tmp_path / "own"
+
+
 @pytest.mark.parametrize("case", ["file", "below-file", "loop", "long", "not-utf8", "nul"])
 def test_a_folder_that_cannot_be_made_is_one_clear_error(pipeline_file, tmp_path, case):
     (tmp_path / "file").write_text("x")

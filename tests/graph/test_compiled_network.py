@@ -284,6 +284,17 @@ def test_the_current_folder_may_be_the_place(residual, context, tmp_path, monkey
     assert all((loaded.run(inputs)[k] == v).all() for k, v in network.run(inputs).items())
 
 
+def test_a_device_is_given_or_named(residual, context, tmp_path):
+    network, _ = compiled(residual, context)
+    network.save(tmp_path / "saved")
+    inputs = random_inputs(residual, seed=0)
+    for device in (context.device, context.device.name):
+        loaded = CompiledNetwork.load(str(tmp_path / "saved"), context.host, device)
+        assert all((loaded.run(inputs)[k] == v).all() for k, v in network.run(inputs).items())
+    with pytest.raises(UsageError, match=r"no device 'dask' for paper\n  did you mean 'desk'"):
+        CompiledNetwork.load(tmp_path / "saved", context.host, "dask")
+
+
 def test_a_folder_that_holds_something_else_is_not_replaced(residual, context, tmp_path):
     network, _ = compiled(residual, context)
     (tmp_path / "thesis").mkdir()

@@ -58,11 +58,13 @@ def make_context(
         raise UsageError(f"seed: expected 0 to {_LARGEST_SEED}, got {seed}", remedy="take another")
     resolved = host.resolve_target(target)
     host.check_strategies(strategies, resolved, "strategies")
-    found = find_device(host, resolved, device) if measures else Device("none")
+    found = Device("none")
     runner, builder = runner or Choice("local"), builder or Choice("local")
     kept = record_store or Choice("jsonl")
     if measures:
-        found = _measured_on(found, runner, host)
+        backend, found = host.backend(resolved.kind), find_device(host, resolved, device)
+        backend.check_target(resolved, found)
+        found = _measured_on(with_peaks(backend, found, resolved), runner, host)
     path = records or folder / "records.jsonl"
     if writes:
         check_file(path, "records")
@@ -94,8 +96,7 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
     devices = backend.probe()
     for device in devices:
         if device.name == name or (name is None and not device.attributes.get("emulated")):
-            backend.check_target(target, device)
-            return with_peaks(backend, device, target)
+            return device
     missing = backend.missing() if isinstance(backend, TellsItsParts) else {}
     known = [device.name for device in devices]
     if name is None or not known:

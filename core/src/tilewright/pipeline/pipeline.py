@@ -90,7 +90,7 @@ class Pipeline:
     def run(
         self,
         *,
-        out: Path | None = None,
+        out: str | Path | None = None,
         device: str | None = None,
         seed: int | None = None,
         more: Budget | None = None,
@@ -150,7 +150,7 @@ class Pipeline:
     def context(
         self,
         *,
-        out: Path | None = None,
+        out: str | Path | None = None,
         device: str | None = None,
         seed: int | None = None,
         more: Budget | None = None,
@@ -186,5 +186,5 @@ class Pipeline:
         except UsageError as error:
             raise error.placed(plan.target_place) from None
 
-    def _folder(self, out: Path | None) -> Path:
-        return out or Path("runs") / self.name
+    def _folder(self, out: str | Path | None) -> Path:
+        return Path(out or Path("runs") / self.name)

@@ -17,6 +17,7 @@ from tilewright.device import Device
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.host import PluginHost
 from tilewright.roles import Artifact, Kernel
+from tilewright.run_setup import find_device
 from tilewright.target import Target
 from tilewright.time_text import time_text
 from tilewright.workload import TensorSpec
@@ -127,24 +128,19 @@ class CompiledNetwork:
 
     @classmethod
     def load(
-        cls, folder: str | Path, host: PluginHost | None = None, device: Device | None = None
+        cls, folder: str | Path, host: PluginHost | None = None, device: Device | str | None = None
     ) -> CompiledNetwork:
-        """A saved network, by default on the target's first device that is not emulated.
+        """A saved network, on a device or that of a name; by default the target's first.
 
-        Nothing is generated.
+        One that is emulated is used where it is named only. Nothing is generated.
 
         Raises UsageError for a folder that was changed since, or made for an instruction set this
         machine lacks.
         """
         artifact, constants, signature = saved_network.load(Path(folder))
         host = host or PluginHost.load()
-        target = Target.parse(artifact.target)
-        if device is None:
-            probed = host.backend(target.kind).probe()
-            devices = [one for one in probed if not one.attributes.get("emulated")]
-            if not devices:
-                raise UsageError(f"this machine has no device for {target}", where=str(folder))
-            device = devices[0]
+        if not isinstance(device, Device):
+            device = find_device(host, Target.parse(artifact.target), device)
         return cls(artifact, constants, signature, host, device)
 
     def close(self) -> None:
