@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from models import import_options
+from networks import of_run
 from session import Session
 from workloads import CONVOLUTIONS, ODD, OTHERS, smaller
 
@@ -22,6 +23,8 @@ from tilewright.task_text import find_task
 from tilewright.tuning.measurement import Measurement
 
 _BATCH = 64
+_FINE = {"right", "invalid_config"}
+"""Outcomes on a device that works: a random config may ask for more than it has."""
 _LATER_SECONDS = 90.0
 """Kept for the networks, which come behind the candidates."""
 
@@ -40,18 +43,21 @@ stages:
 
 def measure(session: Session) -> None:
     session.note("drivers", dict(_drivers(session)))
-    session.attempt("candidates", lambda: candidates(session))
-    session.attempt("resnet18", lambda: untuned_network(session, "resnet18"))
+    session.attempt("candidates", candidates(session))
+    session.attempt("resnet18", untuned_network(session, "resnet18"))
     if session.rehearsal:
         session.note("resnet50", "left out in rehearsals")
     elif session.left < 0:
         session.note("resnet50", "no time left")
     else:
-        session.attempt("resnet50", lambda: untuned_network(session, "resnet50"))
+        session.attempt("resnet50", untuned_network(session, "resnet50"))
 
 
-def candidates(session: Session) -> dict[str, Any]:
-    """Every strategy's fallback and random configs of each task, through builder and runner."""
+def candidates(session: Session) -> Iterator[dict[str, Any]]:
+    """Every strategy's fallback and random configs of each task, through builder and runner.
+
+    After every batch, what became of them so far.
+    """
     context = session.context("correctness")
     # All of it in the space, nothing twice: what was right on this device before is tried again.
     asked = list(_asked(session))
@@ -74,16 +80,18 @@ def candidates(session: Session) -> dict[str, Any]:
                         "text": failure.text[-400:],
                     })  # fmt: skip
             done = min(done + _BATCH, len(asked))
-        seconds = sum(measurement.spent.timings.values())
-    return {
-        "asked": len(asked),
-        "measured": done,
-        "outcomes": dict(kinds),
-        "by_strategy": {name: dict(counts) for name, counts in sorted(by_strategy.items())},
-        "failed": failed[:50],
-        "seconds_by_part": measurement.spent.timings,
-        "seconds": seconds,
-    }
+            timings = measurement.spent.timings
+            yield {
+                "asked": len(asked),
+                "measured": done,
+                "outcomes": dict(kinds),
+                "by_strategy": {name: dict(counts) for name, counts in sorted(by_strategy.items())},
+                "failed": failed[:50],
+                "seconds_by_part": dict(timings),
+                "seconds": sum(timings.values()),
+            }
+    if not kinds["right"] or kinds.keys() - _FINE:
+        yield {"error": f"not all candidates are right: {dict(kinds)}"}
 
 
 def _asked(session: Session) -> Iterator[MeasureInput]:
@@ -107,17 +115,14 @@ def _asked(session: Session) -> Iterator[MeasureInput]:
         yield from column
 
 
-def untuned_network(session: Session, name: str) -> dict[str, Any]:
+def untuned_network(session: Session, name: str) -> Iterator[dict[str, Any]]:
     """Compiled with fallback configs, checked against ONNX Runtime, timed alone."""
     options = import_options(name, 1, 32 if session.rehearsal else 224, session.out)
     runs = 3 if session.rehearsal else 50
     text = _PIPELINE.format(name=name, options=json.dumps(options), runs=runs)
     pipeline = Pipeline.load(YamlSource.parse(text, name), target=session.target)
     result = pipeline.run(out=session.out / f"{name}-untuned", device=session.device)
-    return {
-        "exit_code": result.exit_code,
-        **{part: result.report.get(part) for part in ("verify", "benchmark", "compile")},
-    }
+    yield of_run(result, "verify", "benchmark", "compile")
 
 
 def _drivers(session: Session) -> Iterator[tuple[str, Any]]:

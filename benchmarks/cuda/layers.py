@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
 import numpy as np
 from peer import TorchPeer
-from session import Session, outcome
+from session import Session
 from workloads import CONVOLUTIONS, parsed, smaller
 
 import tilewright
@@ -22,33 +21,37 @@ _WARM = Conditions(constants="warm", repeat=5, min_repeat_ms=1.0)
 
 
 def measure(session: Session) -> None:
-    peer = TorchPeer.of(session)
+    with TorchPeer.of(session) as peer:
+        compare(session, peer)
+
+
+def compare(session: Session, peer: TorchPeer) -> None:
+    """The product, then each convolution, noted under its text."""
     size = 64 if session.rehearsal else 4096
     convolutions = [*map(smaller, CONVOLUTIONS[1:3])] if session.rehearsal else [*CONVOLUTIONS]
     # A share for each task, the product's thrice as long; a third of the time is for the peer.
     share = session.left * 2 / 3 / (len(convolutions) + 3)
     text = f"matmul({size}x{size}, {size}x{size})"
     cublas = {"cublas": {"matmul": size}}
-    session.attempt("sgemm", lambda: one_task(session, text, cublas, peer, 3 * share))
-    rows: list[dict[str, Any]] = []
-    for text in convolutions:
+    session.attempt(text, one_task(session, text, cublas, peer, 3 * share))
+    for number, text in enumerate(convolutions):
         if session.left < 0:
-            session.note("left_out", convolutions[len(rows) :])
+            session.note("left_out", convolutions[number:])
             break
         image, weights, stride, padding = parsed(text)
         asked = {"conv2d": [image, weights], "strides": stride, "padding": padding}
         peers = {"cudnn-nchw": asked, "cudnn-nhwc": {**asked, "nhwc": True}}
-        rows.append(outcome(partial(one_task, session, text, peers, peer, share)))
-        session.note("convolutions", rows)
+        session.attempt(text, one_task(session, text, peers, peer, share))
     if not peer.absent:
-        won = [row for row in rows if (row.get("speedup") or 0) >= 1]
-        session.note("at_least_cudnn", f"{len(won)} of {len(rows)}")
-    peer.close()
+        rows = [session.report.get(text, {}) for text in convolutions]
+        ratios = [row["speedup"] for row in rows if row.get("speedup")]
+        won = sum(ratio >= 1 for ratio in ratios)
+        session.note("at_least_cudnn", f"{won} of {len(ratios)} compared")
 
 
 def one_task(
     session: Session, text: str, peers: dict[str, Any], peer: TorchPeer, seconds: float
-) -> dict[str, Any]:
+) -> Iterator[dict[str, Any]]:
     """Tuned, then timed in turns with its peers; warm, many launches in one CUDA graph."""
     found = tilewright.tune(
         text,
@@ -62,31 +65,40 @@ def one_task(
         records=session.records,
         host=session.host,
     )
-    row: dict[str, Any] = {"task": text, "tuning": dict(found.summary)}
+    yield {"task": text, "tuning": dict(found.summary)}
     if found.config is None:
-        return {**row, "error": "no config of it ran"}
+        yield {"error": "no config of it ran"}
+        return
     ours = _chain(session, found)
-    absent = {name: peer.prepare(name, asked, 60) for name, asked in peers.items()}
-    samples: dict[str, list[float]] = {"tilewright": []}
-    for _ in range(2 if session.rehearsal else _ROUNDS):
-        samples["tilewright"].append(ours())
-        for name, why in absent.items():
-            if why is None:
-                samples.setdefault(name, []).append(median(peer.times(name, 3)["device"]))
-    times = {name: median(taken) for name, taken in samples.items() if taken}
+    times, absent = in_turns(ours, peers, peer, 2 if session.rehearsal else _ROUNDS)
     operations = session.host.reference(found.task.workload.operator).operations(
         found.task.workload
     )
     peak = session.report["environment"]["device"]["peak_flops"].get("1")
     others = [seconds for name, seconds in times.items() if name != "tilewright"]
-    return {
-        **row,
+    yield {
         "seconds": times,
-        "absent": {name: why for name, why in absent.items() if why},
+        "absent": absent,
         "gflops": operations / times["tilewright"] / 1e9,
         "peak_share": operations / times["tilewright"] / peak if peak else None,
         "speedup": min(others) / times["tilewright"] if others else None,
     }
+
+
+def in_turns(
+    ours: Callable[[], float], peers: dict[str, Any], peer: TorchPeer, rounds: int
+) -> tuple[dict[str, float], dict[str, str]]:
+    """(median seconds of us and of each peer that answered, why the others did not)."""
+    absent = {name: why for name, asked in peers.items() if (why := peer.prepare(name, asked, 60))}
+    samples: dict[str, list[float]] = {"tilewright": []}
+    for _ in range(rounds):
+        samples["tilewright"].append(ours())
+        for name in [name for name in peers if name not in absent]:
+            if taken := peer.times(name, 3).get("device"):
+                samples.setdefault(name, []).append(median(taken))
+            else:
+                absent[name] = "its process ended"
+    return {name: median(taken) for name, taken in samples.items()}, absent
 
 
 def _chain(session: Session, found: TuneResult) -> Callable[[], float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -14,6 +15,7 @@ from peer import TorchPeer
 from session import Session
 
 from tilewright.pipeline import Pipeline
+from tilewright.pipeline.pipeline import RunResult
 from tilewright.pipeline.yaml_source import YamlSource
 from tilewright_graph.compiled_network import CompiledNetwork
 
@@ -41,8 +43,8 @@ stages:
 
 def network(
     session: Session, name: str, batch: int, peer: TorchPeer, *, seconds: float
-) -> dict[str, Any]:
-    """What run.json says of it, and milliseconds of ours and of each mode of PyTorch.
+) -> Iterator[dict[str, Any]]:
+    """What run.json says of it, then milliseconds of ours and of each mode of PyTorch.
 
     seconds   about what all of it may take
     """
@@ -50,27 +52,34 @@ def network(
     title = f"{name}-batch{batch}"
     text = _PIPELINE.format(
         name=title,
-        records=session.records,
+        records=json.dumps(str(session.records)),
         limit=json.dumps(session.limit),
         options=json.dumps(import_options(name, batch, size, session.out)),
         batch=2 if session.rehearsal else 32,
         budget="25 trials" if session.rehearsal else f"{_TUNING * seconds:.0f}s",
     )
     pipeline = Pipeline.load(YamlSource.parse(text, title), target=session.target)
-    result = pipeline.run(out=session.out / title, device=session.device)
-    row: dict[str, Any] = {"exit_code": result.exit_code}
-    for part in ("measurement", "tasks", "prediction", "compile", "verify"):
-        row[part] = result.report.get(part)
+    folder = session.out / title
+    folder.mkdir(exist_ok=True)  # where it is, run.json is written however the run ends
+    result = pipeline.run(out=folder, device=session.device)
+    yield of_run(result, "measurement", "tasks", "prediction", "compile", "verify")
     compiled = result.values.get(CompiledNetwork)
     if compiled is None:
-        return {**row, "error": result.report.get("error", "not compiled")}
+        return
     try:
-        return {
-            **row,
-            **_beside(session, compiled, (name, batch, size), peer, _COMPILING * seconds),
-        }
+        yield _beside(session, compiled, (name, batch, size), peer, _COMPILING * seconds)
     finally:
         compiled.close()
+
+
+def of_run(result: RunResult, *members: str) -> dict[str, Any]:
+    """Members of run.json, and an `error` where the run did not end well."""
+    code, report = result.exit_code, result.report
+    found = {"exit_code": code, **{name: report.get(name) for name in members}}
+    if code == 0:
+        return found
+    ends = [f"{stage['name']} {stage['status']}" for stage in report["stages"]]
+    return {**found, "error": f"the pipeline ended with {code}: {', '.join(ends)}"}
 
 
 def _beside(

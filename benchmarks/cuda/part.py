@@ -1,12 +1,17 @@
-"""One part of run_all.sh: `python benchmarks/cuda/part.py PART --out FOLDER`; see there."""
+"""One part of run_all.sh: `python benchmarks/cuda/part.py PART --out FOLDER`; see there.
+
+Ends with 1 where any step of it failed; the others have run nevertheless.
+"""
 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 from session import Session
 
@@ -15,6 +20,7 @@ SECONDS = {"correctness": 240.0, "resnet18": 400.0, "layers": 400.0, "batches": 
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, _end)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=SECONDS)
     parser.add_argument("--out", type=Path, required=True)
@@ -32,12 +38,17 @@ def main() -> int:
         return 1
     try:
         import_module(options.part).measure(session)
-    except Exception:  # whatever it was, what is known by now stays in the report
+    except (Exception, SystemExit):  # whatever it was, what is known by now stays in the report
         session.note("error", traceback.format_exc())
         print(session.report["error"], file=sys.stderr)
         return 1
     session.note("finished", True)
-    return 0
+    return 1 if session.failed else 0
+
+
+def _end(_number: int, _frame: object) -> NoReturn:
+    """By an exception that no step catches: what was started is closed on its way."""
+    raise SystemExit("ended from outside, as run_all.sh does when a part's time is over")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +34,17 @@ class TorchPeer:
         self.absent: str | None = told.get("error")
 
     @classmethod
-    def of(cls, session: Session) -> TorchPeer:
-        """One for a part, whose report says which it is or why it is absent."""
+    @contextmanager
+    def of(cls, session: Session) -> Iterator[TorchPeer]:
+        """One for a part, whose report says which it is or why it is absent; closed at its end."""
         peer = cls()
-        session.note("peer", {"about": peer.about, "absent": peer.absent})
-        if peer.absent:
-            print(f"          PyTorch is absent, and with it cuDNN and cuBLAS: {peer.absent}")
-        return peer
+        try:
+            session.note("peer", {"about": peer.about, "absent": peer.absent})
+            if peer.absent:
+                print(f"          PyTorch is absent, and with it cuDNN and cuBLAS: {peer.absent}")
+            yield peer
+        finally:
+            peer.close()
 
     def prepare(self, key: str, what: dict[str, Any], seconds: float) -> str | None:
         """Have something ready under a key."""

@@ -8,9 +8,7 @@ from session import Session
 
 
 def measure(session: Session) -> None:
-    peer = TorchPeer.of(session)
-    seconds = session.left
-    session.attempt(
-        "resnet18_batch1", lambda: network(session, "resnet18", 1, peer, seconds=seconds)
-    )
-    peer.close()
+    with TorchPeer.of(session) as peer:
+        session.attempt(
+            "resnet18_batch1", network(session, "resnet18", 1, peer, seconds=session.left)
+        )

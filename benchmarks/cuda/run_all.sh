@@ -5,7 +5,7 @@
 #                                [--device emulated] [--seconds N]
 #
 # PART, the most telling first, each in a process of its own that leaves OUT/PART.json, written after every
-# step, and all of them in OUT/summary.md:
+# step, and all of them in OUT/summary.md; the exit status is 0 where no step of any failed:
 #
 #   correctness  4 min   every strategy, both drivers, whole networks: answers against float64 and ONNX Runtime
 #   resnet18     7 min   batch 1: tuned, then in turns with PyTorch eager, with CUDA graphs, compiled
@@ -15,8 +15,8 @@
 #
 # A part, the worker it measures with and PyTorch each have a context: the GPU's compute mode has to be Default.
 # The Python is $PYTHON (default python3, 3.11 or newer). What it lacks is taken from the wheels that bundle.sh has
-# collected and put into OUT/site; a Python that has `tilewright` already needs no wheels. `--device emulated`
-# rehearses a part without a GPU: small shapes, few trials, times that mean nothing.
+# collected and put into OUT/site; a Python that has `tilewright` already needs no wheels.
+# `--device emulated` rehearses a part without a GPU: small shapes, few trials, times that mean nothing.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$root/benchmarks/cuda python=${PYTHON:-python3} wheels=$root/dist/cuda-wheels out=$root/runs/cuda pycuda= options=()
@@ -49,7 +49,10 @@ export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-$(nproc)}
 code=0
 for part in "${parts[@]}"; do
   # A part that hangs is ended: its report holds what it had found, and the next part begins.
-  timeout --kill-after=10 "$limit" "$python" "$here/part.py" "$part" --out "$out" "${options[@]}" || code=$?
+  timeout --kill-after=10 "$limit" "$python" "$here/part.py" "$part" --out "$out" "${options[@]}" || {
+    code=$?
+    echo "run_all.sh: $part failed with $code" >&2
+  }
 done
 "$python" "$here/summary.py" "$out" > "$out/summary.md" || code=$?
 exit $code

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import platform
+import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,6 +37,7 @@ class Session:
     seconds: float
     host: PluginHost = field(default_factory=PluginHost.load)
     report: dict[str, Any] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
     begin: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -81,13 +83,26 @@ class Session:
         self.report["seconds"] = round(time.monotonic() - self.begin, 1)
         path = self.out / f"{self.part}.json"
         fresh = path.with_suffix(".tmp")
-        fresh.write_text(json.dumps(self.report, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(self.report, indent=1, default=str)
+        fresh.write_text(text + "\n", encoding="utf-8")
         fresh.replace(path)
         print(f"{self.report['seconds']:6.1f} s  {self.part}: {name}", flush=True)
 
-    def attempt(self, name: str, step: Callable[[], Any]) -> None:
-        """Note what a step gives, or why it gives nothing; the next one goes on."""
-        self.note(name, outcome(step))
+    def attempt(self, name: str, step: Iterator[dict[str, Any]]) -> None:
+        """Note what a step finds, as it finds it, and the `error` that ends it; the next goes on.
+
+        A step that finds an `error` by itself has failed as well.
+        """
+        row: dict[str, Any] = {}
+        try:
+            for found in step:
+                row |= found
+                self.note(name, row)
+        except Exception:
+            self.note(name, row | {"error": traceback.format_exc()[-2000:]})
+        if error := self.report.get(name, {}).get("error"):
+            self.failed.append(name)
+            print(f"{self.part}: {name} failed: {error}", file=sys.stderr, flush=True)
 
     def _environment(self) -> dict[str, Any]:
         from tilewright_cuda.compiler import find_compiler
@@ -107,14 +122,6 @@ class Session:
         except Exception:  # nobody is there to look: the report has to say it
             found["no_device"] = traceback.format_exc()[-2000:]
         return found
-
-
-def outcome(step: Callable[[], Any]) -> Any:
-    """What a step gives, or `{"error": why it gives nothing}`."""
-    try:
-        return step()
-    except Exception:
-        return {"error": traceback.format_exc()[-2000:]}
 
 
 def _version(package: str) -> str | None:

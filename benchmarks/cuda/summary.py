@@ -26,30 +26,30 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         peer = report["peer"]
         told = ", ".join(f"{name} {version}" for name, version in peer["about"].items())
         yield f"PyTorch is absent: {peer['absent']}\n" if peer["absent"] else f"Peer: {told}\n"
-    for name, value in report.items():
-        if name == "candidates":
-            yield from _candidates(value)
-        elif name == "convolutions":
-            yield from _tasks(value)
-        elif name == "sgemm":
-            yield from _tasks([value])
-        elif isinstance(value, dict) and "milliseconds" in value:
-            yield from _network(name, value)
-        elif isinstance(value, dict) and value.get("verify"):
-            yield f"{name} untuned: {value['verify']}\n"
-        elif isinstance(value, dict) and "error" in value:
-            yield _error(name, value)
-        elif name in ("drivers", "at_least_cudnn", "left_out", "error"):
-            yield f"{name}: {value}\n"
+    rows = {name: value for name, value in report.items() if isinstance(value, dict)}
+    if tasks := [row for row in rows.values() if "task" in row]:
+        yield from _tasks(tasks)
+    for name, row in rows.items():
+        if "measured" in row:
+            yield from _candidates(row)
+        elif "measurement" in row:
+            yield from _network(name, row)
+        elif "benchmark" in row:
+            yield f"{name} untuned: {row['verify']}\n"
+        if "error" in row:
+            yield _error(name, row)
+    for name in ("drivers", "at_least_cudnn", "left_out"):
+        if name in report:
+            yield f"{name}: {report[name]}\n"
+    if "error" in report:
+        yield _error(report["part"], report)
 
 
 def _candidates(found: dict[str, Any]) -> Iterator[str]:
-    if "error" in found:
-        yield _error("candidates", found)
-        return
     yield f"{found['measured']} of {found['asked']} candidates measured: {found['outcomes']}\n"
     for one in found["failed"]:
         yield f"* {one['kind']}: `{one['task']}` {one['config']}: {one['text'][-120:]!r}"
+    yield ""
 
 
 def _error(name: str, found: dict[str, Any]) -> str:
@@ -60,8 +60,8 @@ def _tasks(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield "| task | ours us | GFLOP/s | peak | peer / ours | trials/s | strategy |"
     yield "|---|---|---|---|---|---|---|"
     for row in rows:
-        if "error" in row:
-            yield f"| `{row.get('task', '?')}` | {row['error'].strip().splitlines()[-1]} |"
+        if "seconds" not in row:
+            yield f"| `{row['task']}` | | | | | | |"
             continue
         tuning = row["tuning"]
         yield (
@@ -69,6 +69,10 @@ def _tasks(rows: list[dict[str, Any]]) -> Iterator[str]:
             f"| {_number(row['peak_share'], '.0%')} | {_number(row['speedup'], '.2f')} "
             f"| {tuning['trials_per_second']:.1f} | {tuning['strategy']} |"
         )
+    yield ""
+    for row in rows:
+        for name, why in row.get("absent", {}).items():
+            yield f"* `{row['task']}`: {name} is absent: {why.splitlines()[-1][:100]}"
     yield ""
 
 
@@ -78,6 +82,8 @@ def _network(name: str, found: dict[str, Any]) -> Iterator[str]:
     rate = _number(measured.get("trials_per_second"), ".1f")
     error = _number(verify.get("max_rel_error"), ".1e")
     yield f"{measured.get('trials')} trials, {rate} a second; relative error {error}\n"
+    if "milliseconds" not in found:
+        return
     yield "| who | device ms | wall ms | who / ours |\n|---|---|---|---|"
     for who, times in found["milliseconds"].items():
         ratio = _number(found["speedup"].get(who), ".2f")

@@ -17,14 +17,17 @@ meanwhile, as Tilewright times its own.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+_PR_SET_PDEATHSIG = 1
 CHAIN = 20
 """Runs of a single operator in one graph."""
 
@@ -142,6 +145,8 @@ class Peer:
 
 
 def main() -> None:
+    # Between two questions the end of the input tells; in the midst of one nothing else would.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # What libraries print must not get between the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,15 +20,50 @@ from tilewright_cuda.emulation.compile import compiler_version
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "cuda"
 TARGET = Target.parse("cuda:arch=sm_90")
+needs_emulation = pytest.mark.skipif(compiler_version() is None, reason="emulation needs g++")
+
+
+HANGING_TORCH = """\
+import sys
+import time
+
+print("torch hangs", file=sys.stderr, flush=True)
+time.sleep(60)
+"""
+FAILING_PART = """\
+import part
+import sys
+import types
+
+
+def step():
+    yield {"tuning": {"trials": 4}}
+    raise ValueError("no chain")
+
+
+def measure(session):
+    session.attempt("first", step())
+    session.attempt("second", iter([{"seconds": {"tilewright": 1e-3}}]))
+
+
+sys.modules["layers"] = types.SimpleNamespace(measure=measure)
+sys.exit(part.main())
+"""
 
 
 @pytest.fixture
-def workloads(monkeypatch):
+def module(monkeypatch):
+    """`module(name)` of the folder."""
     monkeypatch.syspath_prepend(str(FOLDER))
-    import workloads
+    yield import_module
+    for name, one in list(sys.modules.items()):
+        if str(FOLDER) in (getattr(one, "__file__", None) or ""):
+            del sys.modules[name]
 
-    yield workloads
-    del sys.modules["workloads"]
+
+@pytest.fixture
+def workloads(module):
+    return module("workloads")
 
 
 def test_every_workload_is_a_task_with_strategies(workloads):
@@ -70,18 +108,78 @@ def test_without_a_device_a_part_says_so(tmp_path):
     assert report["finished"] is False
 
 
+def test_a_peer_that_ends_costs_only_its_own_figures(module):
+    class Peer:
+        """`slow` takes so long to prepare that the process is ended, and `ready` with it."""
+
+        def prepare(self, name, asked, seconds):
+            return "no answer" if name == "slow" else None
+
+        def times(self, name, runs):
+            return {"device": [1.0, 3.0, 2.0]} if name == "alive" else {}
+
+    asked = {"ready": {}, "slow": {}, "alive": {}}
+    times, absent = module("layers").in_turns(lambda: 4.0, asked, Peer(), 2)
+    assert times == {"tilewright": 4.0, "alive": 2.0}
+    assert absent == {"slow": "no answer", "ready": "its process ended"}
+
+
+@needs_emulation
+def test_a_step_that_fails_keeps_what_it_found_and_fails_the_part(tmp_path):
+    options = ["layers", "--out", str(tmp_path), "--device", "emulated"]
+    done = _python(["-c", FAILING_PART, *options], FOLDER)
+    report = json.loads((tmp_path / "layers.json").read_text())
+    assert done.returncode == 1
+    assert "ValueError: no chain" in done.stderr
+    assert report["first"]["tuning"] == {"trials": 4}
+    assert "ValueError: no chain" in report["first"]["error"]
+    assert report["second"] == {"seconds": {"tilewright": 1e-3}}
+    assert report["finished"]
+
+
+@needs_emulation
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_part_that_is_ended_takes_its_peer_along(tmp_path, number):
+    (tmp_path / "torch.py").write_text(HANGING_TORCH)
+    command = [sys.executable, str(FOLDER / "part.py"), "resnet18", "--out", str(tmp_path)]
+    part = subprocess.Popen(
+        [*command, "--device", "emulated"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=_environment(tmp_path),
+    )
+    assert part.stderr.readline() == "torch hangs\n"
+    part.send_signal(number)
+    _, told = part.communicate(timeout=30)  # as soon as nobody is left who could write
+    report = json.loads((tmp_path / "resnet18.json").read_text())
+    assert not report["finished"]
+    assert ("ended from outside" in report.get("error", "")) == (number == signal.SIGTERM)
+    assert ("ended from outside" in told) == (number == signal.SIGTERM)
+
+
 @pytest.mark.full
+@needs_emulation
 def test_a_rehearsed_part_leaves_a_whole_report_and_names_an_absent_peer(tmp_path):
-    if compiler_version() is None:
-        pytest.skip("emulation needs g++")
     assert _part("layers", tmp_path, "--device", "emulated").returncode == 0
     report = json.loads((tmp_path / "layers.json").read_text())
     assert report["finished"]
     assert report["rehearsal"]
     assert report["peer"]["about"] or "torch" in report["peer"]["absent"]
-    assert [row["seconds"]["tilewright"] > 0 for row in report["convolutions"]] == [True, True]
+    rows = [row for name, row in report.items() if name.startswith(("matmul", "conv2d"))]
+    assert [row["seconds"]["tilewright"] > 0 for row in rows] == [True, True, True]
 
 
 def _part(name, out, *options):
-    command = [sys.executable, str(FOLDER / "part.py"), name, "--out", str(out), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return _python([str(FOLDER / "part.py"), name, "--out", str(out), *options])
+
+
+def _python(arguments, *path):
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=_environment(*path)
+    )
+
+
+def _environment(*path):
+    """What this process imports, and before it what lies in these folders."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*path, *sys.path]))}
