@@ -15,7 +15,7 @@
 #
 # A part, the worker it measures with and PyTorch each have a context: the GPU's compute mode has to be Default.
 # The Python is $PYTHON (default python3, 3.11 or newer). What it lacks is taken from the wheels that bundle.sh has
-# collected and put into OUT/site; a Python that has `tilewright` already needs no wheels.
+# collected and put into OUT/site, anew where these are others; a Python that has `tilewright` already needs no wheels.
 # `--device emulated` rehearses a part without a GPU: small shapes, few trials, times that mean nothing.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -36,9 +36,21 @@ done
 parts=("$part")
 [[ $part == all ]] && parts=(correctness resnet18 layers batches)
 mkdir -p "$out"
-if [[ -d $wheels ]]; then
-  [[ -d $out/site ]] || "$python" "$here/install.py" "$wheels" "$out/site" || { rm -rf "$out/site"; exit 1; }
+if compgen -G "$wheels/*.whl" > /dev/null; then
+  # Written last: an installation that was cut short has none.
+  stamp=$out/site/.wheels
+  wanted=$("$python" -VV && command -v "$python" && cd "$wheels" && sha256sum -- *.whl)
+  if [[ $(cat "$stamp" 2> /dev/null) != "$wanted" ]]; then
+    rm -rf "$out/site"
+    "$python" "$here/install.py" "$wheels" "$out/site"
+    mkdir -p "$out/site"
+    echo "$wanted" > "$stamp"
+  fi
   export PYTHONPATH=$out/site${PYTHONPATH:+:$PYTHONPATH}
+fi
+if ! "$python" -c 'import tilewright_cuda'; then
+  echo "run_all.sh: $python has no tilewright, and $wheels no wheel of it; bundle.sh makes them" >&2
+  exit 1
 fi
 if [[ $pycuda ]]; then
   "$python" -m tilewright_cuda.install_pycuda --wheels "$wheels" --keep "$wheels" ||

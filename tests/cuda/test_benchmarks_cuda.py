@@ -49,6 +49,15 @@ def measure(session):
 sys.modules["layers"] = types.SimpleNamespace(measure=measure)
 sys.exit(part.main())
 """
+PYTHON = """\
+#!/usr/bin/env bash
+# Stands for a Python: notes what is installed, and fails in the midst of it where `broken` exists.
+if [[ $1 == *install.py ]]; then
+  echo installed >> LOG
+  mkdir -p "$3"
+  [[ ! -e $2/broken ]]
+fi
+"""
 
 
 @pytest.fixture
@@ -157,6 +166,31 @@ def test_a_part_that_is_ended_takes_its_peer_along(tmp_path, number):
     assert ("ended from outside" in told) == (number == signal.SIGTERM)
 
 
+def test_wheels_are_installed_once_and_anew_where_that_was_cut_short_or_they_are_others(tmp_path):
+    python, log, wheels = (tmp_path / name for name in ("python", "log", "wheels"))
+    python.write_text(PYTHON.replace("LOG", str(log)))
+    python.chmod(0o755)
+    wheels.mkdir()
+    (wheels / "tilewright.whl").write_text("first")
+    assert _run_all(tmp_path, python).returncode == 0
+    assert _run_all(tmp_path, python).returncode == 0
+    assert log.read_text().count("installed") == 1
+    (wheels / "tilewright.whl").write_text("second")
+    (wheels / "broken").touch()
+    assert _run_all(tmp_path, python).returncode == 1
+    (wheels / "broken").unlink()
+    assert _run_all(tmp_path, python).returncode == 0
+    assert log.read_text().count("installed") == 3
+
+
+def test_without_wheels_and_without_tilewright_no_part_is_begun(tmp_path):
+    (tmp_path / "wheels").mkdir()
+    done = _run_all(tmp_path, "false")
+    assert done.returncode == 1
+    assert "false has no tilewright" in done.stderr
+    assert "bundle.sh" in done.stderr
+
+
 @pytest.mark.full
 @needs_emulation
 def test_a_rehearsed_part_leaves_a_whole_report_and_names_an_absent_peer(tmp_path):
@@ -183,3 +217,14 @@ def _python(arguments, *path):
 def _environment(*path):
     """What this process imports, and before it what lies in these folders."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*path, *sys.path]))}
+
+
+def _run_all(folder, python):
+    options = ["--wheels", str(folder / "wheels"), "--out", str(folder / "out")]
+    return subprocess.run(
+        ["bash", str(FOLDER / "run_all.sh"), "layers", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHON": str(python)},
+    )
