@@ -73,7 +73,7 @@ class PluginHost:
     # --- the three calling modes -----------------------------------------------------------------
 
     def hook_values(self, hook: str, kind: type = object, /, **arguments: Any) -> list[Any]:
-        """All that a collect hook gives, flat; a plugin that misbehaves is left out."""
+        """All of a kind that a collect hook gives, flat; a plugin that misbehaves is left out."""
         values = []
         for value, plugin in self._collect(hook, arguments):
             if isinstance(value, kind):
