@@ -1,4 +1,4 @@
-"""Fourteen ways to get a kernel wrong, none of which the emulation lets pass (cuda.md, section 3)."""
+"""Fifteen ways to get a kernel wrong, none of which the emulation lets pass (cuda.md, section 3)."""
 
 from __future__ import annotations
 
@@ -60,6 +60,10 @@ DEFECTS = {
         _text("gemm", "out[(first_row + row + i)", "out[(first_row + row)"),
         _WRONG,
     ),
+    "sums that begin at what nobody wrote": (
+        _text("gemm", "float sums[2][2] = {};", "float sums[2][2];"),
+        _WRONG,
+    ),
 }
 
 
@@ -73,8 +77,8 @@ def test_good_kernels_pass(example, emulated_kernel):
     assert _outcome(example, emulated_kernel) == "right answer"
 
 
-def test_there_are_fourteen():
-    assert len(DEFECTS) == 14
+def test_there_are_fifteen():
+    assert len(DEFECTS) == 15
 
 
 def _outcome(example, emulated_kernel):

@@ -24,6 +24,8 @@ _OBJECTS = CodeCache("emulation", "so")
 _COMMON = ("-std=c++17", "-O3", "-fPIC", "-shared", "-w", "-fstack-clash-protection")
 # What an unaligned or stray access does on a device is a fault; launch.cpp defines what these call.
 _CHECKED = ("-fsanitize=alignment,bounds", "-fno-sanitize-recover=all", "-fno-strict-aliasing")
+# Registers that nobody set hold large negative numbers.
+_POISONED, _POISONS_FROM = "-ftrivial-auto-var-init=pattern", 12
 _NO_SANITIZER_LIBRARY = ("-nodefaultlibs", "-lm", "-lc", "-lgcc")
 _KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\((\d+)[^)]*\)\s*)?(\w+)\s*\(")
 _INCLUDE = re.compile(r'#include ".*"\n|#pragma once\n')
@@ -68,7 +70,13 @@ def compile_kernels(text: str) -> Path:
     )
     # The lines that a failure names are the text's own.
     source = f'{_source("shim.h")}\n#line 1 "kernel.cu"\n{text}\n{entries}'
-    return _shared_object("kernels", source, (*_COMMON, *_CHECKED), _NO_SANITIZER_LIBRARY)
+    flags = (*_COMMON, *_CHECKED, *((_POISONED,) if _poisons() else ()))
+    return _shared_object("kernels", source, flags, _NO_SANITIZER_LIBRARY)
+
+
+def _poisons() -> bool:
+    version = compiler_version() or "0"
+    return int(version.partition(".")[0]) >= _POISONS_FROM
 
 
 def _shared_object(
