@@ -22,6 +22,7 @@ COUNT = 24
 T, V = Var("t"), Var("v")
 PLACE = (index(T) * 2 + V,)
 FLOATS = ("exp", "log", "sqrt", "tanh", "erf", "sin", "cos", "floor", "ceil", "round", "pow")
+DTYPES = ("float32", "float64", "int32", "int64", "int8", "uint8", "int16", "uint32")
 COMPARED = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
@@ -46,19 +47,21 @@ def _cases() -> list[tuple[str, Value, str]]:
         args = tuple(Load(Buffer(f"{side}_{dtype}", (COUNT,), dtype), PLACE) for side in "ab")
         found.append((f"{name}_{dtype}", Op(name, args[:count], result), result))
 
-    for dtype in ("float32", "float64", "int32", "int64", "int8", "uint8", "int16"):
+    for dtype in DTYPES:
         floating = dtype.startswith("float")
         for name in ("add", "sub", "mul", "div", "max", "min"):
             add(name, dtype, dtype, 2)
         if not floating:
             add("mod", dtype, dtype, 2)
-        for name in ("neg", "abs") if not dtype.startswith("u") else ():
+        a, b = (Load(Buffer(f"{side}_{dtype}", (COUNT,), dtype), PLACE) for side in "ab")
+        for name in ("neg", "abs"):
             add(name, dtype, dtype, 1)
+            larger = Op("max", (Op(name, (a,), dtype), b), dtype)
+            found.append((f"max_of_{name}_{dtype}", larger, dtype))
         for name in FLOATS if floating else ():
             add(name, dtype, dtype, OPERATIONS[name])
         for name in COMPARED:
             add(name, dtype, "bool", 2)
-        a = Load(Buffer(f"a_{dtype}", (COUNT,), dtype), PLACE)
         chosen = Op("select", (Op("lt", (a, Const(1, dtype)), "bool"), a, Const(3, dtype)), dtype)
         found.append((f"select_{dtype}", chosen, dtype))
     for name in ("and", "or"):
@@ -81,8 +84,9 @@ def _program() -> LoopProgram:
     """A kernel a case, each thread with two lanes."""
     cases = _cases()
     outputs = tuple(Buffer(f"out_{name}", (COUNT,), dtype) for name, _, dtype in cases)
-    dtypes = ("float32", "float64", "int32", "int64", "int8", "uint8", "int16", "bool")
-    inputs = tuple(Buffer(f"{side}_{dtype}", (COUNT,), dtype) for dtype in dtypes for side in "ab")
+    inputs = tuple(
+        Buffer(f"{side}_{dtype}", (COUNT,), dtype) for dtype in (*DTYPES, "bool") for side in "ab"
+    )
     nests = [
         Loop(T, COUNT // 2, "threadIdx.x", Loop(V, 2, "vectorized", Store(output, PLACE, value)))
         for output, (_, value, _) in zip(outputs, cases, strict=True)

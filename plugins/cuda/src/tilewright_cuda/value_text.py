@@ -125,13 +125,11 @@ def operation_text(value: Op, args: list[str], helpers: set[str]) -> str:
     name, dtype = value.name, dtype_of(value.args[0])
     floating = dtype.startswith("float")
     if name in _INFIX:
-        text = f"({args[0]} {_INFIX[name]} {args[1]})"
-        # C computes small integers as int: they wrap when they are converted back
-        return f"({c_type(value.dtype)}){text}" if value.dtype in _SMALL else text
+        return _wrapped(f"({args[0]} {_INFIX[name]} {args[1]})", value.dtype)
     if name == "select":
         return f"({args[0]} ? {args[1]} : {args[2]})"
     if name == "neg":
-        return f"(-{args[0]})"
+        return _wrapped(f"(-{args[0]})", dtype)
     if name == "not":
         return f"(!{args[0]})"
     if name == "cast":
@@ -145,11 +143,16 @@ def operation_text(value: Op, args: list[str], helpers: set[str]) -> str:
     elif floating and name in _FLOAT_FUNCTIONS:
         return f"{_FLOAT_FUNCTIONS[name]}{'f' if dtype == 'float32' else ''}({', '.join(args)})"
     elif name == "abs":
-        return f"abs({args[0]})"
+        return args[0] if dtype.startswith("u") else _wrapped(f"abs({args[0]})", dtype)
     else:
         raise ValueError(f"kernels have no {name} of {dtype}")
     helpers.add(helper)
     return f"{helper}({', '.join(args)})"
+
+
+def _wrapped(text: str, dtype: str) -> str:
+    """A call, or what stands in parentheses: C computes small integers as int, these wrap."""
+    return f"({c_type(dtype)}){text}" if dtype in _SMALL else text
 
 
 def constant_text(value: Const, helpers: set[str]) -> str:
