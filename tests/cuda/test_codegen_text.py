@@ -257,6 +257,13 @@ def test_names_stay_apart_and_keep_off_those_of_c():
     ]
 
 
+@pytest.mark.parametrize("name", ["xor", "namespace", "true", "expf", "rint", "float4", "tw_max"])
+def test_words_of_cpp_and_what_kernels_call_name_no_variable(name):
+    buffer = Buffer(name, (64,))
+    body = Loop(thread, 64, "threadIdx.x", put(buffer, thread, of(A, thread)))
+    assert lines(body, outputs=(buffer,))[1] == f"{name}_2[thread] = a[thread];"
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [

@@ -5,19 +5,27 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tilewright_cuda.prelude import HELPERS
+from tilewright_cuda.prelude import FLOAT_FUNCTIONS, HELPERS
 
 _NO_LETTER = re.compile(r"[^A-Za-z0-9_]+")
 _TAKEN = frozenset({
-    "asm", "auto", "bool", "break", "case", "char", "class", "const", "continue", "default",
-    "delete", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline",
-    "int", "long", "new", "operator", "private", "register", "return", "short", "signed",
-    "sizeof", "static", "struct", "switch", "template", "this", "throw", "try", "typedef",
-    "union", "unsigned", "void", "volatile", "while", "min", "max", "abs", "exp", "log", "sqrt",
-    "tanh", "erf", "sin", "cos", "floor", "ceil", "pow", "round", "threadIdx", "blockIdx",
-    "blockDim", "gridDim", "warpSize", "tw_shared", *HELPERS,
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
+    "case", "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return",
+    "co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr", "constinit",
+    "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
+    "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline",
+    "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr",
+    "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast",
+    "requires", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast",
+    "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
+    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t",
+    "while", "xor", "xor_eq",
+    "NULL", "abs", "max", "min", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",
+    "float2", "float4", "int2", "int4", "make_float2", "make_float4", "make_int2", "make_int4",
+    "tw_shared", *HELPERS, *FLOAT_FUNCTIONS, *FLOAT_FUNCTIONS.values(),
+    *(f"{name}f" for name in FLOAT_FUNCTIONS.values()),
 })  # fmt: skip
-"""Words of C++ and of CUDA that a variable could be named after, and names of the prelude."""
+"""Words of C++ and of CUDA that a variable could be named after, and what kernels call."""
 
 
 class CNames:

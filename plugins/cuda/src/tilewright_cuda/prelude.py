@@ -93,6 +93,12 @@ template <int groups> __device__ __forceinline__ void cp_wait() {
 """,
 }
 
+FLOAT_FUNCTIONS = {
+    "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "erf": "erf", "sin": "sin",
+    "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint", "abs": "fabs", "pow": "pow",
+}  # fmt: skip
+"""CUDA's own, by what the operation is called; behind a name on float32 stands an `f`."""
+
 HELPERS = frozenset(_DEFINITIONS)
 """Names that kernels may use beside CUDA's own."""
 

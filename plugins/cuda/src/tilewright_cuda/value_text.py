@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright_cuda.index_text import IndexText
+from tilewright_cuda.prelude import FLOAT_FUNCTIONS
 from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, dtype_of, logical_and
 from tilewright_tensor.facts import Condition
 from tilewright_tensor.loop_ir import Store
@@ -25,10 +26,6 @@ ITEM_BYTES: Mapping[str, int] = {
 _INFIX = {
     "add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
     "ne": "!=", "and": "&&", "or": "||",
-}  # fmt: skip
-_FLOAT_FUNCTIONS = {
-    "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "erf": "erf", "sin": "sin",
-    "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint", "abs": "fabs", "pow": "pow",
 }  # fmt: skip
 _SMALL = frozenset({"int8", "int16", "uint8", "uint16"})
 _COPY_BYTES = 4
@@ -140,8 +137,8 @@ def operation_text(value: Op, args: list[str], helpers: set[str]) -> str:
         helper = f"tw_{name}"
     elif name in ("div", "mod") and not floating:
         helper = f"tw_floor_{name}"
-    elif floating and name in _FLOAT_FUNCTIONS:
-        return f"{_FLOAT_FUNCTIONS[name]}{'f' if dtype == 'float32' else ''}({', '.join(args)})"
+    elif floating and name in FLOAT_FUNCTIONS:
+        return f"{FLOAT_FUNCTIONS[name]}{'f' if dtype == 'float32' else ''}({', '.join(args)})"
     elif name == "abs":
         return args[0] if dtype.startswith("u") else _wrapped(f"abs({args[0]})", dtype)
     else:
