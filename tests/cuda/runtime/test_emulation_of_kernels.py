@@ -102,6 +102,18 @@ def test_a_part_of_a_warp_may_exchange_by_itself():
     assert (out == np.where(lanes < 8, lanes ^ 1, lanes)).all()
 
 
+def test_a_part_of_a_warp_may_meet_by_itself():
+    text = _kernel(
+        "__shared__ float s[16];\n"
+        "if (threadIdx.x < 16) { s[threadIdx.x] = threadIdx.x; __syncwarp(0xffffu); "
+        "out[threadIdx.x] = s[15 - threadIdx.x]; }\n"
+        "__syncwarp();"
+    )
+    for order in Order:
+        (out,) = _run(text, "k", _line(32), np.zeros(32, np.float32), order=order)
+        assert (out[:16] == np.arange(16)[::-1]).all()
+
+
 def test_copies_land_no_sooner_than_their_group_is_waited_for_in_forward_order():
     text = _kernel(
         "TW_DYN_SMEM(float, s);\n"
@@ -160,6 +172,18 @@ def test_a_write_into_the_few_bytes_before_the_guard_page_is_found():
         _run(_kernel("out[3] = 1;"), "k", _line(1), np.zeros(3, np.float32))
 
 
+def test_an_overrun_is_told_of_the_kernel_that_did_it_and_of_no_other():
+    runtime = EmulatedRuntime()
+    short, victim = runtime.allocate(20), runtime.allocate(4)
+    wild = runtime.load(ModuleImage(_kernel("out[5] = out[6] = out[7] = 1;"), None))
+    with pytest.raises(DeviceFaultError, match="a write behind a buffer of 20 bytes"):
+        runtime.launcher(runtime.function(wild, "k", 0), _line(1), [short])()
+    runtime = EmulatedRuntime()
+    good = runtime.load(ModuleImage(_kernel("out[0] = 1;"), None))
+    runtime.launcher(runtime.function(good, "k", 0), _line(1), [victim])()
+    runtime.synchronize()
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -209,6 +233,12 @@ def test_a_launch_that_a_device_refuses_is_refused_and_the_context_lives(shape, 
         runtime.launcher(function, shape, [address])()
     runtime.launcher(function, _line(3), [address])()
     runtime.synchronize()
+
+
+def test_launch_bounds_may_be_named():
+    text = f"#define THREADS 64\n{_kernel('').replace('(128)', '(THREADS, 2)')}"
+    with pytest.raises(DriverError, match="more than its kernel is bounded to"):
+        _run(text, "k", _line(65), np.zeros(1, np.float32))
 
 
 def test_a_lost_context_stays_lost():

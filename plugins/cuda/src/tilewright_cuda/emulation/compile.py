@@ -27,7 +27,7 @@ _CHECKED = ("-fsanitize=alignment,bounds", "-fno-sanitize-recover=all", "-fno-st
 # Registers that nobody set hold large negative numbers.
 _POISONED, _POISONS_FROM = "-ftrivial-auto-var-init=pattern", 12
 _NO_SANITIZER_LIBRARY = ("-nodefaultlibs", "-lm", "-lc", "-lgcc")
-_KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\((\d+)[^)]*\)\s*)?(\w+)\s*\(")
+_KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\(([^,)]+)[^)]*\)\s*)?(\w+)\s*\(")
 _INCLUDE = re.compile(r'#include ".*"\n|#pragma once\n')
 _MOST_THREADS = 1024
 

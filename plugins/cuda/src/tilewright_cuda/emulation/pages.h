@@ -70,15 +70,16 @@ void place(uint64_t *arguments, unsigned count, bool at_start) {
   }
 }
 
-// The bytes of a buffer whose slack was written to, which is mended; 0 where there is none.
+// The bytes of a buffer whose slack was written to, 0 where there is none; all slack is mended.
 size_t overwritten() {
+  size_t found = 0;
   for (auto [pages, a] : allocations)
     for (char *at = at_the_end(pages, a) + a.bytes; at < pages + a.room; ++at)
       if (*at != kSlack) {
         *at = kSlack;
-        return a.bytes;
+        found = a.bytes;
       }
-  return 0;
+  return found;
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ void tw_wait(unsigned groups);
 
 // Barriers know their line: all who meet must stand at the same one.
 #define __syncthreads() tw_block_barrier(__LINE__)
-#define __syncwarp(...) tw_warp_barrier(~0u, __LINE__)
+static inline unsigned tw_lanes(unsigned mask = ~0u) { return mask; }
+#define __syncwarp(...) tw_warp_barrier(tw_lanes(__VA_ARGS__), __LINE__)
 
 // Exchange within a warp, or within each piece of `width` lanes of it.
 template <class T>
