@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,6 +52,13 @@ def test_good_kernels_give_the_right_answer(example, emulated_kernel):
     kernel = emulated_kernel(example)
     kernel.launch()
     assert example.error(kernel.read(len(example.shapes))) < 1e-6
+
+
+def test_inputs_need_not_be_const(examples, emulated_kernel):
+    text = re.sub(r"const (float \*__restrict__ [ab])", r"\1", examples["gemm"].text)
+    kernel = emulated_kernel(replace(examples["gemm"], text=text))
+    kernel.launch()
+    assert examples["gemm"].error(kernel.read(2)) < 1e-6
 
 
 def test_the_same_text_compiles_for_a_gpu(example):

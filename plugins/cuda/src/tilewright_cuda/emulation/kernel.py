@@ -20,8 +20,8 @@ _POISON = int(np.float32(3.1e30).view(np.uint32))  # finite: a NaN would hide be
 class EmulatedKernel(CudaKernel):
     """As `CudaKernel`, with one copy of each operand: here is no cache that could be cold.
 
-    A launch runs in every order of threads, each time on poisoned outputs and workspaces. The
-    results must be the same bits, or threads race.
+    A launch runs in every order of threads, each time on the same operands and on poisoned
+    workspaces. The results must be the same bits, or threads race.
     """
 
     def __init__(self, runtime: EmulatedRuntime, contents: Contents, scratch_bytes: int) -> None:
@@ -48,7 +48,8 @@ class EmulatedKernel(CudaKernel):
     def launch(self) -> None:
         """Run once in each order. Raises RuntimeError where the answer depends on it."""
         run = self.next_run()
-        answers = {order: self._answer(run, order) for order in Order}
+        operands = {slot: self.read(slot) for slot in self._written if slot < len(self._specs)}
+        answers = {order: self._answer(run, order, operands) for order in Order}
         self._emulated.order = Order.FORWARD
         for order, answer in answers.items():
             if answer != answers[Order.FORWARD]:
@@ -57,14 +58,19 @@ class EmulatedKernel(CudaKernel):
                     "forward order"
                 )
 
-    def _answer(self, run: Callable[[], None], order: Order) -> list[bytes]:
-        """What a run in this order writes to the operands, whatever was there before."""
+    def _answer(
+        self, run: Callable[[], None], order: Order, operands: Mapping[int, Any]
+    ) -> list[bytes]:
+        """What a run in this order makes of these operands, whatever was left in workspaces."""
         for slot in self._written:
-            places = self.places[slot]
-            self.runtime.fill(places.address, _POISON, places.size // 4)
+            if slot in operands:
+                self.write(slot, operands[slot])
+            else:
+                places = self.places[slot]
+                self.runtime.fill(places.address, _POISON, places.size // 4)
         self._emulated.order = order
         run()
-        return [self.read(slot).tobytes() for slot in self._written if slot < len(self._specs)]
+        return [self.read(slot).tobytes() for slot in operands]
 
     def time(self, number: int) -> float:
         """Seconds of `number` launches in forward order."""
