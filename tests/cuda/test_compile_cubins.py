@@ -11,14 +11,14 @@ from tilewright.target import Target
 from tilewright_cuda import build as build_module
 from tilewright_cuda import compiler, peak
 from tilewright_cuda import cubin as cubin_module
-from tilewright_cuda.arch import arch_named
+from tilewright_cuda.arch import ARCHS, DEFAULT, arch_named
 from tilewright_cuda.artifact import contents_of
 from tilewright_cuda.backend import CudaBackend
 from tilewright_cuda.compile_error import CompileError
-from tilewright_cuda.compiler import CUBINS, compiled, find_compiler
+from tilewright_cuda.compiler import CUBINS, compiled, compilers, find_compiler, refusal
 from tilewright_cuda.cubin import resources_of
-from tilewright_cuda.nvcc import find_nvcc
-from tilewright_cuda.nvrtc import find_nvrtc
+from tilewright_cuda.nvcc import Nvcc
+from tilewright_cuda.nvrtc import Nvrtc
 from tilewright_cuda.prelude import HELPERS, prelude
 from tilewright_cuda.program import CudaProgram, Launch, Pointer
 from tilewright_tensor.affine import Var, index
@@ -28,7 +28,12 @@ from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram
 SM_90 = arch_named("sm_90", "test")
 TARGET = Target.parse("cuda:arch=sm_90")
 _MULTIPLY_ADD, _BRANCH = 0x223, 0x947  # FFMA and BRA in the code of sm_90
-COMPILERS = [one for one in (find_nvrtc(), find_nvcc()) if one is not None]
+FOUND = [one for one in compilers() if refusal(one, DEFAULT) is None]
+COMPILERS = [
+    next(one for one in FOUND if isinstance(one, kind))
+    for kind in (Nvrtc, Nvcc)
+    if any(isinstance(one, kind) for one in FOUND)
+]
 
 _TEXT = """
 extern "C" __global__ void __launch_bounds__(%d) plain(float *a, const float *b) {
@@ -113,10 +118,12 @@ def test_what_is_no_cubin_is_a_value_error(data):
 
 
 @needs_compiler
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_120"])
+@pytest.mark.parametrize("arch", [arch.name for arch in ARCHS])
 def test_the_prelude_compiles_for_every_architecture(arch):
+    if find_compiler(arch) is None:
+        pytest.skip(f"no compiler for {arch} is installed")
     body = 'extern "C" __global__ void none() {}\n'
-    cubin, _ = COMPILERS[0].compile(prelude(HELPERS) + body, arch)
+    cubin, _ = find_compiler(arch).compile(prelude(HELPERS) + body, arch)
     assert set(resources_of(cubin)) == {"none"}
 
 
@@ -142,7 +149,7 @@ def test_a_text_that_another_compiles_is_waited_for(monkeypatch):
             return b"cubin", ""
 
     second = Thread(target=compiled, args=(text(8), SM_90))
-    monkeypatch.setattr(compiler, "find_compiler", Compiler)
+    monkeypatch.setattr(compiler, "find_compiler", lambda _: Compiler())
     assert compiled(text(8), SM_90) == b"cubin"
     second.join()
     assert made == [text(8)]
@@ -178,7 +185,7 @@ def _serial(values: int = 4, threads: int = 32) -> LoopProgram:
 
 
 def test_an_artefact_without_a_compiler_holds_the_text(monkeypatch):
-    monkeypatch.setattr(compiler, "find_compiler", lambda: None)
+    monkeypatch.setattr(compiler, "find_compiler", lambda _: None)
     artifact = CudaBackend().build(_serial(), TARGET)
     contents = contents_of(artifact)
     assert contents.cubins == (None,)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 
 import pytest
 
 from tilewright.cli.group import run
 from tilewright.device import Device
 from tilewright_cuda import devices, libcuda, nvcc, nvrtc
+from tilewright_cuda.arch import ARCHS
+from tilewright_cuda.compile_error import CompileError
 from tilewright_cuda.compiler import find_compiler
 from tilewright_cuda.emulation import compile as emulation_compile
 
@@ -19,25 +22,39 @@ def doctor_lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [line.removeprefix("ok   cuda: ") for line in lines if line.startswith("ok   cuda: ")]
 
 
-def test_doctor_names_the_compilers_that_it_found_and_where(capsys, monkeypatch):
-    monkeypatch.setattr(devices, "probe", lambda: ())  # whose peaks would be compiled for
-    monkeypatch.setattr(nvrtc, "find_nvrtc", lambda: _Found("nvrtc 13.0", "/opt/libnvrtc.so.13"))
-    monkeypatch.setattr(nvcc, "find_nvcc", lambda: _Found("nvcc 12.8.1", "/opt/bin/nvcc"))
+def doctor_report(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    run(["doctor", "--json"])
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    return [check["what"] for check in checks if check["what"].startswith("cuda: ")]
+
+
+@pytest.fixture
+def has(monkeypatch):
+    """has(*compilers): what is found in place of those of this machine; no device is."""
+
+    def install(*found: _Found) -> None:
+        for module, name in ((nvrtc, "nvrtc"), (nvcc, "nvcc")):
+            those = [one for one in found if one.version.startswith(name)]
+            monkeypatch.setattr(module, f"{name}s", lambda those=those: iter(those))
+        monkeypatch.setattr(devices, "probe", lambda: ())  # whose peaks would be compiled for
+
+    find_compiler.cache_clear()
+    yield install
+    find_compiler.cache_clear()
+
+
+def test_doctor_names_the_compilers_that_it_found_and_where(capsys, has):
+    has(_Found("nvrtc 13.0", "/opt/libnvrtc.so.13"), _Found("nvcc 12.8.1", "/opt/bin/nvcc"))
     lines = doctor_lines(capsys)
     assert "nvrtc 13.0 (/opt/libnvrtc.so.13)" in lines
     assert "nvcc 12.8.1 (/opt/bin/nvcc)" in lines
 
 
-def test_doctor_says_how_to_get_what_is_not_there_and_that_the_rest_works(capsys, monkeypatch):
+def test_doctor_says_how_to_get_what_is_not_there_and_that_the_rest_works(capsys, monkeypatch, has):
     monkeypatch.setattr(devices, "_gpu_count", _no_driver)
     monkeypatch.setattr(emulation_compile, "compiler_version", lambda: None)
-    for module, name in ((nvrtc, "find_nvrtc"), (nvcc, "find_nvcc")):
-        monkeypatch.setattr(module, name, lambda: None)
-    _forget_compiler()
-    try:
-        lines = doctor_lines(capsys)
-    finally:
-        _forget_compiler()
+    has()
+    lines = doctor_lines(capsys)
     assert lines[0] == "no device on this machine"
     told = "\n".join(lines)
     assert "gpu is not there: libcuda.so.1: cannot open" in told
@@ -57,39 +74,47 @@ def test_doctor_says_how_to_get_what_is_not_there_and_that_the_rest_works(capsys
     ],
 )
 def test_no_compiler_is_taken_whose_code_the_driver_would_not_load(
-    monkeypatch, tmp_path, driver, chosen
+    monkeypatch, has, driver, chosen
 ):
     monkeypatch.setattr(libcuda, "driver_version", lambda: driver)
-    monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(("nvrtc 13.5", "nvrtc 12.9")))
-    monkeypatch.setattr(nvrtc, "Nvrtc", lambda path: _Found(path, path))
-    monkeypatch.setattr(nvcc, "Nvcc", lambda path: _Found("nvcc 11.8.1", path))
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "nvcc").touch()
-    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
-    _forget_compiler()
-    try:
-        assert getattr(find_compiler(), "version", None) == chosen
-    finally:
-        _forget_compiler()
+    has(_Found("nvrtc 13.5"), _Found("nvrtc 12.9"), _Found("nvcc 11.8.1"))
+    assert getattr(find_compiler(), "version", None) == chosen
+
+
+@pytest.mark.parametrize(
+    ("arch", "chosen"), [("sm_70", "nvrtc 12.9"), ("sm_90", "nvrtc 13.5"), ("sm_120", None)]
+)
+def test_no_compiler_is_taken_that_compiles_nothing_for_the_architecture(
+    monkeypatch, capsys, has, arch, chosen
+):
+    monkeypatch.setattr(libcuda, "driver_version", lambda: None)
+    has(_Found("nvrtc 13.5", lacks=("sm_70", "sm_120")), _Found("nvrtc 12.9", lacks=("sm_120",)))
+    assert getattr(find_compiler(arch), "version", None) == chosen
+    (lack,) = (line for line in doctor_report(capsys) if "compiler" in line)
+    assert lack.startswith("cuda: compiler for sm_120 is not there")
+
+
+def test_an_nvcc_without_a_host_compiler_is_no_compiler(monkeypatch, capsys, has):
+    monkeypatch.setattr(libcuda, "driver_version", lambda: None)
+    has(_Found("nvcc 13.0.88", "/opt/nvcc", lacks=[arch.name for arch in ARCHS]))
+    told = doctor_report(capsys)
+    assert "cuda: passed over nvcc 13.0.88 (/opt/nvcc): there is no gcc" in told
+    assert any(line.startswith("cuda: compiler is not there") for line in told)
 
 
 @pytest.mark.parametrize("driver", [(12, 4), (10, 2), (13, 0)])
-def test_doctor_names_compilers_that_are_too_new_for_the_driver(capsys, monkeypatch, driver):
-    monkeypatch.setattr(devices, "probe", lambda: ())
+def test_doctor_names_compilers_that_are_too_new_for_the_driver(capsys, monkeypatch, has, driver):
     monkeypatch.setattr(libcuda, "driver_version", lambda: driver)
-    monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(("nvrtc 13.5", "nvrtc 12.9")))
-    monkeypatch.setattr(nvrtc, "Nvrtc", lambda path: _Found(path, f"/opt/{path}"))
-    monkeypatch.setattr(nvcc, "nvccs", lambda: iter((_Found("nvcc 13.0.88", "/opt/nvcc"),)))
-    _forget_compiler()
-    try:
-        run(["doctor", "--json"])
-        told = [check["what"] for check in json.loads(capsys.readouterr().out)["checks"]]
-    finally:
-        _forget_compiler()
+    has(
+        _Found("nvrtc 13.5", "/opt/13.5"),
+        _Found("nvrtc 12.9", "/opt/12.9"),
+        _Found("nvcc 13.0.88", "/opt/nvcc"),
+    )
+    told = doctor_report(capsys)
     (*over,) = (line for line in told if line.startswith("cuda: passed over "))
     assert len(over) == (driver < (13, 0))
     if over:
-        assert "nvrtc 13.5 (/opt/nvrtc 13.5)" in over[0]
+        assert "nvrtc 13.5 (/opt/13.5)" in over[0]
         assert "nvcc 13.0.88 (/opt/nvcc)" in over[0]
         assert ("nvrtc 12.9" in over[0]) == (driver < (12, 0))
         assert f"the driver knows CUDA {driver[0]}.{driver[1]}" in over[0]
@@ -115,19 +140,15 @@ def test_targets_lists_the_emulated_device_where_it_can_be_had(capsys):
 
 
 class _Found:
-    def __init__(self, version: str, path: str) -> None:
-        self.version, self.path = version, path
+    def __init__(self, version: str, path: str = "", lacks: Collection[str] = ()) -> None:
+        self.version, self.path, self._lacks = version, path, lacks
         self.major = int(version.split()[1].partition(".")[0])
+
+    def compile(self, text: str, arch: str) -> tuple[bytes, str]:
+        if arch in self._lacks:
+            raise CompileError("there is\nno gcc", self.version)
+        return b"", ""
 
 
 def _no_driver() -> int:
     raise OSError("libcuda.so.1: cannot open shared object file")
-
-
-def _forget_compiler() -> None:
-    from tilewright_cuda import compiler
-
-    compiler.find_compiler.cache_clear()
-    for find in (nvrtc.find_nvrtc, nvcc.find_nvcc):
-        if hasattr(find, "cache_clear"):  # no stand-in
-            find.cache_clear()

@@ -8,3 +8,4 @@ class CompileError(RuntimeError):
 
     def __init__(self, log: str, compiler: str) -> None:
         super().__init__(f"{compiler}: {log}")
+        self.log = log

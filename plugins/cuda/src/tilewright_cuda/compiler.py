@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Protocol
 
-from tilewright_cuda.arch import Arch
+from tilewright_cuda.arch import DEFAULT, Arch
 from tilewright_cuda.code_cache import CodeCache
+from tilewright_cuda.compile_error import CompileError
 
 
 class Compiler(Protocol):
@@ -24,42 +26,53 @@ class Compiler(Protocol):
     def compile(self, text: str, arch: str, *, verbose: bool = False) -> tuple[bytes, str]: ...
 
 
-@cache
-def find_compiler() -> Compiler | None:
-    """NVRTC, else nvcc, else None: then artefacts hold texts only."""
-    from tilewright_cuda.nvcc import find_nvcc
-    from tilewright_cuda.nvrtc import find_nvrtc
-
-    return find_nvrtc() or find_nvcc()
-
-
-def passed_over() -> tuple[Compiler, ...]:
-    """What else is here, and is too new: the driver does not load its code. One a version."""
-    from tilewright_cuda.libcuda import driver_loads
+def compilers() -> Iterator[Compiler]:
+    """Those of this machine that tell their version: NVRTCs, then nvccs."""
     from tilewright_cuda.nvcc import nvccs
     from tilewright_cuda.nvrtc import nvrtcs
 
-    here: list[Compiler] = [*nvrtcs(), *nvccs()]
-    found: dict[str, Compiler] = {}
-    for one in here:
-        if not driver_loads(one.major):
-            found.setdefault(one.version, one)
-    return tuple(found.values())
+    yield from nvrtcs()
+    yield from nvccs()
 
 
+@cache
+def find_compiler(arch: str = DEFAULT) -> Compiler | None:
+    """The first whose code for the architecture can be had and loaded.
+
+    None where there is none: then artefacts hold texts only.
+    """
+    return next((one for one in compilers() if refusal(one, arch) is None), None)
+
+
+def refusal(compiler: Compiler, arch: str) -> str | None:
+    """Why it makes no code for an architecture, or none that the driver loads; else None."""
+    from tilewright_cuda.libcuda import driver_version
+
+    driver = driver_version()
+    if driver is not None and compiler.major > driver[0]:
+        return f"the driver knows CUDA {driver[0]}.{driver[1]} and loads no later code"
+    try:
+        compiler.compile(_NOTHING, arch)
+    except CompileError as error:
+        return " ".join(error.log.split())
+    return None
+
+
+_NOTHING = 'extern "C" __global__ void nothing() {}\n'
 CUBINS = CodeCache("cubin", "cubin")
 REMEDY = (
-    "pip install 'tilewright-cuda[nvrtc]', nvidia-cuda-nvrtc-cu12 for a driver of CUDA 12, or a "
-    "CUDA toolkit with nvcc in PATH; of a version that the driver knows"
+    "pip install 'tilewright-cuda[nvrtc]', nvidia-cuda-nvrtc-cu12 for sm_70 and for a driver "
+    "of CUDA 12, or a CUDA toolkit with nvcc in PATH; of a version that the driver knows"
 )
 
 
 def compiled(text: str, arch: Arch) -> bytes | None:
-    """The cubin of a text, from the cache where it was compiled before; None without a compiler.
+    """The cubin of a text, from the cache where it was compiled before; None without a compiler
+    for the architecture.
 
     Raises CompileError.
     """
-    compiler = find_compiler()
+    compiler = find_compiler(arch.name)
     if compiler is None:
         return None
     source = f"{compiler.version}\n{arch.name}\n{text}"

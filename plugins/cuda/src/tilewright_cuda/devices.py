@@ -11,7 +11,7 @@ from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.measure import DeviceFaultError, FailureKind
 from tilewright.target import Target
-from tilewright_cuda.arch import arch_named, arch_of, runs_on
+from tilewright_cuda.arch import ARCHS, DEFAULT, arch_named, arch_of, runs_on
 from tilewright_cuda.artifact import Contents
 from tilewright_cuda.driver import DeviceRuntime
 from tilewright_cuda.driver_errors import DriverError
@@ -48,32 +48,33 @@ def gpus() -> tuple[Device, ...]:
 
 def found() -> dict[str, str]:
     """What this machine has, with versions and places: `driver`, `nvrtc`, `nvcc`, `g++`; and
-    `passed over`, compilers that are too new for the driver.
+    `passed over`, compilers of no use here, with the reason.
     """
-    from tilewright_cuda.compiler import passed_over
+    from tilewright_cuda.compiler import compilers, refusal
     from tilewright_cuda.emulation.compile import COMPILER, compiler_version
-    from tilewright_cuda.libcuda import driver_version
-    from tilewright_cuda.nvcc import find_nvcc
-    from tilewright_cuda.nvrtc import find_nvrtc
 
     there: dict[str, str] = {}
     if here := gpus():
         side = "pycuda" if find_spec("pycuda") else "ctypes"
         there["driver"] = f"CUDA {here[0].attributes['cuda_driver']}, called through {side}"
-    for name, compiler in (("nvrtc", find_nvrtc()), ("nvcc", find_nvcc())):
-        if compiler is not None:
-            there[name] = f"{compiler.version.removeprefix(f'{name} ')} ({compiler.path})"
-    if others := passed_over():
-        names = ", ".join(f"{one.version} ({one.path})" for one in others)
-        knows = ".".join(map(str, driver_version() or ()))
-        there["passed over"] = f"{names}: the driver knows CUDA {knows} and loads no later code"
+    passed: dict[str, str] = {}
+    for one in compilers():
+        name, _, number = one.version.partition(" ")
+        if reason := refusal(one, DEFAULT):
+            passed.setdefault(one.version, f"{one.version} ({one.path}): {reason}")
+        else:
+            there.setdefault(name, f"{number} ({one.path})")
+    if passed:
+        there["passed over"] = "; ".join(passed.values())
     if version := compiler_version():
         there[COMPILER] = f"{version}, which compiles what is emulated"
     return there
 
 
 def missing() -> dict[str, str]:
-    """What this machine lacks, and how to get it: `gpu`, `emulated`, `compiler`, `pycuda`."""
+    """What this machine lacks, and how to get it: `gpu`, `emulated`, `pycuda`, `compiler` or, where
+    there is one for other architectures, `compiler for sm_70`.
+    """
     from tilewright_cuda.compiler import REMEDY, find_compiler
     from tilewright_cuda.emulation.compile import COMPILER, INSTALL, compiler_version
 
@@ -85,8 +86,10 @@ def missing() -> dict[str, str]:
         found["gpu"] = str(error)
     if compiler_version() is None:
         found[EMULATED] = f"it compiles kernels with {COMPILER}, which is not installed: {INSTALL}"
-    if find_compiler() is None:
-        found["compiler"] = f"no machine code can be made: {REMEDY}"
+    lacking = [arch.name for arch in ARCHS if find_compiler(arch.name) is None]
+    if lacking:
+        name = "compiler" if len(lacking) == len(ARCHS) else f"compiler for {', '.join(lacking)}"
+        found[name] = f"no machine code can be made: {REMEDY}"
     if "gpu" not in found and find_spec("pycuda") is None:
         found["pycuda"] = (
             "ctypes takes its place; to have it: python -m tilewright_cuda.install_pycuda"
@@ -116,7 +119,7 @@ def check_runs(contents: Contents, device: Device) -> None:
         from tilewright_cuda.compiler import REMEDY
 
         raise UsageError(
-            "the artefact holds no machine code: it was built where there was no compiler",
+            f"the artefact holds no machine code: no compiler for {contents.arch} was there",
             remedy=f"{REMEDY}; or pass --device {EMULATED}",
         )
 

@@ -107,12 +107,6 @@ def driver_version() -> tuple[int, int] | None:
     return number // 1000, number % 1000 // 10
 
 
-def driver_loads(major: int) -> bool:
-    """Whether the driver, where there is one, loads what a version of CUDA's compilers makes."""
-    driver = driver_version()
-    return driver is None or major <= driver[0]
-
-
 @cache
 def libcuda() -> LibCuda:
     """The driver, initialised.

@@ -9,11 +9,9 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 from tilewright_cuda.compile_error import CompileError
-from tilewright_cuda.libcuda import driver_loads
 
 _SECONDS = 300
 
@@ -46,12 +44,6 @@ class Nvcc:
             if done.returncode:
                 raise CompileError(done.stderr.strip() or done.stdout.strip(), self.version)
             return cubin.read_bytes(), done.stderr.strip()
-
-
-@cache
-def find_nvcc() -> Nvcc | None:
-    """The first nvcc that answers and that is not too new for the driver, or None."""
-    return next((one for one in nvccs() if driver_loads(one.major)), None)
 
 
 def nvccs() -> Iterator[Nvcc]:

@@ -13,12 +13,10 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 from tilewright_cuda.compile_error import CompileError
-from tilewright_cuda.libcuda import driver_loads
 
 _WHEELS = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-nvrtc-cu13")
 _LIBRARY = re.compile(r"libnvrtc\.so(\.\d+)*\Z")
@@ -72,12 +70,6 @@ class Nvrtc:
     def _error(self, status: int) -> str:
         self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
         return str(self._library.nvrtcGetErrorString(status).decode())
-
-
-@cache
-def find_nvrtc() -> Nvrtc | None:
-    """The first NVRTC that loads and that is not too new for the driver, or None."""
-    return next((one for one in nvrtcs() if driver_loads(one.major)), None)
 
 
 def nvrtcs() -> Iterator[Nvrtc]:
