@@ -70,6 +70,31 @@ def test_many_threads_reduce_to_a_scalar(name: str) -> None:
     assert first.block[0] >= 256
 
 
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("matmul(70000x8x8, 70000x8x8)", False),
+        ("dense(20x8, 9000000x8)", False),
+        ("dense(20x8, 3000000x8)", True),
+        ("layout_transform(70000x4x8x8, src=NCHW, dst=NHWC)", False),
+        ("layout_transform(1x4x1500x1500, src=NHWC, dst=NCHW)", False),
+        ("layout_transform(1x4x1500x1500, src=NCHW, dst=NHWC)", True),
+    ],
+)
+def test_a_strategy_takes_what_a_grid_holds(text: str, taken: bool) -> None:
+    asked = task(text)
+    names = {strategy.name for strategy in host().strategies(asked)} - {"derived.cuda"}
+    assert bool(names - {"default.cuda"}) == taken
+    for name in names:
+        points = host().space(asked, f"{name}*").sample(random.Random(0), 8)
+        for config in (host().schedule(name).fallback(asked), *points):
+            assert generate(host().lower(asked, config), arch_of(asked.target)).program.launches
+
+
+def test_what_kernels_have_no_values_of_no_strategy_takes() -> None:
+    assert not host().strategies(task("add(8x8:float16, 8x8:float16)"))
+
+
 def test_depth_is_split_only_where_multiprocessors_would_be_idle() -> None:
     configs = (
         host().space(task("dense(4096x4096, 4096x4096)"), "gemm.cuda").sample(random.Random(0), 64)

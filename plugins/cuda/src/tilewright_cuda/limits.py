@@ -10,7 +10,8 @@ from __future__ import annotations
 from tilewright_cuda.arch import Arch
 from tilewright_cuda.launch_shape import LaunchShape
 
-_MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+"""Of a grid in x, y and z."""
 _MOST_THREADS = (1024, 1024, 64)
 _MODEL_ERROR = 16
 """Registers by which the model may be too high: what it refuses would have spilled."""
@@ -18,7 +19,7 @@ _MODEL_ERROR = 16
 
 def check_launch(kernel: str, shape: LaunchShape, arch: Arch) -> None:
     """Raise ValueError for a launch that the architecture refuses, or that cannot be any good."""
-    for axis, extent, most in zip("xyz", shape.grid, _MOST_BLOCKS, strict=True):
+    for axis, extent, most in zip("xyz", shape.grid, MOST_BLOCKS, strict=True):
         _limit(kernel, f"blocks in {axis}", extent, most)
     for axis, extent, most in zip("xyz", shape.block, _MOST_THREADS, strict=True):
         _limit(kernel, f"threads in {axis}", extent, most)

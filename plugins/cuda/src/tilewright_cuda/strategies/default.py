@@ -9,6 +9,7 @@ from tilewright.config import ConfigEntity
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_cuda.value_text import C_TYPES
 from tilewright_tensor.default_schedule import DefaultSchedule
 from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.operators.operators import Operators
@@ -17,6 +18,12 @@ from tilewright_tensor.schedule import Schedule
 
 class Default(DefaultSchedule):
     """The schedule of last resort; what is tuned is the number of threads only."""
+
+    def applies(self, task: Task) -> bool:
+        """Every operator with a definition, of dtypes that kernels have: all but float16."""
+        return super().applies(task) and all(
+            tensor.dtype in C_TYPES for tensor in self._dag(task, None).tensors
+        )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Threads of a block."""

@@ -13,7 +13,7 @@ from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
 from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
-from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
+from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile, fits_grid
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.expr import Value
@@ -28,8 +28,8 @@ class Gemm(TensorSchedule):
     name = "gemm.cuda"
 
     def applies(self, task: Task) -> bool:
-        """float32."""
-        return is_float32(task)
+        """float32, of no more columns and batches than a grid has blocks for."""
+        return is_float32(task) and fits_grid(self._product(task))
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """The tile."""

@@ -13,6 +13,7 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_cuda.limits import MOST_BLOCKS
 from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.derived.loops import fused
@@ -35,9 +36,14 @@ class LayoutTransform(TensorSchedule):
     name = "layout_transform.cuda"
 
     def applies(self, task: Task) -> bool:
-        """float32 images between NCHW and NHWC."""
+        """float32 images between NCHW and NHWC, no more of them than a grid has blocks for."""
         attributes = task.workload.attributes
-        return is_float32(task) and {attributes["src"], attributes["dst"]} == {"NCHW", "NHWC"}
+        if not is_float32(task) or {attributes["src"], attributes["dst"]} != {"NCHW", "NHWC"}:
+            return False
+        n, c, h, w = task.workload.inputs[0].shape
+        along_y = h * w if attributes["dst"] == "NCHW" else c
+        _, most_y, most_z = MOST_BLOCKS
+        return along_y <= _TILE * most_y and n <= most_z
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Rows of threads, each of which copies some rows of a tile."""

@@ -14,11 +14,14 @@ from typing import Any
 
 from tilewright.space.knobs import Knobs
 from tilewright_cuda.arch import Arch
+from tilewright_cuda.limits import MOST_BLOCKS
 from tilewright_cuda.strategies.matrix_product import MatrixProduct
 from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.schedule import Schedule
 
 _VECTOR = 4
+_, _MOST_COLUMN_BLOCKS, _MOST_BATCHES = MOST_BLOCKS
+_SIZES = (16, 32, 64, 128)
 _ROW_PADDING = 36
 """Elements at most between rows in shared memory."""
 
@@ -166,11 +169,17 @@ class Tile:
         return s.bind(stage, f"{one}.1", "threadIdx.y").bind(stage, f"{one}.2", "threadIdx.x")
 
 
+def fits_grid(product: MatrixProduct) -> bool:
+    """Whether some tile makes a grid: columns lie along its second dimension, batches its third."""
+    columns = max(_SIZES) * _MOST_COLUMN_BLOCKS
+    return product.columns <= columns and product.batch <= _MOST_BATCHES
+
+
 def define_tile(knobs: Knobs, product: MatrixProduct, arch: Arch, *, splits: bool = True) -> None:
     """The knobs of a tile and what makes a choice feasible: threads, shared memory, registers."""
-    sizes = (16, 32, 64, 128)
-    bm = knobs.define_knob("bm", [n for n in sizes if n <= _covering(product.rows, 16)])
-    bn = knobs.define_knob("bn", [n for n in sizes if n <= _covering(product.columns, 16)])
+    bm = knobs.define_knob("bm", [n for n in _SIZES if n <= _covering(product.rows, 16)])
+    bn = knobs.define_knob("bn", [n for n in _SIZES if n <= _covering(product.columns, 16)])
+    knobs.constrain(bn * _MOST_COLUMN_BLOCKS >= product.columns)
     bk = knobs.define_knob("bk", [8, 16, 32])
     tm = knobs.define_knob("tm", [2, 4, 8])
     tn = knobs.define_knob("tn", [2, 4, 8])
@@ -203,6 +212,8 @@ def fallback_tile(product: MatrixProduct, arch: Arch, *, splits: bool = True) ->
     for bm, bn, tm, tn in _SHAPES:
         if bm > _covering(product.rows, 16) or bn > _covering(product.columns, 16):
             continue
+        if bn * _MOST_COLUMN_BLOCKS < product.columns:
+            continue
         tiles = product.batch * ceil(product.rows / bm) * ceil(product.columns / bn)
         for split_k in _splits(product) if splits else (1,):
             if split_k > 1 and (
@@ -219,7 +230,7 @@ def fallback_tile(product: MatrixProduct, arch: Arch, *, splits: bool = True) ->
             if best is None or cost < best[0]:
                 best = cost, Tile(bm, bn, _FALLBACK_BK, tm, tn, split_k)
     if best is None:
-        raise AssertionError("the smallest tile fits every product")
+        raise AssertionError("the largest tile fits every product that a grid holds")
     tile = best[1]
     if product.depth >= _FALLBACK_STAGES * tile.bk * tile.split_k:
         tile = replace(tile, stages=_FALLBACK_STAGES)

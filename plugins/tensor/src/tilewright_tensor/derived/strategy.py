@@ -51,7 +51,7 @@ class Derived:
         self._derived = lru_cache(_TASKS_KEPT)(self._derive)
 
     def applies(self, task: Task) -> bool:
-        """One dtype throughout; a layout transform computes nothing to derive from."""
+        """float32, or what else the target derives for, throughout; no mere layout transform."""
         workload = task.workload
         used = {spec.dtype for spec in workload.inputs}
         return (
