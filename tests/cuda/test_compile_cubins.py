@@ -70,9 +70,14 @@ def own_cache(tmp_path, monkeypatch):
 
 @needs_compiler
 @pytest.mark.parametrize("chosen", COMPILERS, ids=lambda one: one.version.split()[0])
-@pytest.mark.parametrize("values", [8, 40, 200])
-def test_the_elf_tells_what_the_compiler_s_log_tells(chosen, values):
-    cubin, log = chosen.compile(text(values), "sm_90", verbose=True)
+@pytest.mark.parametrize(
+    ("values", "arch"),
+    [(8, "sm_90"), (40, "sm_75"), (200, "sm_90"), (200, "sm_89")],
+)
+def test_the_elf_tells_what_the_compiler_s_log_tells(chosen, values, arch):
+    if refusal(chosen, arch):
+        pytest.skip(f"{chosen.version} compiles nothing for {arch}")
+    cubin, log = chosen.compile(text(values), arch, verbose=True)
     found = resources_of(cubin)
     assert set(found) == {"plain", "table"}
     for name, of_kernel in _from_log(log).items():

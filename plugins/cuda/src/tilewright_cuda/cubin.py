@@ -19,7 +19,8 @@ _HAS_VALUE = 0x04
 _LOAD_LOCAL, _STORE_LOCAL = 0x983, 0x387
 _TOLERATED_STACK = 64
 """Bytes: functions of the maths library keep tables of this size on the stack."""
-_RESERVED_SHARED = 1024
+_RESERVED_SHARED = ".nv.shared.reserved.0", 1024
+"""A section of cubins from sm_90 on, and the bytes of shared memory that it adds to a block's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,15 @@ def resources_of(cubin: bytes) -> Mapping[str, Resources]:
                 stack[symbols[symbol]] = value
     except (KeyError, IndexError, struct.error, UnicodeDecodeError) as error:
         raise ValueError(f"no cubin: {error!r}") from None
+    section, reserved = _RESERVED_SHARED
+    if all(name != section for name, *_ in _headers(cubin)):
+        reserved = 0
     return {
         name: Resources(
             registers[name],
             stack.get(name, 0),
             *_local_accesses(sections[f".text.{name}"]),
-            max(0, _size(cubin, f".nv.shared.{name}") - _RESERVED_SHARED),
+            max(0, _size(cubin, f".nv.shared.{name}") - reserved),
         )
         for name in registers
         if f".text.{name}" in sections
