@@ -7,9 +7,11 @@ import pytest
 from tilewright.errors import UsageError
 from tilewright.target import Target
 from tilewright_cuda.arch import ARCHS, arch_named, resolve_target, runs_on
+from tilewright_cuda.cubin import Resources
 from tilewright_cuda.generate import generate
 from tilewright_cuda.launch_shape import LaunchShape
 from tilewright_cuda.limits import check_launch, expected_registers, registers_available
+from tilewright_cuda.program import CudaProgram, Launch, Pointer
 from tilewright_tensor.affine import Var, index
 from tilewright_tensor.expr import Load
 from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
@@ -67,6 +69,21 @@ def test_registers_are_given_out_by_warps(threads, registers):
 def test_the_model_of_registers_counts_what_is_alive_at_once():
     assert expected_registers(shape(registers=(64, 8, 8))) == 64 + 24 + 22
     assert expected_registers(shape()) == 22
+
+
+def test_a_program_by_hand_keeps_to_the_limits_as_well():
+    launch = Launch(0, "tall", (1, 1, 1), (1, 1, 128), 0, (Pointer(0),))
+    program = CudaProgram(("",), (launch,), (((4,), "float32"),))
+    with pytest.raises(ValueError, match="kernel tall: 128 threads in z, at most 64"):
+        generate(program, SM_90)
+
+
+def test_static_and_dynamic_shared_memory_count_together():
+    launch = Launch(0, "both", (1, 1, 1), (32, 1, 1), 80 << 10, (Pointer(0),))
+    resources = Resources(registers=32, stack=0, local_loads=0, local_stores=0, shared=40 << 10)
+    resources.check_launch(launch, SM_90)
+    with pytest.raises(ValueError, match="122880 bytes of shared memory, 40960 of them static"):
+        resources.check_launch(launch, SM_86)
 
 
 def test_scratch_that_is_never_alive_together_shares_memory():

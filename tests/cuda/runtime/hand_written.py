@@ -30,7 +30,7 @@ _BODIES = {
     "hang": "for (volatile int i = 0; i < 2;) i = x[at] == x[at];",
     "refused": "out[at] = x[at];",
 }
-_THREADS = {"refused": 2048}
+_BOUNDS = {"refused": 32}
 
 
 class HandWritten:
@@ -50,12 +50,12 @@ class HandWritten:
             "#ifndef TW_EMULATED\n"
             "#define TW_DYN_SMEM(T, name) extern __shared__ __align__(16) T name[]\n"
             "#endif\n"
-            f'extern "C" __global__ void __launch_bounds__(1024) {act}(\n'
+            f'extern "C" __global__ void __launch_bounds__({_BOUNDS.get(act, 1024)}) {act}(\n'
             "    const float *__restrict__ x, float *__restrict__ out) {\n"
             f"  const int at = threadIdx.x;\n  {_BODIES[act]}\n}}\n"
         )
         launch = Launch(
-            0, act, (1, 1, 1), (_THREADS.get(act, size), 1, 1), 4 * size,
+            0, act, (1, 1, 1), (size, 1, 1), 4 * size,
             (Pointer(0), Pointer(1)),
         )  # fmt: skip
         return CudaProgram((text,), (launch,), (((1, size), "float32"),) * 2)

@@ -230,6 +230,7 @@ def test_threads_that_miss_each_other_are_told_with_their_lines(body, says):
         (_line(129), "more than its kernel is bounded to"),
         (_line(0), "the block has no thread"),
         (Shape((1, 65536, 1), (1, 1, 1)), "the grid has no block or too many"),
+        (Shape((1, 1, 1), (1, 1, 65)), "more than 64 threads in z"),
         (_line(1, 228 << 10), "more than 227 KiB of shared memory"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from tilewright.roles import Artifact
 from tilewright.target import Target
@@ -27,7 +26,7 @@ def build(program: LoopProgram | CudaProgram, target: Target) -> Artifact:
     resources = module_resources(cubins)
     for launch in made.program.launches:
         if found := resources.get(f"{launch.module}.{launch.kernel}"):
-            found.check_launch(launch.kernel, prod(launch.block), arch)
+            found.check_launch(launch, arch)
             if launch.kernel in made.local_bytes:
                 found.check_spills(launch.kernel, made.local_bytes[launch.kernel])
     return artifact_of(target, made.program, cubins, resources)

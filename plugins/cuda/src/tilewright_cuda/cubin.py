@@ -11,8 +11,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from math import prod
 
 from tilewright_cuda.arch import Arch
+from tilewright_cuda.program import Launch
 
 _REGISTERS, _FRAME = 0x2F, 0x11
 _HAS_VALUE = 0x04
@@ -48,8 +50,15 @@ class Resources:
         """Whether a thread keeps more on its stack than the kernel's own local buffers."""
         return self.stack > local_bytes + _TOLERATED_STACK
 
-    def check_launch(self, kernel: str, threads: int, arch: Arch) -> None:
-        """Raise ValueError where a block's threads need more registers than there are."""
+    def check_launch(self, launch: Launch, arch: Arch) -> None:
+        """Raise ValueError where a block needs more registers or shared memory than there are."""
+        kernel, threads = launch.kernel, prod(launch.block)
+        shared = self.shared + launch.shared_bytes
+        if shared > arch.shared_per_block:
+            raise ValueError(
+                f"kernel {kernel}: {shared} bytes of shared memory, {self.shared} of them static, "
+                f"at most {arch.shared_per_block}"
+            )
         warps = -(-threads // arch.warp)
         if -(-self.registers // 8) * 8 * arch.warp * warps > arch.registers_per_block:
             raise ValueError(

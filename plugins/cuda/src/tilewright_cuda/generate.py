@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tilewright_cuda.arch import Arch
 from tilewright_cuda.emit import KernelText, emit_kernels
 from tilewright_cuda.launch_shape import buffer_bytes
-from tilewright_cuda.limits import check_launch
+from tilewright_cuda.limits import check_extents, check_launch
 from tilewright_cuda.prelude import prelude
 from tilewright_cuda.program import CudaProgram, Launch, Pointer
 from tilewright_tensor.loop_ir import LoopProgram
@@ -32,6 +32,8 @@ def generate(program: LoopProgram | CudaProgram, arch: Arch) -> Generated:
     Raises ValueError for what the architecture cannot run.
     """
     if isinstance(program, CudaProgram):
+        for one in program.launches:
+            check_extents(one.kernel, one.grid, one.block, one.shared_bytes, arch)
         return Generated(program)
     kernels = emit_kernels(program)
     for kernel in kernels:

@@ -7,6 +7,9 @@ such figures). Where it is too low, the cubin tells.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from tilewright_cuda.arch import Arch
 from tilewright_cuda.launch_shape import LaunchShape
 
@@ -19,14 +22,21 @@ _MODEL_ERROR = 16
 
 def check_launch(kernel: str, shape: LaunchShape, arch: Arch) -> None:
     """Raise ValueError for a launch that the architecture refuses, or that cannot be any good."""
-    for axis, extent, most in zip("xyz", shape.grid, MOST_BLOCKS, strict=True):
-        _limit(kernel, f"blocks in {axis}", extent, most)
-    for axis, extent, most in zip("xyz", shape.block, _MOST_THREADS, strict=True):
-        _limit(kernel, f"threads in {axis}", extent, most)
-    _limit(kernel, "threads in a block", shape.threads, arch.threads_per_block)
-    _limit(kernel, "bytes of shared memory", shape.shared_bytes, arch.shared_per_block)
+    check_extents(kernel, shape.grid, shape.block, shape.shared_bytes, arch)
     most = registers_available(shape, arch)
     _limit(kernel, "registers of a thread at least", expected_registers(shape) - _MODEL_ERROR, most)
+
+
+def check_extents(
+    kernel: str, grid: Sequence[int], block: Sequence[int], shared_bytes: int, arch: Arch
+) -> None:
+    """Raise ValueError for a launch that the architecture refuses, whatever the kernel is."""
+    for axis, extent, most in zip("xyz", grid, MOST_BLOCKS, strict=True):
+        _limit(kernel, f"blocks in {axis}", extent, most)
+    for axis, extent, most in zip("xyz", block, _MOST_THREADS, strict=True):
+        _limit(kernel, f"threads in {axis}", extent, most)
+    _limit(kernel, "threads in a block", prod(block), arch.threads_per_block)
+    _limit(kernel, "bytes of shared memory", shared_bytes, arch.shared_per_block)
 
 
 def registers_available(shape: LaunchShape, arch: Arch) -> int:

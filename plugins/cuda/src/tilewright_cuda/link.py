@@ -29,7 +29,7 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
     resources = module_resources(cubins)
     for launch in program.launches:
         if found := resources.get(f"{launch.module}.{launch.kernel}"):
-            found.check_launch(launch.kernel, prod(launch.block), arch)
+            found.check_launch(launch, arch)
     return artifact_of(target, program, cubins, resources)
 
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr unsigned kMostParameters = 64, kMostGridYZ = 65535;
+constexpr unsigned kMostParameters = 64, kMostGridYZ = 65535, kMostBlockZ = 64;
 constexpr size_t kShared = 256 << 10, kMostShared = 227 << 10;
 char *shared_pages;
 pthread_t launching;
@@ -132,6 +132,8 @@ int tw_launch(const tw_kernel *kernel, const uint64_t *arguments, const unsigned
     refused = "the grid has no block or too many";
   else if (!wanted || wanted > kMostThreads || wanted > kernel->most_threads)
     refused = "the block has no thread or more than its kernel is bounded to";
+  else if (block[2] > kMostBlockZ)
+    refused = "the block has more than 64 threads in z";
   else if (dynamic_bytes > kMostShared)
     refused = "the block wants more than 227 KiB of shared memory";
   else if (kernel->parameters > kMostParameters)
