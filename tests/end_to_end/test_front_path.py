@@ -17,7 +17,7 @@ from tilewright.run_report import SCHEMA_FILE
 def test_a_model_file_becomes_a_tuned_checked_timed_network(call, folder):
     code, out, err = call("run", "tiny.yaml")
     assert code == 0
-    for text in ("conv2d_direct", "verification", "onnxruntime", "latency"):
+    for text in ("conv2d", "verification", "onnxruntime", "latency"):
         assert text in out
     assert "tune: ok" in err
     report = json.loads((folder / "runs/tiny/run.json").read_text())
