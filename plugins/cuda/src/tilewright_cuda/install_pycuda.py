@@ -4,7 +4,7 @@ PyCUDA ships no wheels, and its own build fails on many machines: it looks for t
 the first nvcc of PATH, wants curand, and links with a libcuda that only a driver brings. This one
 needs Python.h, a C++ compiler and a folder with `include/cuda.h` (a toolkit, or the wheels
 nvidia-cuda-runtime and nvidia-cuda-crt); no driver, no curand, no network where `--wheels` names a
-folder with the source distribution and the wheels of what it needs. About a minute on one core.
+folder with the source distribution and the wheels of what it needs. It takes one to three minutes.
 """
 
 from __future__ import annotations
