@@ -146,6 +146,7 @@ def test_a_step_that_fails_keeps_what_it_found_and_fails_the_part(tmp_path):
     assert report["finished"]
 
 
+@pytest.mark.needs("graph", "measure", "search")
 @needs_emulation
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_part_that_is_ended_takes_its_peer_along(tmp_path, number):
