@@ -224,6 +224,8 @@ class _Function:
         loads = self.memory.enter(names)
         text.open_scope()
         self.indexes.name(counter, 0, count - 1, text.depth)
+        if bounds is None:
+            self.indexes.run(counter)
         self.indexes.bind(node.var.name, Linear(0, ((counter, scale),)))
         body()
         text.close_scope()
@@ -233,6 +235,8 @@ class _Function:
             f"  {counter} = phi i64 [ {begin}, %{before_label} ], [ {following}, %{latch} ]"
         )
         phis += registers.loop_phi_lines(carried, before_label, latch)
+        if bounds is None:
+            phis += self.indexes.moved_on(counter, before_label, latch)
         text.effect(f"{following} = add nuw nsw i64 {counter}, 1")
         again = text.value(f"icmp ult i64 {following}, {end}")
         text.effect(f"br i1 {again}, label %{label}, label %exit{number}")
