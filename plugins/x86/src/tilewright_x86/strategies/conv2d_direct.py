@@ -171,18 +171,22 @@ class Conv2dDirect(TensorSchedule):
         return height, width
 
     def _columns(self, task: Task) -> list[int]:
-        """Widths of register tiles: divisors, and those with which the fewest tiles make a row.
+        """Widths of register tiles: divisors, and two for each number of vectors of filters.
 
-        There is one of the latter for each number of vectors of filters, save one vector, which
-        reads most for a multiply-add: four vectors and six pixels read less than two and fourteen.
-        A last tile that is narrower is peeled.
+        These are the one with which the fewest tiles make a row and the widest whose last tile,
+        which is narrower and peeled, has sums enough to hide their latency: 49 pixels are slower
+        as eight tiles of six and one pixel than as nine of five and four. One vector is left out,
+        which reads most for a multiply-add: four vectors and six pixels read less than two and
+        fourteen.
         """
         limit, counts = registers(task) - 1, self._vectors(task)
         _, width = self._image(task)
-        divisors = {n for n in range(1, min(width, limit - 2) + 1) if width % n == 0}
-        several = [vectors for vectors in counts if vectors > 1] or counts
-        most = [(limit - 1 - vectors) // vectors for vectors in several]
-        return sorted(divisors.union(-(-width // -(-width // columns)) for columns in most))
+        found = {n for n in range(1, min(width, limit - 2) + 1) if width % n == 0}
+        for vectors in [vectors for vectors in counts if vectors > 1] or counts:
+            most = min((limit - 1 - vectors) // vectors, width)
+            found.add(-(-width // -(-width // most)))
+            found.add(next(n for n in range(most, 0, -1) if not 0 < width % n * vectors < CHAINS))
+        return sorted(found)
 
     def _vectors(self, task: Task) -> list[int]:
         """Numbers of vectors of filters of register tiles.
