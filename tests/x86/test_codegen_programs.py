@@ -23,6 +23,7 @@ from tilewright_tensor.loop_ir import (
 )
 from tilewright_x86.emit import emit
 from tilewright_x86.isa import ISAS
+from tilewright_x86.jit import assembly
 
 
 def conv(width: int, tile: int, vectors: int, out_width: int) -> LoopProgram:
@@ -200,6 +201,14 @@ def test_registers_carry_the_sums_and_the_product_is_fused() -> None:
     assert "alloca" not in text
     assert "llvm.fma.v16f32" in text
     assert "fmul" not in text
+
+
+def test_loops_from_0_do_not_multiply_their_counters() -> None:
+    """The port of integer multiplications is one of vector ones, which addresses would wait for."""
+    rows_of_102_pixels = conv(16, tile=4, vectors=2, out_width=100)
+    text = assembly(emit(rows_of_102_pixels, ISAS[0], 1).module, ISAS[0])
+    assert "vfmadd" in text
+    assert "imul" not in text
 
 
 def test_a_program_of_another_kind_of_target_is_refused() -> None:

@@ -55,6 +55,13 @@ def test_wider_register_tiles_have_widths_of_their_own() -> None:
     assert {2, 4} <= set(values(conv, "vectors"))
 
 
+def test_a_row_may_end_with_a_tile_that_hides_the_latency_of_its_sums() -> None:
+    conv = task("conv2d(1x512x7x7, 2048x512x1x1)")
+    assert {(9, 6), (10, 5)} <= set(values(conv, "tile_ow")), "49 pixels: 8 * 6 + 1 and 9 * 5 + 4"
+    short = task("conv2d(1x64x7x7, 64x64x3x3, padding=1)")
+    assert max(tile[-1] for tile in values(short, "tile_ow")) == 7
+
+
 @pytest.mark.parametrize(("filters", "expected"), [(64, [2, 4]), (40, [1, 5]), (8, [1])])
 def test_without_broadcasts_in_multiply_adds_no_tile_has_one_vector(
     filters: int, expected: list[int]
