@@ -2,14 +2,15 @@
 
     uv run python benchmarks/derived_operators.py --torch-python PATH [--budget 20s]
 
-One thread, in turns. PATH is a Python that has torch (2.13.0 was used): it runs in a process of its
-own.
+One thread, in turns on one core, medians of as many launches after as many that warm the caches.
+PATH is a Python that has torch (2.13.0 was used): it runs in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 from pathlib import Path
 from statistics import median
@@ -27,7 +28,7 @@ TASKS = {
     "layer_norm": "layer_norm(1024x1024, 1024:const, 1024:const)",
     "softmax": "softmax(1024x1024)",
 }
-ROUNDS = 15
+ROUNDS, RUNS = 25, 5
 
 
 class Peer:
@@ -39,7 +40,7 @@ class Peer:
         self._process = subprocess.Popen([python, str(script)], stdin=pipe, stdout=pipe, text=True)
 
     def seconds(self, operator: str, runs: int) -> float:
-        """Median of some runs."""
+        """Median time of a run over `runs`, after as many that warm the caches."""
         self._process.stdin.write(json.dumps({"operator": operator, "runs": runs}) + "\n")
         self._process.stdin.flush()
         return median(json.loads(self._process.stdout.readline())["seconds"])
@@ -71,6 +72,7 @@ def main() -> None:
         )
         for name, text in TASKS.items()
     }
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # cores of one machine differ by load
     peer = Peer(options.torch_python)
     ours: dict = {name: [] for name in tuned}
     ratios: dict = {name: [] for name in tuned}
@@ -78,8 +80,8 @@ def main() -> None:
     for _ in range(ROUNDS):
         peaks.append(backend.measure_peak(device, target)[0])
         for name, kernel in tuned.items():
-            ours[name].append(kernel.operations / kernel.flops())
-            ratios[name].append(peer.seconds(name, 5) / ours[name][-1])
+            ours[name].append(kernel.seconds(RUNS))
+            ratios[name].append(peer.seconds(name, RUNS) / ours[name][-1])
     peer.close()
     print("| operator | ours ms | GFLOP/s | share of peak | PyTorch / ours | alternative |")
     print("|---|---|---|---|---|---|")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,11 @@ class TunedKernel:
         """
         self.kernel.time(number)
         return self.operations * number / self.kernel.time(number)
+
+    def seconds(self, runs: int) -> float:
+        """Median time of a launch over `runs`, after as many that warm the caches."""
+        self.kernel.time(runs)
+        return median(self.kernel.time(1) for _ in range(runs))
 
 
 def tuned_kernel(
