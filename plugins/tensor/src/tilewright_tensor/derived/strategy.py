@@ -22,7 +22,7 @@ from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import constants
 
-_FALLBACK_POINTS = 32
+_FALLBACK_POINTS = 128
 _TASKS_KEPT = 64
 
 
