@@ -21,7 +21,7 @@ PACKAGES = (
     "tilewright-measure",
     "tilewright-onnx",
 )
-OPTIONAL = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
+OPTIONAL = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12", "pycuda")
 """Installed where they are among the wheels."""
 
 

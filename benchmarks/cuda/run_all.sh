@@ -36,9 +36,9 @@ done
 parts=("$part")
 [[ $part == all ]] && parts=(correctness resnet18 layers batches)
 mkdir -p "$out"
-if compgen -G "$wheels/*.whl" > /dev/null; then
+install_wheels() {
   # Written last: an installation that was cut short has none.
-  stamp=$out/site/.wheels
+  local stamp=$out/site/.wheels wanted
   wanted=$("$python" -VV && command -v "$python" && cd "$wheels" && sha256sum -- *.whl)
   if [[ $(cat "$stamp" 2> /dev/null) != "$wanted" ]]; then
     rm -rf "$out/site"
@@ -46,15 +46,21 @@ if compgen -G "$wheels/*.whl" > /dev/null; then
     mkdir -p "$out/site"
     echo "$wanted" > "$stamp"
   fi
+}
+if compgen -G "$wheels/*.whl" > /dev/null; then
+  install_wheels
   export PYTHONPATH=$out/site${PYTHONPATH:+:$PYTHONPATH}
 fi
 if ! "$python" -c 'import tilewright_cuda'; then
   echo "run_all.sh: $python has no tilewright, and $wheels no wheel of it; bundle.sh makes them" >&2
   exit 1
 fi
-if [[ $pycuda ]]; then
-  "$python" -m tilewright_cuda.install_pycuda --wheels "$wheels" --keep "$wheels" ||
+if [[ $pycuda ]] && ! compgen -G "$wheels/pycuda-*.whl" > /dev/null; then
+  if "$python" -m tilewright_cuda.install_pycuda --wheels "$wheels" --into "$wheels"; then
+    install_wheels
+  else
     echo "run_all.sh: PyCUDA could not be built, ctypes takes its place" >&2
+  fi
 fi
 # Times are the device's own: the processor is free to compute the expected answers with all it has.
 export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-$(nproc)}

@@ -56,6 +56,9 @@ if [[ $1 == *install.py ]]; then
   echo installed >> LOG
   mkdir -p "$3"
   [[ ! -e $2/broken ]]
+elif [[ $2 == tilewright_cuda.install_pycuda ]]; then
+  echo "built $5" >> LOG
+  echo pycuda > "$6/pycuda-1.whl"
 fi
 """
 
@@ -182,6 +185,9 @@ def test_wheels_are_installed_once_and_anew_where_that_was_cut_short_or_they_are
     (wheels / "broken").unlink()
     assert _run_all(tmp_path, python).returncode == 0
     assert log.read_text().count("installed") == 3
+    assert _run_all(tmp_path, python, "--pycuda").returncode == 0
+    assert _run_all(tmp_path, python, "--pycuda").returncode == 0
+    assert log.read_text().split("\n")[3:-1] == ["built --into", "installed"]
 
 
 def test_without_wheels_and_without_tilewright_no_part_is_begun(tmp_path):
@@ -220,8 +226,8 @@ def _environment(*path):
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*path, *sys.path]))}
 
 
-def _run_all(folder, python):
-    options = ["--wheels", str(folder / "wheels"), "--out", str(folder / "out")]
+def _run_all(folder, python, *more):
+    options = ["--wheels", str(folder / "wheels"), "--out", str(folder / "out"), *more]
     return subprocess.run(
         ["bash", str(FOLDER / "run_all.sh"), "layers", *options],
         capture_output=True,

@@ -5,6 +5,7 @@ the first nvcc of PATH, wants curand, and links with a libcuda that only a drive
 needs Python.h, a C++ compiler and a folder with `include/cuda.h` (a toolkit, or the wheels
 nvidia-cuda-runtime and nvidia-cuda-crt); no driver, no curand, no network where `--wheels` names a
 folder with the source distribution and the wheels of what it needs. It takes one to three minutes.
+With `--into` nothing is installed: a Python that its system manages takes no packages.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 # What the build imports, and what PyCUDA imports but does not ask for.
@@ -24,11 +26,14 @@ _RUN = ("pytools", "platformdirs", "mako", "numpy")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build and install; 0, or 2 with a line on stderr that says what is missing."""
+    """Build and install; 0, 1 where pip or gcc fails, which told why, 2 where something is missing.
+
+    Either has a line on stderr.
+    """
     parser = argparse.ArgumentParser(prog="tilewright_cuda.install_pycuda", description=__doc__)
     parser.add_argument("--cuda-root", type=Path, help="folder with include/cuda.h; found if there")
     parser.add_argument("--wheels", type=Path, help="install from this folder, without a network")
-    parser.add_argument("--keep", type=Path, help="folder to leave the built wheel in")
+    parser.add_argument("--into", type=Path, help="leave the wheel in this folder, install nothing")
     parser.add_argument("--version", default="", help="as in 2026.1; default: the newest")
     chosen = parser.parse_args(arguments)
     try:
@@ -39,13 +44,19 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     source = ["--no-index", "--find-links", str(chosen.wheels)] if chosen.wheels else []
     wanted = f"pycuda=={chosen.version}" if chosen.version else "pycuda"
-    with tempfile.TemporaryDirectory(prefix="tilewright-pycuda-") as scratch:
-        wheel = _build(Path(scratch), root, source, wanted)
-        if chosen.keep:
-            chosen.keep.mkdir(parents=True, exist_ok=True)
-            wheel = Path(shutil.copy(wheel, chosen.keep))
-        _pip("install", *source, *_RUN)
-        _pip("install", *source, "--no-deps", "--force-reinstall", str(wheel))
+    try:
+        if not chosen.into:  # what may be refused comes before what takes minutes
+            _pip("install", *source, *_RUN)
+        with tempfile.TemporaryDirectory(prefix="tilewright-pycuda-") as scratch:
+            wheel = _build(Path(scratch), root, source, wanted)
+            if chosen.into:
+                chosen.into.mkdir(parents=True, exist_ok=True)
+                shutil.copy(wheel, chosen.into)
+            else:
+                _pip("install", *source, "--no-deps", "--force-reinstall", str(wheel))
+    except subprocess.CalledProcessError as error:
+        sys.stderr.write(f"pycuda is not installed: {error}\n")
+        return 1
     return 0
 
 
@@ -95,7 +106,11 @@ def _build(scratch: Path, root: Path, source: list[str], wanted: str) -> Path:
     home = {"HOME": str(scratch), "LIBRARY_PATH": str(scratch)}
     for name, folder in (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache")):
         home[name] = os.environ.get(name) or str(Path.home() / folder)
-    _pip("install", *source, *_BUILD)
+    if lacking := [name for name in _BUILD if find_spec(name) is None]:
+        beside = str(scratch / "beside")
+        _pip("install", *source, "--target", beside, *lacking)
+        known = os.environ.get("PYTHONPATH")
+        home["PYTHONPATH"] = os.pathsep.join(filter(None, (beside, known)))
     # Not a wheel that pip kept from before: it may have been built for another driver.
     _pip("wheel", *source, "--no-deps", "--no-build-isolation", "--no-binary=pycuda",
          "--no-cache-dir", "-w", str(scratch), wanted, **home)  # fmt: skip
