@@ -165,9 +165,13 @@ def faults(runtime: DeviceRuntime, body: Any) -> Any:
 
 def refusals(runtime: DeviceRuntime, _: Any) -> Any:
     """What is refused while the context lives on."""
-    text = 'extern "C" __global__ void __launch_bounds__(64) k(float *__restrict__ out) { out[0] = 1; }'
+    text = (
+        'extern "C" __global__ void __launch_bounds__(64) k(float *__restrict__ out) '
+        "{ __shared__ volatile float kept[8192]; kept[threadIdx.x] = 1; out[0] = kept[threadIdx.x]; }"
+    )
     module = runtime.load(ModuleImage(text, machine_code(text)))
     function, address = runtime.function(module, "k", 0), runtime.allocate(80)
+    both = Shape((1, 1, 1), (1, 1, 1), 32 << 10)
     wide, much = Shape((1, 1, 1), (65, 1, 1)), Shape((1, 1, 1), (1, 1, 1), 50 << 10)
     return {
         "memory": outcome(lambda: runtime.allocate(1 << 44)),
@@ -176,6 +180,9 @@ def refusals(runtime: DeviceRuntime, _: Any) -> Any:
         "image": outcome(lambda: runtime.load(ModuleImage("", b"no machine code at all" * 9))),
         "kernel": outcome(lambda: runtime.function(module, "another", 0)),
         "good": outcome(runtime.launcher(function, Shape((1, 1, 1), (1, 1, 1)), [address])),
+        "static too": outcome(
+            runtime.launcher(runtime.function(module, "k", both.shared_bytes), both, [address])
+        ),
         "after": outcome(runtime.synchronize),
     }
 

@@ -23,7 +23,8 @@ enum {
 enum { MEMORY = 1 << 30, MOST = 4096, MOST_PARAMETERS = 64, LAST = 20 };
 
 typedef struct {
-  void *enter, *shared_begin, *shared_end;
+  void *enter;
+  char *shared_begin, *shared_end;
   uint64_t written;
   unsigned parameters, most_threads;
 } Entry;
@@ -145,7 +146,7 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
   const Entry *entry = dlsym(module, symbol);
   if (!entry) return NOT_FOUND;
   Function *made = malloc(sizeof *made);
-  *made = (Function){entry, 48 << 10};
+  *made = (Function){entry, (48 << 10) - (entry->shared_end - entry->shared_begin)};
   return *function = made, OK;
 }
 int cuFuncSetAttribute(Function *function, int attribute, int value) {

@@ -118,5 +118,5 @@ def test_a_fault_is_told_of_by_the_next_call_and_stays(session, body, says):
 def test_what_a_driver_refuses_leaves_the_context_alive(session):
     got = session("refusals")
     assert got.pop("memory")[0] == "MemoryError"
-    assert got.pop("good") == got.pop("after") == ["fine"]
+    assert got.pop("good") == got.pop("static too") == got.pop("after") == ["fine"]
     assert {name: told[0] for name, told in got.items()} == dict.fromkeys(got, "DriverError")

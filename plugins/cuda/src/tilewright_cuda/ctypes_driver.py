@@ -15,7 +15,6 @@ from tilewright_cuda.graphs import capture_graph
 from tilewright_cuda.libcuda import libcuda
 
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-_DEFAULT_SHARED = 48 << 10
 
 
 class CtypesRuntime:
@@ -40,7 +39,7 @@ class CtypesRuntime:
 
     def function(self, module: Any, name: str, shared_bytes: int) -> Any:
         function = self._cuda.new(ctypes.c_void_p, "function", module, name.encode())
-        if shared_bytes > _DEFAULT_SHARED:
+        if shared_bytes:  # what is static counts as well
             self._cuda.call("set_attribute", function, _MAX_DYNAMIC_SHARED, shared_bytes)
         return function
 

@@ -247,7 +247,7 @@ class CudaKernel:
 def load_kernel(artifact: Artifact, device: Device) -> Kernel:
     """The artefact on a device. Raises UsageError where the device cannot run it."""
     from tilewright_cuda.artifact import contents_of
-    from tilewright_cuda.devices import is_emulated, l2_bytes, open_runtime
+    from tilewright_cuda.devices import check_runs, is_emulated, l2_bytes, open_runtime
 
     contents = contents_of(artifact)
     if is_emulated(device):
@@ -255,7 +255,5 @@ def load_kernel(artifact: Artifact, device: Device) -> Kernel:
         from tilewright_cuda.emulation.runtime import EmulatedRuntime
 
         return EmulatedKernel(EmulatedRuntime(), contents, 2 * l2_bytes(device))
-    from tilewright_cuda.devices import check_runs
-
     check_runs(contents, device)
     return CudaKernel(open_runtime(device), contents, 2 * l2_bytes(device))

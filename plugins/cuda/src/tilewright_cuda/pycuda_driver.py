@@ -17,8 +17,6 @@ from tilewright_cuda.driver_errors import DriverError
 from tilewright_cuda.graphs import capture_graph
 from tilewright_cuda.libcuda import libcuda
 
-_DEFAULT_SHARED = 48 << 10
-
 
 class PycudaRuntime:
     """Implements `DeviceRuntime` in the device's primary context.
@@ -54,7 +52,7 @@ class PycudaRuntime:
     def function(self, module: Any, name: str, shared_bytes: int) -> Any:
         with self._told():
             function = module.get_function(name)
-            if shared_bytes > _DEFAULT_SHARED:
+            if shared_bytes:  # what is static counts as well
                 limit = pycuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
                 function.set_attribute(limit, shared_bytes)
             return function
@@ -129,11 +127,11 @@ class PycudaRuntime:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except pycuda.MemoryError as error:
-            raise MemoryError(str(error)) from error
         except pycuda.Error as error:
             raise self._cause(error) from error
 
     def _cause(self, error: Exception) -> Exception:
+        if isinstance(error, pycuda.MemoryError):
+            return MemoryError(str(error))
         code = self._cuda.function("synchronize")()
         return self._cuda.error(code, "synchronize") if code else DriverError(-1, str(error))

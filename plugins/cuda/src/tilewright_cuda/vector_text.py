@@ -57,13 +57,10 @@ class VectorText:
         """The widest access in the loop; 1 where memory is accessed by element only."""
         for width in (4, 2):
             if loop.extent % width == 0 and any(
-                self._is_whole(access, loop.var, width) for access in _accesses(loop.body)
+                is_whole(self.values, access, loop.var, width) for access in _accesses(loop.body)
             ):
                 return width
         return 1
-
-    def _is_whole(self, access: Load, var: Var, width: int) -> bool:
-        return is_whole(self.values, access, var, width)
 
 
 def is_whole(values: ValueText, access: Load, var: Var, width: int) -> bool:
