@@ -29,7 +29,7 @@ from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 CHAIN = 20
-"""Runs of a single operator in one graph."""
+"""Runs of a single operator in one graph, ours as well."""
 
 
 @dataclass(frozen=True)
