@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Collection
+from types import ModuleType
 
 import pytest
 
@@ -122,11 +124,20 @@ def test_doctor_names_compilers_that_are_too_new_for_the_driver(capsys, monkeypa
     assert taken == (driver >= (12, 0))
 
 
-@pytest.mark.parametrize(("installed", "side"), [(object(), "pycuda"), (None, "ctypes")])
-def test_a_driver_is_told_with_what_calls_it(monkeypatch, installed, side):
+@pytest.mark.parametrize(
+    ("installed", "loads", "side"),
+    [(True, True, "pycuda"), (True, False, "ctypes"), (False, False, "ctypes")],
+)
+def test_a_driver_is_told_with_what_calls_it(monkeypatch, installed, loads, side):
+    module = ModuleType("pycuda_driver") if loads else None
+    monkeypatch.setitem(sys.modules, "tilewright_cuda.pycuda_driver", module)
+    monkeypatch.setattr(devices, "find_spec", lambda _: installed or None)
     monkeypatch.setattr(devices, "gpus", lambda: (Device("gpu0", {"cuda_driver": "13.0"}),))
-    monkeypatch.setattr(devices, "find_spec", lambda _: installed)
+    monkeypatch.setattr(devices, "_gpu_count", lambda: 1)
     assert devices.found()["driver"] == f"CUDA 13.0, called through {side}"
+    why = devices.missing().get("pycuda", "")
+    assert ("it does not load" in why) == (installed and not loads)
+    assert ("it is not installed" in why) == (not installed)
 
 
 def test_targets_lists_the_emulated_device_where_it_can_be_had(capsys):

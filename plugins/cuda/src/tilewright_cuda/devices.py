@@ -55,7 +55,7 @@ def found() -> dict[str, str]:
 
     there: dict[str, str] = {}
     if here := gpus():
-        side = "pycuda" if find_spec("pycuda") else "ctypes"
+        side = "ctypes" if _without_pycuda() else "pycuda"
         there["driver"] = f"CUDA {here[0].attributes['cuda_driver']}, called through {side}"
     passed: dict[str, str] = {}
     for one in compilers():
@@ -90,10 +90,9 @@ def missing() -> dict[str, str]:
     if lacking:
         name = "compiler" if len(lacking) == len(ARCHS) else f"compiler for {', '.join(lacking)}"
         found[name] = f"no machine code can be made: {REMEDY}"
-    if "gpu" not in found and find_spec("pycuda") is None:
-        found["pycuda"] = (
-            "ctypes takes its place; to have it: python -m tilewright_cuda.install_pycuda"
-        )
+    if "gpu" not in found and (why := _without_pycuda()):
+        install = "python -m tilewright_cuda.install_pycuda"
+        found["pycuda"] = f"ctypes takes its place, {why}; to have it: {install}"
     return found
 
 
@@ -153,18 +152,29 @@ def open_runtime(device: Device) -> DeviceRuntime:
             remedy="`tilewright targets` lists those of this machine",
         )
     side: type[DeviceRuntime]
-    try:
-        from tilewright_cuda.pycuda_driver import PycudaRuntime
-    except ImportError:  # not installed, or not for this driver
+    if _without_pycuda():
         from tilewright_cuda.ctypes_driver import CtypesRuntime
 
         side = CtypesRuntime
     else:
+        from tilewright_cuda.pycuda_driver import PycudaRuntime
+
         side = PycudaRuntime
     try:
         return side(int(ordinal))
     except (OSError, DriverError, MemoryError) as error:  # no candidate did that
         raise DeviceFaultError(str(error), FailureKind.DEVICE_LOST) from error
+
+
+def _without_pycuda() -> str | None:
+    """Why PyCUDA is not what calls the driver; None where it is."""
+    if find_spec("pycuda") is None:
+        return "it is not installed"
+    try:
+        import tilewright_cuda.pycuda_driver  # noqa: F401
+    except ImportError as error:  # built for another driver
+        return f"it does not load: {error}"
+    return None
 
 
 def _check_arch(name: str, device: Device, what: str) -> None:
