@@ -46,6 +46,8 @@ ARCHS = (
     Arch("sm_120", 99 * _KIB, 170),
 )
 DEFAULT = "sm_90"
+SHARED_EVERYWHERE = 48 * _KIB
+"""Bytes of shared memory that a block of any architecture has without opting in."""
 
 
 def arch_named(name: str, what: str) -> Arch:

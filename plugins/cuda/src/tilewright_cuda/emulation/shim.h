@@ -1,7 +1,7 @@
 // CUDA C read as C++: included before a kernel's text, which is compiled as it would ship.
 //
 // What a text may use is listed here and nowhere else. The threads of a block are fibres of one
-// CPU thread; each call below that waits hands control to their scheduler (fibres.cpp).
+// CPU thread; each call below that waits hands control to their scheduler (block.h).
 #pragma once
 #include <stdint.h>
 #include <string.h>

@@ -13,13 +13,13 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_cuda.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.rows import MOST_THREADS, RowThreads
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_sum
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32, logical_layouts
 
 _MOST_ROWS = 8
-_SHARED_FLOATS = 12288
 
 
 class DenseSmallBatch(TensorSchedule):
@@ -45,7 +45,7 @@ class DenseSmallBatch(TensorSchedule):
         vec = knobs.define_knob("vec", [n for n in (1, 2, 4) if depth % n == 0])
         unroll = knobs.define_knob("unroll", [1, 2, 4])
         knobs.constrain((rows * threads <= MOST_THREADS) & (rows * threads >= 32))
-        knobs.constrain(rows * threads * batch * 2 <= _SHARED_FLOATS)
+        knobs.constrain(4 * rows * threads * batch * 2 <= SHARED_EVERYWHERE)
         knobs.constrain((unroll == 1) | (threads * vec * unroll <= depth))
         return [knobs.alternative()]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.task import Task
+from tilewright_cuda.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.gpu_rules import GPU_RULES
 from tilewright_tensor.derived.limits import Limits
 from tilewright_tensor.derived.strategy import Derived
@@ -11,7 +12,7 @@ from tilewright_tensor.operators.operators import Operators
 
 def limits(_task: Task) -> Limits:
     """What a thread of a block has; the same for every GPU."""
-    return Limits(lanes=1, registers=255, cache_bytes=48 << 10, threads=1024)
+    return Limits(lanes=1, registers=255, cache_bytes=SHARED_EVERYWHERE, threads=1024)
 
 
 def make(operators: Operators) -> Derived:

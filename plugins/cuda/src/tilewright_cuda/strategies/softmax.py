@@ -11,6 +11,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.constraint import Knob
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_cuda.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.rows import (
     Rows,
     RowThreads,
@@ -23,8 +24,6 @@ from tilewright_tensor.expr import Value, exp
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32, logical_layouts
-
-_SHARED_BYTES = 48 << 10
 
 
 class Softmax(TensorSchedule):
@@ -41,7 +40,7 @@ class Softmax(TensorSchedule):
         rows = _rows(task)
         knobs = Knobs(self.name)
         define_row_threads(knobs, rows, contiguous=_contiguous(task))
-        most = _SHARED_BYTES // (4 * rows.length)
+        most = SHARED_EVERYWHERE // (4 * rows.length)
         keep = knobs.define_knob("keep", [False, True] if most else [False])
         if most:
             knobs.constrain((keep == False) | (Knob("rows") <= most))  # noqa: E712

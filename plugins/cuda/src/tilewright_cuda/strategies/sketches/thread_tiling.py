@@ -16,6 +16,7 @@ from typing import Any
 from tilewright.space.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
 from tilewright.space.split import divisors
+from tilewright_cuda.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
 from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.dag import Axis
@@ -35,7 +36,6 @@ _MOST_VIRTUAL = 8
 _DEPTHS = (1, 2, 3, 4, 7, 8, 16, 32)
 _SUMS = (4, 128)
 _THREADS = (32, 512)
-_SHARED_BYTES = 48 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class ThreadTiling:
         for name in self._cached(stage):
             held = held + 4 * self._held(stage, name)
         if isinstance(held, Expression):
-            knobs.constrain(held <= _SHARED_BYTES)
+            knobs.constrain(held <= SHARED_EVERYWHERE)
 
     def apply(
         self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
