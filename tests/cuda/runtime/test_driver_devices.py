@@ -15,7 +15,7 @@ from tilewright.host import PluginHost
 from tilewright.measure import FailureKind
 from tilewright.run_setup import find_device
 from tilewright.target import Target
-from tilewright_cuda import devices
+from tilewright_cuda import ctypes_driver, devices
 from tilewright_cuda.artifact import artifact_of
 from tilewright_cuda.driver_errors import DriverError, error_of
 from tilewright_cuda.emulation import compile as emulation_compile
@@ -89,6 +89,15 @@ def test_an_artefact_without_machine_code_is_refused_by_a_gpu_with_a_remedy(exam
     with pytest.raises(UsageError, match="holds no machine code") as raised:
         load_kernel(artifact, _ADA)
     assert "emulated" in str(raised.value)
+
+
+def test_a_gpu_is_opened_once_whether_its_peaks_are_known_or_not(monkeypatch):
+    monkeypatch.setattr(devices, "find_spec", lambda _: None)
+    monkeypatch.setattr(ctypes_driver, "CtypesRuntime", lambda ordinal: [ordinal])
+    with_peaks = Device("gpu7", {}, {1: 6e13})
+    opened = devices.open_runtime(Device("gpu7", {}))
+    assert opened == [7]
+    assert devices.open_runtime(with_peaks) is opened
 
 
 @pytest.mark.parametrize("name", ["cpu", "gpu", "gpux"])

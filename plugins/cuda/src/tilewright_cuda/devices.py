@@ -139,7 +139,6 @@ def measure_peak(device: Device) -> tuple[float, float]:
         ) from error
 
 
-@cache
 def open_runtime(device: Device) -> DeviceRuntime:
     """The one runtime of this process for a GPU: PyCUDA's, or ctypes' where that is missing.
 
@@ -151,19 +150,21 @@ def open_runtime(device: Device) -> DeviceRuntime:
             f"device {device.name!r}: CUDA code runs on gpu0, gpu1, ... or {EMULATED!r}",
             remedy="`tilewright targets` lists those of this machine",
         )
-    side: type[DeviceRuntime]
+    try:
+        return _runtime(int(ordinal))
+    except (OSError, DriverError, MemoryError) as error:  # no candidate did that
+        raise DeviceFaultError(str(error), FailureKind.DEVICE_LOST) from error
+
+
+@cache
+def _runtime(ordinal: int) -> DeviceRuntime:
     if _without_pycuda():
         from tilewright_cuda.ctypes_driver import CtypesRuntime
 
-        side = CtypesRuntime
-    else:
-        from tilewright_cuda.pycuda_driver import PycudaRuntime
+        return CtypesRuntime(ordinal)
+    from tilewright_cuda.pycuda_driver import PycudaRuntime
 
-        side = PycudaRuntime
-    try:
-        return side(int(ordinal))
-    except (OSError, DriverError, MemoryError) as error:  # no candidate did that
-        raise DeviceFaultError(str(error), FailureKind.DEVICE_LOST) from error
+    return PycudaRuntime(ordinal)
 
 
 def _without_pycuda() -> str | None:
