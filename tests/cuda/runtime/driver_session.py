@@ -76,6 +76,21 @@ def elsewhere(runtime: DeviceRuntime, example: Any) -> Any:
         return other.submit(right_answers, runtime, example).result()
 
 
+def beside_another(runtime: DeviceRuntime, example: Any) -> Any:
+    """Launches on this GPU, on the next one and on this one again, all by one thread."""
+    program = CudaProgram.from_json(tuple(example["texts"]), example["program"])
+    inputs = [np.asarray(values, np.float32) for values in example["inputs"]]
+    expected = np.asarray(example["expected"])
+    kernels = [kernel_of(runtime, program)]
+    kernels.append(kernel_of(type(runtime)(1), program))
+    errors = []
+    for kernel in (*kernels, kernels[0]):
+        kernel.bind([*inputs, np.full(expected.shape, np.nan, np.float32)], {})
+        kernel.launch()
+        errors.append(float(np.abs(kernel.read(len(inputs)) - expected).max()))
+    return errors
+
+
 def conditions(runtime: DeviceRuntime, example: Any) -> Any:
     """What the device is asked for in a sample of two launches, and of six: warm, then cold."""
     asked: list[str] = []
@@ -197,8 +212,8 @@ def outcome(act: Any) -> list[str]:
 
 if __name__ == "__main__":
     cases = {
-        "answers": right_answers, "elsewhere": elsewhere, "conditions": conditions, "graph": graph, "faults": faults,
-        "refusals": refusals,
+        "answers": right_answers, "elsewhere": elsewhere, "beside": beside_another, "conditions": conditions,
+        "graph": graph, "faults": faults, "refusals": refusals,
     }  # fmt: skip
     answer = cases[sys.argv[2]](runtime_named(sys.argv[1]), json.loads(sys.stdin.read()))
     sys.stdout.write(json.dumps(answer))

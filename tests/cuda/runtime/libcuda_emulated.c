@@ -1,7 +1,7 @@
 /* The part of the CUDA driver's interface that a runtime uses, over the emulation.
  *
  * Its machine code is an x86 shared object, as the emulation compiles from CUDA C; FIBRES names the
- * library that runs those. One device with 1 GiB. As with a real one, a kernel that faults is told
+ * library that runs those. One device with 1 GiB, and a second one that is not counted. As with a real one, a kernel that faults is told
  * of by a later call, and from then on every call fails. Where EMULATED_GPU_LOST names a file, each
  * launch adds a byte to it, and with LAST of them the device is gone for every process. */
 #define _GNU_SOURCE
@@ -31,6 +31,7 @@ typedef struct {
 typedef struct {
   const Entry *entry;
   unsigned shared_limit;
+  int *context;
 } Function;
 typedef struct {
   Function *function;
@@ -46,11 +47,11 @@ static int (*run)(const Entry *, const uint64_t *, const unsigned *, const unsig
                   uint64_t, char *, size_t);
 static void *(*take)(size_t);
 static void (*give)(void *);
-static int sticky, captured = -1, context, stream;
+static int sticky, captured = -1, contexts[2], stream;
 static size_t used, sizes[MOST];
 static void *blocks[MOST];
 static Launch capture[MOST];
-static __thread int has_context;
+static __thread int *context; /* of the device that the thread uses */
 
 __attribute__((constructor)) static void start(void) {
   void *fibres = dlopen(FIBRES, RTLD_NOW | RTLD_GLOBAL);
@@ -70,7 +71,7 @@ static int is_lost(int launches) {
 }
 
 #define NEEDS_CONTEXT                       \
-  if (!has_context) return INVALID_CONTEXT; \
+  if (!context) return INVALID_CONTEXT;     \
   if (is_lost(0)) return DEVICE_UNAVAILABLE; \
   if (sticky) return sticky;
 
@@ -88,7 +89,7 @@ int cuGetErrorName(int code, const char **text) { return cuGetErrorString(code, 
 int cuInit(unsigned flags) { return flags ? INVALID_VALUE : OK; }
 int cuDriverGetVersion(int *version) { return *version = 13000, OK; }
 int cuDeviceGetCount(int *count) { return *count = 1, OK; }
-int cuDeviceGet(int *device, int ordinal) { return *device = 0, ordinal ? NO_DEVICE + 1 : OK; }
+int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, ordinal > 1 ? NO_DEVICE + 1 : OK; }
 int cuDeviceGetName(char *name, int size, int device) {
   snprintf(name, size, "Emulated GPU");
   return OK;
@@ -111,14 +112,14 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 
 int cuDevicePrimaryCtxRetain(void **made, int device) {
-  return *made = &context, is_lost(0) ? DEVICE_UNAVAILABLE : OK;
+  return *made = &contexts[device], is_lost(0) ? DEVICE_UNAVAILABLE : OK;
 }
 int cuDevicePrimaryCtxRelease_v2(int device) { return OK; }
-int cuCtxSetCurrent(void *given) { return has_context = given != NULL, OK; }
-int cuCtxPushCurrent_v2(void *given) { return has_context = 1, OK; }
-int cuCtxPopCurrent_v2(void **given) { return *given = &context, has_context = 0, OK; }
-int cuCtxGetCurrent(void **given) { return *given = has_context ? &context : NULL, OK; }
-int cuCtxGetDevice(int *device) { return *device = 0, OK; }
+int cuCtxSetCurrent(void *given) { return context = given, OK; }
+int cuCtxPushCurrent_v2(void *given) { return context = given, OK; } /* PyCUDA pops what is there */
+int cuCtxPopCurrent_v2(void **given) { return *given = context, context = NULL, OK; }
+int cuCtxGetCurrent(void **given) { return *given = context, OK; }
+int cuCtxGetDevice(int *device) { return *device = context - contexts, OK; }
 int cuCtxGetApiVersion(void *given, unsigned *version) { return *version = 3020, OK; }
 int cuCtxSynchronize(void) {
   NEEDS_CONTEXT return OK;
@@ -146,7 +147,7 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
   const Entry *entry = dlsym(module, symbol);
   if (!entry) return NOT_FOUND;
   Function *made = malloc(sizeof *made);
-  *made = (Function){entry, (48 << 10) - (entry->shared_end - entry->shared_begin)};
+  *made = (Function){entry, (48 << 10) - (entry->shared_end - entry->shared_begin), context};
   return *function = made, OK;
 }
 int cuFuncSetAttribute(Function *function, int attribute, int value) {
@@ -221,7 +222,8 @@ static int launch(const Launch *asked) {
 int cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                    unsigned by, unsigned bz, unsigned shared, void *on, void **arguments,
                    void **extra) {
-  NEEDS_CONTEXT Launch asked = {function, {gx, gy, gz}, {bx, by, bz}, shared, {0}};
+  NEEDS_CONTEXT if (function->context != context) return INVALID_CONTEXT;
+  Launch asked = {function, {gx, gy, gz}, {bx, by, bz}, shared, {0}};
   if (arguments)
     for (unsigned i = 0; i < function->entry->parameters; ++i)
       memcpy(&asked.arguments[i], arguments[i], 8);

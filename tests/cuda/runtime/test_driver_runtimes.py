@@ -78,6 +78,12 @@ def test_a_thread_that_did_not_open_the_device_may_use_a_kernel(session, example
     assert max(session("elsewhere", _given(examples["gemm"]))["errors"]) < 1e-4
 
 
+def test_one_thread_may_use_two_gpus_in_turn(session, examples, request):
+    if "-gpu" in request.node.name and len(gpus()) < 2:
+        pytest.skip("one GPU")
+    assert max(session("beside", _given(examples["gemm"]))) < 1e-4
+
+
 def test_cold_is_another_copy_each_launch_behind_a_flush_that_no_event_times(session, examples):
     got = session("conditions", _given(examples["softmax"]))
     assert got["warm"] == ["launch 0", "record", "launch 0", "launch 0", "record"]

@@ -24,6 +24,7 @@ _CALLS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "device_bus": ("cuDeviceGetPCIBusId", (_P, _I, _I)),
     "retain_context": ("cuDevicePrimaryCtxRetain", (_P, _I)),
     "set_context": ("cuCtxSetCurrent", (_P,)),
+    "context": ("cuCtxGetCurrent", (_P,)),
     "synchronize": ("cuCtxSynchronize", ()),
     "load_module": ("cuModuleLoadData", (_P, ctypes.c_char_p)),
     "unload_module": ("cuModuleUnload", (_P,)),

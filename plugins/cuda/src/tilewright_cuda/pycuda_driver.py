@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
@@ -29,18 +28,19 @@ class PycudaRuntime:
         self._cuda = libcuda()
         # PyCUDA tells no codes, and so not why there is no context
         device = self._cuda.new(ctypes.c_int, "device", ordinal)
-        self._cuda.new(ctypes.c_void_p, "retain_context", device)
+        self._primary = self._cuda.new(ctypes.c_void_p, "retain_context", device)
         pycuda.init()
         self._context = pycuda.Device(ordinal).retain_primary_context()
         self._context.push()
-        self._thread = threading.get_ident()
         atexit.register(self._context.pop)  # PyCUDA aborts a process that ends inside a context
         self._memory: dict[int, Any] = {}
         with self._told():
             self._stream = pycuda.Stream()
 
     def current(self) -> AbstractContextManager[None]:
-        return nullcontext() if threading.get_ident() == self._thread else self._pushed()
+        here = ctypes.c_void_p()  # another thread has none, this one perhaps another GPU's
+        self._cuda.function("context")(ctypes.byref(here))
+        return nullcontext() if here.value == self._primary else self._pushed()
 
     def load(self, image: ModuleImage) -> Any:
         with self._told():
