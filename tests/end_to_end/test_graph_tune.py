@@ -44,6 +44,20 @@ def test_every_solver_can_be_chosen(call, folder, tuner):
     assert json.loads(out)["graph"]["tuner"] == tuner
 
 
+def test_a_glob_narrows_kernels_and_leaves_transforms_between_them(call, folder):
+    derived = ("--set", "strategies=derived/*", "--set", "graph-tune.graph_tuner=pbqp")
+    for verb in ("graph-tune", "compile"):
+        code, out, err = call(verb, "tiny.yaml", *HERE, *derived, "--json")
+        assert code == 0, err
+    assert json.loads(out)["compile"]["configs"]["graph choice"] == 5
+    lines = [json.loads(line) for line in (folder / "r.jsonl").read_text().splitlines()]
+    trials = [line for line in lines if line["kind"] == "trial"]
+    is_transform = [line["workload"]["operator"] == "layout_transform" for line in trials]
+    is_derived = [line["strategy"].startswith("derived/") for line in trials]
+    assert is_derived == [not transform for transform in is_transform]
+    assert set(is_derived) == {True, False}
+
+
 def test_run_again_it_adds_no_line(call, tuned, folder):
     known = (folder / "r.jsonl").read_bytes()
     code, out, _ = call("graph-tune", "tiny.yaml", *HERE, "--json")

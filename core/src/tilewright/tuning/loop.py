@@ -97,8 +97,12 @@ def measure_incumbents(tasks: TaskSet, context: RunContext) -> TuneReport:
 def measure_configs(
     asked: Sequence[tuple[WeightedTask, ConfigEntity]], context: RunContext
 ) -> TuneReport:
-    """Measure exactly these configs, as far as the store does not know them."""
-    return _without_budget(_tasks_of(asked), context, lambda loop: loop.measure_configs(asked))
+    """Measure exactly these configs, as far as the store does not know them.
+
+    They need not be of the run's `strategies`.
+    """
+    every = replace(context, strategies="*")
+    return _without_budget(_tasks_of(asked), every, lambda loop: loop.measure_configs(asked))
 
 
 def _tasks_of(asked: Iterable[tuple[WeightedTask, ConfigEntity]]) -> TaskSet:

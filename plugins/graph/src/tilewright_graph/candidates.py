@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tilewright.config import ConfigEntity
@@ -14,6 +14,7 @@ from tilewright.layouts import Layouts
 from tilewright.roles import RunContext
 from tilewright.space.config_space import ConfigSpace
 from tilewright.task import Task
+from tilewright_graph.transforms import TRANSFORM
 
 _PEAK_FLOPS = 5e10
 _BANDWIDTH = 1e10
@@ -55,6 +56,7 @@ def find_candidates(
     changed, as if it were as fast: who chooses it has it measured. What failed is left out, and so
     is all behind the first `max_sch_num`. Where nothing is left, the other strategies' advice is.
     """
+    context = context_of(task, context)
     host, store = context.host, context.store
     space = host.space(task, context.strategies)
 
@@ -113,9 +115,14 @@ def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> Conf
     return context.host.fallback_config(task, allowed_space(task, context, accuracy))
 
 
+def context_of(task: Task, context: RunContext) -> RunContext:
+    """The run as a task sees it: its strategies are those of kernels, transforms have their own."""
+    return replace(context, strategies="*") if task.workload.operator == TRANSFORM else context
+
+
 def allowed_space(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigSpace:
     """A task's space, of the strategies that the accuracy allows."""
-    space = context.host.space(task, context.strategies)
+    space = context.host.space(task, context_of(task, context).strategies)
     exact = [a for a in space.alternatives if allowed(a.name, context.host, accuracy)]
     if not exact:
         raise UsageError(

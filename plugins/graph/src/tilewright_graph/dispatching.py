@@ -21,7 +21,13 @@ from tilewright.fallback import fallback_configs
 from tilewright.roles import RunContext
 from tilewright.task import Task
 from tilewright_graph.assembly import Assembly, assemble
-from tilewright_graph.candidates import Accuracy, allowed, allowed_space, fallback_config
+from tilewright_graph.candidates import (
+    Accuracy,
+    allowed,
+    allowed_space,
+    context_of,
+    fallback_config,
+)
 from tilewright_graph.extraction import ExtractedNetwork
 from tilewright_graph.prediction import predict
 
@@ -111,7 +117,7 @@ class _Fallback(DispatchContext):
     accuracy: Accuracy
 
     def find(self, task: Task, _node: str | None) -> Answer:
-        failed = self.context.store.failed(self.context.query(task))
+        failed = self.context.store.failed(context_of(task, self.context).query(task))
         first = fallback_config(task, self.context, self.accuracy)
         space = allowed_space(task, self.context, self.accuracy)
         others = fallback_configs(task, space, self.context.host)
@@ -119,23 +125,37 @@ class _Fallback(DispatchContext):
         return Answer(config, None, "fallback")
 
 
+@dataclass(frozen=True, eq=False)
+class _History(DispatchContext):
+    """The best record of a task, of the strategies that the run and the accuracy allow."""
+
+    context: RunContext
+    accuracy: Accuracy
+
+    def find(self, task: Task, node: str | None) -> Answer | None:
+        context = context_of(task, self.context)
+        host = context.host
+        return ApplyHistoryBest(
+            context.store,
+            host,
+            context.device,
+            context.conditions,
+            context.strategies,
+            where=lambda config: allowed(config.strategy, host, self.accuracy),
+        ).find(task, node)
+
+
 def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[DispatchContext, ...]:
     """From the outermost in."""
-    host, store, device = context.host, context.store, context.device
-
-    def usable(config: ConfigEntity) -> bool:
-        return allowed(config.strategy, host, accuracy)
-
-    history = ApplyHistoryBest(
-        store, host, device, context.conditions, context.strategies, where=usable
-    )
-    choices = store.graph_choices(device.fingerprint, host.revisions)
+    host = context.host
+    choices = context.store.graph_choices(context.device.fingerprint, host.revisions)
     graph = ApplyGraphBest(
         choices,
         GRAPH_CHOICE,
         where=lambda task, config: (
-            usable(config) and host.space(task, context.strategies).is_valid(config)
+            allowed(config.strategy, host, accuracy)
+            and host.space(task, context.strategies).is_valid(config)
         ),
     )
-    every = (_Fallback(context, accuracy), history, graph)
+    every = (_Fallback(context, accuracy), _History(context, accuracy), graph)
     return every[: 1 + ("fallback", "history", "graph").index(best)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.roles import RunContext
 from tilewright.task import Task
-from tilewright_graph.candidates import estimated_seconds
+from tilewright_graph.candidates import context_of, estimated_seconds
 from tilewright_graph.transforms import TRANSFORM
 from tilewright_tensor.layout import Layout
 
@@ -70,7 +70,7 @@ class TransformPrices:
         """Fitted to the best record of every transform, under the run's conditions."""
         store = context.store
         best = (
-            store.best(context.query(task))
+            store.best(context_of(task, context).query(task))
             for task in store.tasks()
             if task.workload.operator == TRANSFORM and task.target == context.target
         )
