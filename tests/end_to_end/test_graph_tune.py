@@ -101,14 +101,21 @@ def test_the_picture_is_drawn_where_it_was_asked_for(call, folder):
     assert (folder / "runs/tiny/own.svg").exists()
 
 
-def test_of_several_networks_each_has_a_picture_of_its_own(call, folder, make_model):
+def test_of_several_networks_each_has_a_report_and_a_picture_of_its_own(call, folder, make_model):
     for name in ("one", "two"):
         (folder / f"{name}.onnx").write_bytes(make_model())
     text = (folder / "tiny.yaml").read_text()
     (folder / "two.yaml").write_text(
         text.replace("model: tiny.onnx", "models: [one.onnx, two.onnx]")
     )
-    assert call("graph-tune", "two.yaml", *HERE, "--svg", "here.svg")[0] == 0
+    code, out, _ = call("graph-tune", "two.yaml", *HERE, "--svg", "here.svg", "--json")
+    assert code == 0
+    report = json.loads(out)
+    jsonschema.validate(report, json.loads(SCHEMA_FILE.read_text()))
+    files = {name: folder / "runs/tiny" / name / "run.json" for name in ("one", "two")}
+    assert report["networks"] == {n: json.loads(f.read_text()) for n, f in files.items()}
+    code, out, _ = call("explain", "two.yaml", *HERE, "classifier", "--json")
+    assert [node["network"] for node in json.loads(out)["nodes"]] == ["one", "two"]
     assert {path.name for path in folder.rglob("*.svg")} == {"here-one.svg", "here-two.svg"}
 
 

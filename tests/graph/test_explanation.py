@@ -48,7 +48,7 @@ def test_a_node_that_gave_way_says_for_what(extracted, context):
     assert list(explanation.lines()) == [
         "pool3: max_pool2d(1x8x5x5, pool_size=3)",
         (
-            f"  node {extracted.kernels[1].key}, task {extracted.kernels[1].task.workload.key}, "
+            f"  node {extracted.kernels[1].key} of chain, task {extracted.kernels[1].task.workload.key}, "
             "by graph choice"
         ),
         "  chosen    reads NCHW, makes NCHW: 2.000 us by paper",

@@ -16,7 +16,7 @@ from tilewright.tuning.measurement import summed
 from tilewright.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
-_OWN = frozenset(("version", "name", "target", "device", "stages", "tasks"))
+_OWN = frozenset(("version", "name", "target", "device", "stages", "tasks", "networks"))
 
 
 class RunReport:

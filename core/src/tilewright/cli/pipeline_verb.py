@@ -84,5 +84,6 @@ def run_pipeline(
         out=out, device=device, seed=seed, more=budget, foreign_records=foreign_records
     )
     if as_json:
-        shared.print_json(result.report)
+        networks = {name: branch.report for name, branch in result.branches.items()}
+        shared.print_json({**result.report, **({"networks": networks} if networks else {})})
     return result.exit_code

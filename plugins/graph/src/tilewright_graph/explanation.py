@@ -46,11 +46,13 @@ class Side:
 class Explanation:
     """One node's choice beside its own best.
 
+    network  the name of the node's network
     source   where the choice comes from: `graph choice`, else a file, else `fallback`
     saved    seconds of calls that its own best would need and the choice does not, by what they do
     paid     the other way round
     """
 
+    network: str
     node: KernelNode
     text: str
     source: str
@@ -72,6 +74,7 @@ class Explanation:
     def to_json(self) -> dict[str, Any]:
         """One node of `tilewright explain --json`."""
         return {
+            "network": self.network,
             "name": self.node.name,
             "node": self.node.key,
             "task": self.node.task.workload.key,
@@ -88,7 +91,8 @@ class Explanation:
     def lines(self) -> Iterator[str]:
         """For people."""
         yield f"{self.node.name}: {self.text}"
-        yield f"  node {self.node.key}, task {self.node.task.workload.key}, by {self.source}"
+        key = self.node.task.workload.key
+        yield f"  node {self.node.key} of {self.network}, task {key}, by {self.source}"
         yield f"  chosen    {self.chosen}"
         if self.chosen == self.best:
             yield "  own best  the same: no other layout makes it faster by itself"
@@ -146,6 +150,7 @@ class Explainer:
                 break
         sides[self._configs[node.key]] = chosen
         return Explanation(
+            self._extracted.name,
             node,
             reference.format(node.task.workload),
             self._answers[node.key].source,
