@@ -234,7 +234,7 @@ def test_strategies_are_a_glob_over_alternatives(tune):
         (("--tuner", "toi"), "did you mean 'toy'"),
         (("--tuner", "{toy: {bach: 3}}"), "did you mean 'batch'"),
         (("--scheduler", "toi"), "no scheduler named 'toi'"),
-        (("--scheduler", "{toy: {weight: 3}}"), "unknown key 'weight'"),
+        (("--scheduler", "{toy: {weight: 3}}"), "key 'weight'\n  there are no options here"),
         (("--runner", "toi"), "no runner named 'toi'"),
         (("--builder", "toi"), "no builder named 'toi'"),
         (("--device", "moon"), "no device 'moon'"),

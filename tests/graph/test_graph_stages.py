@@ -197,7 +197,7 @@ def test_benchmark_times_everyone_as_often(values, context, with_oracle):
 
 
 def test_a_peer_named_twice_is_refused():
-    with pytest.raises(ValueError, match="expected each name once, got them, them"):
+    with pytest.raises(ValueError, match="expected each name once"):
         BenchmarkOptions(peers=("them", "them"))
 
 

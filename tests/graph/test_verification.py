@@ -63,6 +63,14 @@ def test_an_oracle_that_does_not_vary_beyond_rounding_is_unfit(logits):
         check_fit("them", {"logits": logits, "y": np.arange(3.0)}, ["logits"], 1e-4)
 
 
+def test_an_error_finer_than_the_dtype_of_the_answers_is_told_as_such():
+    half = np.linspace(0, 1, 10, dtype=np.float16)
+    with pytest.raises(UsageError) as caught:
+        check_fit("them", {"y": half}, ["y"], 1e-4)
+    assert caught.value.remedy == "ask for an rtol well above 0.00098: float16 is no finer"
+    check_fit("them", {"y": half}, ["y"], 1e-2)
+
+
 @pytest.mark.parametrize("answer", [np.linspace(100, 101, 10), np.array([[3.0]])])
 def test_a_regressor_with_a_bias_and_one_with_a_single_output_are_fit(answer):
     check_fit("them", {"y": answer.astype(np.float32)}, ["y"], 1e-4)

@@ -104,7 +104,8 @@ def mistakes(
         path = item["loc"]
         if item["type"] == "extra_forbidden":
             known = _fields_at(model, path[:-1])
-            yield path, f"unknown key '{path[-1]}'", did_you_mean(str(path[-1]), known)
+            remedy = did_you_mean(str(path[-1]), known) if known else "there are no options here"
+            yield path, f"unknown key '{path[-1]}'", remedy
         elif item["type"] == "missing":
             yield path[:-1], f"'{path[-1]}' is missing", f"give '{path[-1]}' a value"
         else:

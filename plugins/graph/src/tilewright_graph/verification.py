@@ -53,11 +53,14 @@ def check_fit(
         wide = answer.astype(np.float64)
         spread, largest, scale = np.ptp(wide), np.abs(wide).max(), _scale(answer, decisive=True)
         if not np.isfinite(wide).all() or not scale or rounding * largest > rtol * scale:
+            remedy = "verify with weights that tell answers apart: import: {weights: {seed: 0}}"
+            if rounding > rtol:
+                remedy = f"ask for an rtol well above {rounding:.2g}: {answer.dtype} is no finer"
             raise UsageError(
                 f"unfit: tensor {name!r} spans {spread:.3g} around values up to {largest:.3g}, "
                 f"too little to tell an error of {rtol:.3g} from rounding",
                 where=f"oracle {oracle!r}",
-                remedy="verify with weights that tell answers apart: import: {weights: {seed: 0}}",
+                remedy=remedy,
             )
 
 

@@ -41,7 +41,7 @@ class BenchmarkOptions(Options):
     def _each_once(self) -> Self:
         names = [choice.name for choice in self.peers]
         if len(set(names)) < len(names):
-            raise ValueError(f"peers: expected each name once, got {', '.join(names)}")
+            raise ValueError("peers: expected each name once")
         return self
 
 
