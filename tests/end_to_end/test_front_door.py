@@ -92,6 +92,7 @@ def test_the_snippet_of_the_readme_runs(folder):
     exec(compile(snippet, "README.md", "exec"), names)
     assert names["result"].report["verify"]["passed"]
     assert names["best"].seconds > 0
+    assert names["answers"].keys() == names["network"].outputs.keys()
     assert names["network"].benchmark().seconds
 
 
