@@ -19,7 +19,8 @@ def with_random_weights(proto: Any, seed: int) -> Any:
     """The model with every float weight drawn anew, those that nodes make included.
 
     Convolution and dense weights are normal with variance 2 / fan-in (He et al., "Delving Deep into
-    Rectifiers", 2015), scales lie near 1, shifts near 0. The architecture, names and opset stay.
+    Rectifiers", 2015), scales lie near 1, shifts near 0. The architecture, names and opset stay,
+    and so do single numbers, which are bounds, exponents or factors.
     """
     import onnx
     from onnx import numpy_helper
@@ -61,7 +62,7 @@ def _weight_shapes(graph: Any) -> dict[str, tuple[int, ...]]:
     for node in graph.node:
         if node.op_type == "ConstantOfShape" and node.input[0] in tensors:
             shapes[node.output[0]] = tuple(map(int, numpy_helper.to_array(tensors[node.input[0]])))
-    return shapes
+    return {name: shape for name, shape in shapes.items() if prod(shape) > 1}
 
 
 def _uses(graph: Any) -> dict[str, tuple[str, int, bool]]:
