@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from tilewright import Pipeline
+from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright.pipeline.plan import PlannedStage
 from tilewright.roles import StageResult
@@ -134,6 +135,18 @@ def test_a_failed_check_of_one_leaves_the_others_running(pipeline, monkeypatch):
     result = pipeline.run()
     assert result.exit_code == 1
     assert [branch.exit_code for branch in result.branches.values()] == [1, 0]
+
+
+def test_a_mistake_in_one_is_told_when_the_others_have_run(pipeline, monkeypatch):
+    def refuse(stage, taken):
+        if taken.name == "one":
+            raise UsageError("one is no network to check")
+        return StageResult()
+
+    monkeypatch.setattr(Check, "result", refuse)
+    with pytest.raises(UsageError, match="one is no network"):
+        pipeline.run()
+    assert [folder for _, folder, _ in Toy.calls][-2:] == ["one", "two"]
 
 
 def test_a_failed_stage_before_the_branches_part_starts_none(pipeline, monkeypatch):
