@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from enum import StrEnum
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -136,6 +138,15 @@ def test_a_filter_takes_entities_away_and_may_read_its_own_knob_only():
         knobs.define_knob("u", [1, 2], filter=Knob("t")[-1] == Knob("u"))
 
 
+@pytest.mark.parametrize(
+    "value", [Fraction(1, 2), StrEnum("Place", "OUTER").OUTER, math.nan, [1, math.inf]]
+)
+def test_values_that_no_record_gives_back_are_refused(value):
+    """Such a config would be none of the space's once it is read again."""
+    with pytest.raises(UsageError, match=r"'x' offers .* that no record gives back"):
+        Knobs("s").define_knob("x", [1, value])
+
+
 def test_wrong_declarations_are_refused_by_name():
     knobs = Knobs("s")
     knobs.define_knob("u", [1, True, 1.0, "1", None, [1, 2]])
@@ -144,7 +155,7 @@ def test_wrong_declarations_are_refused_by_name():
         knobs.define_knob("u", [1])
     with pytest.raises(UsageError, match="'v' offers a value twice"):
         knobs.define_knob("v", [1, 1])
-    with pytest.raises(UsageError, match=r"'w'.*lists of them"):
+    with pytest.raises(UsageError, match=r"(?s)'w'.*lists of them"):
         knobs.define_knob("w", [{"a": 1}])
     knobs.constrain(Knob("nobody") == 1)
     with pytest.raises(UsageError, match=r"the constraint 'nobody == 1' reads \['nobody'\]"):

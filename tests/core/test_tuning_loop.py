@@ -282,13 +282,15 @@ def test_what_fails_while_it_is_made_is_told_with_its_owner(make, monkeypatch):
     [
         ("60s", 60.0, None),
         ("2min", 120.0, None),
+        ("336h", 1209600.0, None),
         ("200", None, 200),
         (200, None, 200),
         ("5 trials", None, 5),
     ],
 )
 def test_budgets_are_seconds_or_trials(text, seconds, trials):
-    assert Budget.parse(text) == Budget(seconds, trials)
+    budget = Budget.parse(text)
+    assert budget == Budget(seconds, trials) == Budget.parse(str(budget))
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-5", "5 parsecs", None, True, 1.5, "1e3"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +19,8 @@ KnobKind = Literal["split", "reorder", "annotate", "other"]
 class KnobValues:
     """A knob and its values in order of declaration; values are scalars or tuples, each once.
 
-    AutoTVM's records call the kinds sp, re, an and ot.
+    AutoTVM's records call the kinds sp, re, an and ot. Raises UsageError for values that a record
+    would not give back as they are, such as numbers of numpy's or members of an enumeration.
     """
 
     name: str
@@ -25,6 +28,8 @@ class KnobValues:
     values: tuple[Any, ...]
 
     def __post_init__(self) -> None:
+        if self.kind == "other" and not all(map(_is_kept, self.values)):
+            raise self._refused()
         if len(self._places) != len(self.values):
             raise UsageError(
                 f"knob {self.name!r} offers a value twice", remedy="list each value once"
@@ -46,9 +51,15 @@ class KnobValues:
         try:
             return {(type(value), value): place for place, value in enumerate(self.values)}
         except TypeError:
-            raise UsageError(
-                f"knob {self.name!r}: a value is a number, text, truth value, None or lists of them"
-            ) from None
+            raise self._refused() from None
+
+    def _refused(self) -> UsageError:
+        odd = next(value for value in self.values if not _is_kept(value))
+        return UsageError(
+            f"knob {self.name!r} offers {reprlib.repr(odd)}, a {type(odd).__name__} that no record "
+            "gives back",
+            remedy="a value is an int, a finite float, a str, a bool, None or lists of them",
+        )
 
     def to_json(self) -> list[Any]:
         return [self.name, self.kind, thaw(self.values)]
@@ -58,3 +69,12 @@ class KnobValues:
         """The inverse of `to_json`."""
         name, kind, values = data
         return cls(name, kind, freeze(values))
+
+
+def _is_kept(value: Any) -> bool:
+    """Whether JSON gives back a value of the same type."""
+    if isinstance(value, tuple):
+        return all(map(_is_kept, value))
+    return type(value) in (int, str, bool, type(None)) or (
+        type(value) is float and math.isfinite(value)
+    )

@@ -21,7 +21,7 @@ class Budget:
     trials: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.seconds:g}s" if self.trials is None else f"{self.trials} trials"
+        return f"{self.seconds:.15g}s" if self.trials is None else f"{self.trials} trials"
 
     @classmethod
     def parse(cls, value: Any) -> Budget:
