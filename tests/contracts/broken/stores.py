@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,11 @@ from tilewright.testing.store import StoreContract
 
 TURNS = "test_what_lost_to_finalists_before_their_turns_stands_behind_them"
 STILL_LEADS = "test_what_was_faster_than_finalists_before_their_turns_still_leads"
+ASKED_FOR = "test_a_query_ranks_and_counts_the_configs_that_it_asks_for"
+KIN = "test_kin_are_the_tasks_of_a_target_that_differ_in_their_epilogue_only"
+SYSTEMS = "test_records_of_other_systems_are_found_by_what_they_compute"
+TURNED = "test_what_failed_counts_as_failed_until_it_succeeds_and_the_other_way_round"
+WHOSE = "test_it_tells_whose_records_it_holds_and_which_are_of_old_revisions"
 
 
 class Good(JsonlRecordStore):
@@ -33,6 +39,9 @@ class LosesALine(Good):
         "test_what_was_appended_is_read_back_in_order",
         "test_the_last_choice_for_a_node_counts",
         "test_of_a_config_measured_again_the_last_time_counts",
+        SYSTEMS,
+        TURNED,
+        WHOSE,
     }
 
     def append(self, records):
@@ -45,6 +54,8 @@ class WritesBackward(Good):
         "test_what_was_appended_is_read_back_in_order",
         "test_the_last_choice_for_a_node_counts",
         "test_of_a_config_measured_again_the_last_time_counts",
+        ASKED_FOR,
+        TURNED,
     }
 
     def append(self, records):
@@ -168,6 +179,82 @@ class CountsOneBudget(Good):
         super().append(fresh)
 
 
+class RanksEverything(Good):
+    fails = {ASKED_FOR}
+
+    def ranked(self, query):
+        return super().ranked(replace(query, where=None))
+
+
+class CountsEverything(Good):
+    fails = {ASKED_FOR}
+
+    def count(self, query):
+        return super().count(replace(query, where=None))
+
+
+class GivesTheTrialsOfAllTasks(Good):
+    fails = {ASKED_FOR}
+
+    def trials(self, fingerprint, revisions, task_key=None):
+        return super().trials(fingerprint, revisions)
+
+
+class NeverForgives(Good):
+    """What failed once has failed."""
+
+    fails = {TURNED}
+
+    def failed(self, query):
+        wanted = query.where or (lambda _: True)
+        trials = (record.trial for record in self.records(query.task.key) if wanted(record.config))
+        return {t.input.config: t.result.failure for t in trials if t.result.failure}
+
+
+class AsksOtherTargetsForKin(Good):
+    fails = {KIN}
+
+    def best_of_anchor(self, query):
+        key, own = query.task.workload.anchor_key, query.task
+        kin = (r for r in self.records() if r.task.workload.anchor_key == key and r.task != own)
+        return min(kin, key=lambda record: record.seconds, default=None)
+
+
+class IsItsOwnKin(Good):
+    fails = {KIN}
+
+    def best_of_anchor(self, query):
+        return self.best(query) or super().best_of_anchor(query)
+
+
+class ForgetsOtherSystems(Good):
+    fails = {SYSTEMS}
+
+    def of_other_systems(self, workload, revisions):
+        return []
+
+
+class CountsDevicesOfAnyStrategy(Good):
+    fails = {WHOSE}
+
+    def devices(self, revisions=None):
+        return super().devices()
+
+
+class SeesNothingStale(Good):
+    fails = {WHOSE}
+
+    def stale(self, revisions):
+        return Counter()
+
+
+class GivesTheRecordsOfAllTasks(Good):
+    fails = {WHOSE}
+
+    def records(self, task_key=None):
+        return super().records()
+
+
 def _with_conditions(record, **changed):
     if not isinstance(record, Record):
         return record
@@ -194,6 +281,16 @@ class TestStores(StoreContract):
             ForgetsTurns,
             KeepsTheFirstChoice,
             CountsOneBudget,
+            RanksEverything,
+            CountsEverything,
+            GivesTheTrialsOfAllTasks,
+            NeverForgives,
+            AsksOtherTargetsForKin,
+            IsItsOwnKin,
+            ForgetsOtherSystems,
+            CountsDevicesOfAnyStrategy,
+            SeesNothingStale,
+            GivesTheRecordsOfAllTasks,
         ]
     )
     def variant(self, request):

@@ -19,8 +19,11 @@ from tilewright.device import Device
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
 from tilewright.records import BudgetRecord, GraphRecord, JsonlRecordStore, Query, Record
+from tilewright.target import Target
+from tilewright.task import Task
 from tilewright.testing.component import ComponentContract
 from tilewright.testing.landscape import Landscape
+from tilewright.workload import EpilogueOp
 
 _DEVICE = Device("bench", {"model": "imaginary one"})
 _REVISIONS = {"hill": 3}
@@ -110,6 +113,82 @@ class StoreContract(ComponentContract):
         asked, other = trials[0].input, trials[1].input
         assert _leader(open_store, (asked, 1e-3), (other, 2e-3), (asked, 3e-3)) == other.config
 
+    def test_what_failed_counts_as_failed_until_it_succeeds_and_the_other_way_round(
+        self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
+    ) -> None:
+        bad = next(trial for trial in trials if trial.result.failure)
+        good = next(trial for trial in trials if trial.result.costs)
+        turned = [Trial(bad.input, good.result), Trial(good.input, bad.result)]
+        open_store().append(Record.of(trial, _DEVICE, 3) for trial in [bad, good, *turned])
+        store = open_store()
+        query = Query(bad.input.task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
+        assert [found.record.config for found in store.ranked(query)] == [bad.input.config]
+        assert store.failed(query) == {good.input.config: bad.result.failure}
+
+    def test_a_query_ranks_and_counts_the_configs_that_it_asks_for(
+        self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
+    ) -> None:
+        store, task = open_store(), trials[0].input.task
+        stranger = _asked_of(Landscape(32).task, trials[0])
+        store.append(Record.of(trial, _DEVICE, 3) for trial in [*trials, stranger])
+        assert store.trials(_DEVICE.fingerprint, _REVISIONS, task.key) == trials
+        whole = Query(task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
+        for query in (whole, replace(whole, where=lambda config: config.strategy == "hill/wide")):
+            own = [t for t in trials if query.where is None or query.where(t.input.config)]
+            failed = {trial.input.config for trial in own if trial.result.failure}
+            seconds = [trial.result.seconds for trial in own if trial.result.seconds is not None]
+            assert [found.seconds for found in store.ranked(query)] == sorted(seconds)
+            assert store.failed(query).keys() == failed
+            assert tuple(store.count(query)) == (len(own), len(failed))
+
+    def test_kin_are_the_tasks_of_a_target_that_differ_in_their_epilogue_only(
+        self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
+    ) -> None:
+        store, task, larger = open_store(), trials[0].input.task, Landscape(96).task
+        kin = Task(replace(task.workload, epilogue=(EpilogueOp("imaginary"),)), task.target)
+        elsewhere = Task(kin.workload, Target("elsewhere"))
+        timed = sorted(
+            (trial for trial in trials if trial.result.costs), key=lambda t: t.result.costs
+        )
+        told = [
+            _asked_of(asked, trial)
+            for asked, trial in zip((task, larger, elsewhere, kin, kin), timed, strict=False)
+        ]
+        store.append(Record.of(trial, _DEVICE, 3) for trial in told)
+        query = Query(task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
+        found = store.best_of_anchor(query)
+        assert found is not None
+        assert found.trial == told[3]
+        assert store.best_of_anchor(replace(query, task=larger)) is None
+
+    def test_records_of_other_systems_are_found_by_what_they_compute(
+        self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
+    ) -> None:
+        store, task = open_store(), trials[0].input.task
+        strange = ConfigEntity("elsewhere:template", {"tile": [4, 2]})
+        asked = MeasureInput(Task(task.workload, Target("elsewhere")), strange)
+        told = [trials[0], Trial(asked, MeasureResult((1e-3,)))]
+        store.append(Record.of(trial, _DEVICE, 3) for trial in told)
+        found = store.of_other_systems(task.workload, _REVISIONS)
+        assert [record.config for record in found] == [strange]
+        assert not store.of_other_systems(Landscape(96).task.workload, _REVISIONS)
+
+    def test_it_tells_whose_records_it_holds_and_which_are_of_old_revisions(
+        self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
+    ) -> None:
+        store, task = open_store(), trials[0].input.task
+        other = Device("bench", {"model": "imaginary two"})
+        owners = ((_DEVICE, 3), (_DEVICE, 2), (other, 3))
+        store.append(Record.of(t, *owner) for t, owner in zip(trials, owners, strict=False))
+        assert dict(store.devices()) == {
+            ("bench", _DEVICE.fingerprint): 2,
+            ("bench", other.fingerprint): 1,
+        }
+        assert not store.devices({"valley": 1})
+        assert dict(store.stale(_REVISIONS)) == {"hill": 1}
+        assert store.tasks() == [task]
+        assert [len(store.records(key)) for key in (task.key, "another")] == [3, 0]
+
     def test_what_lost_to_finalists_before_their_turns_stands_behind_them(
         self, open_store: Callable[[], JsonlRecordStore], trials: list[Trial]
     ) -> None:
@@ -169,6 +248,10 @@ class StoreContract(ComponentContract):
             )
         assert tuple(open_store().spent("stage", _DEVICE)) == (True, 60.0, 20)
         assert tuple(open_store().spent("other", _DEVICE)) == (False, 0, 0)
+
+
+def _asked_of(task: Task, trial: Trial) -> Trial:
+    return Trial(replace(trial.input, task=task), trial.result)
 
 
 def _leader(
