@@ -195,6 +195,10 @@ def test_a_result_has_costs_or_a_failure_and_its_seconds_are_the_median():
     ]
 
 
+def test_of_a_compiler_s_whole_output_a_failure_keeps_what_a_record_can_hold():
+    assert Failure(FailureKind.BUILD_ERROR, "error: " * 10**6).text == ("error: " * 586)[:4096]
+
+
 def test_a_fingerprint_ignores_measured_peaks():
     device = Device("cpu", {"cores": 2})
     assert Device("cpu", {"cores": 2}, {1: 1e9}).fingerprint == device.fingerprint

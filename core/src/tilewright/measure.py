@@ -12,6 +12,8 @@ from tilewright.config import ConfigEntity
 from tilewright.task import Task
 from tilewright.workload import Workload
 
+TEXT_CHARACTERS = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
@@ -95,6 +97,10 @@ class Failure:
     kind: FailureKind
     text: str = ""
     signal: str = ""
+
+    def __post_init__(self) -> None:
+        # Whoever tells it: a compiler's whole output is more than the line of a record may hold.
+        object.__setattr__(self, "text", self.text[:TEXT_CHARACTERS])
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": str(self.kind), "text": self.text, "signal": self.signal}

@@ -38,7 +38,8 @@ class Good:
         return BuildResult(self.artifact(asked), timings={"lower": 1e-3})
 
     def artifact(self, asked):
-        program = json.dumps(dict(asked.config.values)).encode()
+        size = asked.task.workload.inputs[0].shape[0]
+        program = json.dumps({**asked.config.values, "size": size}).encode()
         return Artifact(str(asked.task.target), "imaginary", program)
 
     def close(self):
@@ -61,6 +62,16 @@ class NumbersItsCode(Good):
         self.count += 1
         made = super().artifact(asked)
         return Artifact(made.target, made.format, made.data, {"number": self.count})
+
+
+class KeepsCodeByConfig(Good):
+    fails = {"test_tasks_with_equal_configs_have_code_of_their_own"}
+
+    def __init__(self):
+        self.code = {}
+
+    def artifact(self, asked):
+        return self.code.setdefault(asked.config, super().artifact(asked))
 
 
 class BuildsForAnotherTarget(Good):
@@ -146,6 +157,7 @@ class _Variants:
             Good,
             AnswersBackward,
             NumbersItsCode,
+            KeepsCodeByConfig,
             BuildsForAnotherTarget,
             TellsMilliseconds,
             WantsSomething,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from tilewright.testing.runner import IsolatedRunnerContract, RunnerContract
 KINDS = {
     "wrong": FailureKind.WRONG_ANSWER,
     "silent": FailureKind.WRONG_ANSWER,
+    "overrun": FailureKind.WRONG_ANSWER,
+    "fault": FailureKind.CRASH,
     "fail": FailureKind.RUN_ERROR,
     "crash": FailureKind.CRASH,
     "hang": FailureKind.RUN_TIMEOUT,
@@ -188,6 +191,38 @@ class ChecksNoAnswer(Good):
         return super().result(asked, built)
 
 
+class NeverAsksForOverruns(Good):
+    fails = {ISOLATED}
+
+    def result(self, asked, built):
+        if asked.config["launch"] == "overrun":
+            return MeasureResult(self.costs(asked))
+        return super().result(asked, built)
+
+
+class GoesOnAfterAFault(Good):
+    """In the same process, where nothing works any more."""
+
+    fails = {ISOLATED}
+
+    lost = False
+
+    def result(self, asked, built):
+        self.lost = self.lost or asked.config["launch"] == "fault"
+        if self.lost:
+            return MeasureResult(failure=Failure(FailureKind.CRASH))
+        return super().result(asked, built)
+
+
+class TellsTimeBackward(Good):
+    """Such a record is not read again."""
+
+    fails = {TIMES}
+
+    def result(self, asked, built):
+        return replace(super().result(asked, built), timings={"time": -1e-3})
+
+
 class BelievesEveryTime(Good):
     fails = {ISOLATED}
 
@@ -234,6 +269,9 @@ class _Variants:
             KeepsConstantsWarm,
             KeepsConstantsCold,
             ChecksNoAnswer,
+            NeverAsksForOverruns,
+            GoesOnAfterAFault,
+            TellsTimeBackward,
             BelievesEveryTime,
             NeverTimesOut,
             LeavesPendingWhenClosed,

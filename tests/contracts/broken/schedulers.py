@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
 
 from tilewright.testing.scheduler import TaskSchedulerContract
+
+DID_NOT_LAST = "test_a_best_that_did_not_last_is_no_trouble"
 
 
 class Good:
@@ -87,11 +90,22 @@ class CountsItsOwnTurns(Good):
 
 
 class ComparesTimesThatAreNone(Good):
-    fails = {"test_tasks_without_any_success_are_no_trouble"}
+    fails = {"test_tasks_without_any_success_are_no_trouble", DID_NOT_LAST}
 
     def choose(self, open_tasks, states):
         measured = [state.best_seconds for state in states if state.trials]
         sum(measured)
+        return super().choose(open_tasks, states)
+
+
+class BelievesThatTimesFall(Good):
+    fails = {DID_NOT_LAST}
+
+    def choose(self, open_tasks, states):
+        for state in states:
+            times = [seconds for seconds in state.curve if seconds is not None]
+            if times:
+                math.sqrt(min(times) - (state.best_seconds or times[-1]))
         return super().choose(open_tasks, states)
 
 
@@ -107,6 +121,7 @@ class TestSchedulers(TaskSchedulerContract):
             TossesCoins,
             CountsItsOwnTurns,
             ComparesTimesThatAreNone,
+            BelievesThatTimesFall,
         ]
     )
     def variant(self, request):

@@ -193,13 +193,6 @@ class CountsEverything(Good):
         return super().count(replace(query, where=None))
 
 
-class GivesTheTrialsOfAllTasks(Good):
-    fails = {ASKED_FOR}
-
-    def trials(self, fingerprint, revisions, task_key=None):
-        return super().trials(fingerprint, revisions)
-
-
 class NeverForgives(Good):
     """What failed once has failed."""
 
@@ -234,25 +227,11 @@ class ForgetsOtherSystems(Good):
         return []
 
 
-class CountsDevicesOfAnyStrategy(Good):
-    fails = {WHOSE}
-
-    def devices(self, revisions=None):
-        return super().devices()
-
-
 class SeesNothingStale(Good):
     fails = {WHOSE}
 
     def stale(self, revisions):
         return Counter()
-
-
-class GivesTheRecordsOfAllTasks(Good):
-    fails = {WHOSE}
-
-    def records(self, task_key=None):
-        return super().records()
 
 
 def _with_conditions(record, **changed):
@@ -283,14 +262,11 @@ class TestStores(StoreContract):
             CountsOneBudget,
             RanksEverything,
             CountsEverything,
-            GivesTheTrialsOfAllTasks,
             NeverForgives,
             AsksOtherTargetsForKin,
             IsItsOwnKin,
             ForgetsOtherSystems,
-            CountsDevicesOfAnyStrategy,
             SeesNothingStale,
-            GivesTheRecordsOfAllTasks,
         ]
     )
     def variant(self, request):

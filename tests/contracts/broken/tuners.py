@@ -49,6 +49,7 @@ class RepeatsItself(Good):
         "test_proposes_no_point_twice",
         "test_a_space_of_one_point_ends_with_an_empty_proposal",
         "test_leaves_out_what_others_measured",
+        "test_what_is_measured_again_is_no_trouble",
         "test_goes_on_when_everything_fails",
         "test_fills_every_batch_until_the_space_runs_out",
         "test_proposes_every_feasible_point_of_a_small_space",
@@ -210,6 +211,36 @@ class DividesByTheSpread(Good):
             [(seconds - min(times)) / (max(times) - min(times)) for seconds in times]
 
 
+class WaitsForEachConfigOnce(Good):
+    fails = {"test_what_is_measured_again_is_no_trouble"}
+
+    def __init__(self, context):
+        self.waiting = set()
+        super().__init__(context)
+
+    def propose(self, count):
+        configs = super().propose(count)
+        self.waiting.update(configs)
+        return configs
+
+    def observe(self, trials):
+        for trial in trials:
+            if trial.input.config in self.seen:
+                self.waiting.remove(trial.input.config)
+        super().observe(trials)
+
+
+class KnowsTheKnobsOfTheFirstAlternative(Good):
+    fails = {"test_alternatives_with_knobs_of_their_own_are_no_trouble"}
+
+    def observe(self, trials):
+        super().observe(trials)
+        knobs = [knob.name for knob in self.space.alternatives[0].knobs]
+        known = [trial.input.config for trial in trials if trial.input.config in self.space]
+        rows = [[config[knob] for knob in knobs] for config in known]
+        assert all(rows)
+
+
 class ListsTheSpace(Good):
     fails = {"test_a_huge_space_is_no_trouble"}
 
@@ -286,6 +317,8 @@ def installed():
         StartsAgain,
         GivesUpAfterFailures,
         DividesByTheSpread,
+        WaitsForEachConfigOnce,
+        KnowsTheKnobsOfTheFirstAlternative,
         ListsTheSpace,
         MissesTheLastPoint,
     ]

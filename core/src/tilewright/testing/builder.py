@@ -9,10 +9,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from tilewright.host import PluginHost
 from tilewright.measure import FailureKind, MeasureInput
 from tilewright.roles import Builder
+from tilewright.task_text import find_task
+from tilewright.testing.imaginary_target import NAME
 from tilewright.testing.measurement import ImaginaryMeasurementContract, MeasurementContract
 
 
@@ -73,7 +76,16 @@ class IsolatedBuilderContract(ImaginaryMeasurementContract):
         for wanted, result in zip(asked, results, strict=True):
             assert (result.artifact is None) == (result.failure is not None)
             if result.artifact is not None:
-                assert json.loads(result.artifact.data) == wanted.config.values
+                assert json.loads(result.artifact.data) == {**wanted.config.values, "size": 37}
+
+    def test_tasks_with_equal_configs_have_code_of_their_own(
+        self, host: PluginHost, component: Builder
+    ) -> None:
+        small = self.ask(host)
+        large = replace(small, task=find_task(f"{NAME}(41)", small.task.target, host, None))
+        code = [result.artifact for result in component.build([small, large, small])]
+        sizes = [json.loads(artifact.data)["size"] for artifact in code if artifact is not None]
+        assert sizes == [37, 41, 37]
 
     def test_what_was_refused_says_why(self, host: PluginHost, component: Builder) -> None:
         (result,) = component.build([self.ask(host, lower="refuse")])

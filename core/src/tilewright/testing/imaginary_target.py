@@ -19,6 +19,7 @@ from tilewright.config import ConfigEntity
 from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.layouts import Layouts
+from tilewright.measure import DeviceFaultError
 from tilewright.plugin import Component, hookimpl
 from tilewright.roles import Artifact
 from tilewright.space.alternative import Alternative
@@ -55,7 +56,8 @@ def imaginary_config(lower: str = "right", launch: str = "right", time: Any = 1e
     """A candidate.
 
     lower    `right`, `refuse` (ValueError), `fail` (another error), `crash` or `hang`
-    launch   these, or `wrong` (one element is off) or `silent` (nothing is written)
+    launch   these, or `wrong` (one element is off), `silent` (nothing is written), `overrun` (it
+             wrote elsewhere, too) or `fault` (from then on no launch of this process works)
     time     seconds of a launch, or `copies`: as many milliseconds as the constant has copies
     """
     return ConfigEntity(NAME, {"time": time, "launch": launch, "lower": lower})
@@ -106,7 +108,7 @@ class ImaginaryReference:
 
 
 class ImaginarySchedule:
-    """The config is the program."""
+    """The config is the program, with the size."""
 
     def applies(self, _task: Task) -> bool:
         return True
@@ -114,13 +116,13 @@ class ImaginarySchedule:
     def alternatives(self, _task: Task) -> Sequence[Alternative]:
         knobs = Knobs(NAME)
         knobs.define_knob("time", [1e-3, 2e-3, -1.0, "copies"])
-        knobs.define_knob("launch", ["right", "wrong", "silent", *_HARM])
+        knobs.define_knob("launch", ["right", "wrong", "silent", "overrun", "fault", *_HARM])
         knobs.define_knob("lower", ["right", *_HARM])
         return [knobs.alternative()]
 
-    def lower(self, _task: Task, config: ConfigEntity) -> Any:
+    def lower(self, task: Task, config: ConfigEntity) -> Any:
         _HARM.get(config["lower"], lambda: None)()
-        return dict(config.values)
+        return {**config.values, "size": task.workload.inputs[0].shape[0]}
 
     def layouts(self, _task: Task, _config: ConfigEntity) -> Layouts:
         return Layouts(("forward", "backward"), ("forward",), frozenset({1}))
@@ -154,7 +156,9 @@ class ImaginaryBackend:
 
 
 class ImaginaryKernel:
-    """Implements `Kernel` on whatever arrays it is given, of one axis."""
+    """Implements `Kernel` and `TellsOverruns` on whatever arrays it is given, of one axis."""
+
+    device_is_lost = False  # to this process, as after a fault on a GPU
 
     def __init__(self, program: Mapping[str, Any]) -> None:
         self.program = program
@@ -179,6 +183,10 @@ class ImaginaryKernel:
         x, c, y = (places[self.turn % len(places)] for places in self.places)
         self.turn += 1
         does = self.program["launch"]
+        if does == "fault":
+            ImaginaryKernel.device_is_lost = True
+        if self.device_is_lost:
+            raise DeviceFaultError("no launch of this process works any more")
         _HARM.get(does, lambda: None)()
         if does != "silent":
             self.compute(x, c, y)
@@ -190,6 +198,10 @@ class ImaginaryKernel:
         last = len(y) - 1
         for place in range(len(y)):
             y[place] = 2 * x[place] + c[last - place]
+
+    def overrun(self) -> str:
+        """Where it says that it wrote."""
+        return "the neighbour's" if self.program["launch"] == "overrun" else ""
 
     def time(self, number: int) -> float:
         told = self.program["time"]

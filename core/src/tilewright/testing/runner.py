@@ -58,6 +58,7 @@ class RunnerContract(_Running):
             assert result.failure is None, result.failure
             assert result.costs
             assert all(0 < seconds < 60 for seconds in result.costs)
+            assert all(0 <= seconds < 600 for seconds in result.timings.values())
         # the first has nobody to lose against
         assert len(results[0].costs) >= 3
 
@@ -119,7 +120,9 @@ class IsolatedRunnerContract(_Running, ImaginaryMeasurementContract):
             {"launch": "wrong"},
             {"launch": "silent"},
             {"launch": "fail"},
+            {"launch": "overrun"},
             {"time": -1.0},
+            {"launch": "fault"},
             {"launch": "crash"},
             {"launch": "hang"},
             {"time": 2e-3},
@@ -131,7 +134,9 @@ class IsolatedRunnerContract(_Running, ImaginaryMeasurementContract):
             FailureKind.WRONG_ANSWER,
             FailureKind.WRONG_ANSWER,
             FailureKind.RUN_ERROR,
+            FailureKind.WRONG_ANSWER,
             FailureKind.INVALID_RESULT,
+            FailureKind.CRASH,
             FailureKind.CRASH,
             FailureKind.RUN_TIMEOUT,
             None,

@@ -83,6 +83,16 @@ class TaskSchedulerContract(ComponentContract):
         ]
         assert make().next_task(states) in (0, 1, 2)
 
+    def test_a_best_that_did_not_last_is_no_trouble(
+        self, make: Callable[[], TaskScheduler]
+    ) -> None:
+        """Finalists turned out slower than they had seemed, or failed."""
+        states = [_advanced(state, 64) for state in states_of(3)]
+        rises = [(*states[place].curve[:-8], *(end,) * 8) for place, end in ((1, 1.0), (2, None))]
+        for place, curve in enumerate(rises, 1):
+            states[place] = replace(states[place], best_seconds=curve[-1], curve=curve)
+        assert make().next_task(states) in (0, 1, 2)
+
     @staticmethod
     def _play(
         scheduler: TaskScheduler, states: Sequence[TaskState], rounds: int, batch: int

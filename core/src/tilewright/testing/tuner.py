@@ -12,6 +12,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 
 from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
-from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
+from tilewright.measure import Conditions, Failure, FailureKind, MeasureInput, MeasureResult, Trial
 from tilewright.roles import Tuner, TunerContext
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
@@ -139,6 +140,29 @@ class TunerContract(TunerBasics):
             configs = tuner.propose(16)
             assert configs
             tuner.observe([_timed(landscape, config, 1e-3) for config in configs])
+
+    def test_what_is_measured_again_is_no_trouble(self, make: Callable[..., Tuner]) -> None:
+        """Finalists are observed twice, with a time or a failure, and conditions of their own."""
+        landscape = Landscape(_FEW_POINTS)
+        tuner = make(landscape)
+        proposed = run(tuner, landscape, 32)
+        again = [landscape.measure(proposed[0]), _failed(landscape, proposed[1])]
+        in_turns = Conditions(turns=3)
+        tuner.observe([replace(t, input=replace(t.input, conditions=in_turns)) for t in again])
+        assert not set(run(tuner, landscape, 32)) & set(proposed)
+
+    def test_alternatives_with_knobs_of_their_own_are_no_trouble(
+        self, make: Callable[..., Tuner]
+    ) -> None:
+        landscape, space = Landscape(), _unlike()
+        tuner = make(landscape, space=space)
+        proposed: list[ConfigEntity] = []
+        for _ in range(4):
+            configs = tuner.propose(16)
+            proposed += configs
+            tuner.observe([_timed(landscape, c, 1e-3 * (1 + len(c.text))) for c in configs])
+        assert proposed
+        assert all(map(space.is_valid, proposed))
 
     def test_a_huge_space_is_no_trouble(self, make: Callable[..., Tuner]) -> None:
         knobs = Knobs("huge")
@@ -315,6 +339,16 @@ def _motley() -> ConfigSpace:
         knobs.define_knob("word", [f"{name} {n}" for n in range(20)])
         alternatives.append(knobs.alternative())
     return ConfigSpace(alternatives)
+
+
+def _unlike() -> ConfigSpace:
+    """Alternatives that have no knob in common, one of them none at all."""
+    alone, tiled, worded = map(Knobs, ("alone", "tiled", "worded"))
+    tiled.define_split("rows", 36, num_outputs=3)
+    worded.define_knob("word", ["outer", None, "inner"])
+    worded.define_knob("order", [[0, 1], [1, 0]])
+    worded.define_knob("share", [n / 8 for n in range(9)])
+    return ConfigSpace([knobs.alternative() for knobs in (alone, tiled, worded)])
 
 
 def _timed(landscape: Landscape, config: ConfigEntity, seconds: float) -> Trial:

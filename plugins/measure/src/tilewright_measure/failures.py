@@ -12,8 +12,6 @@ from pathlib import Path
 from tilewright.errors import UsageError
 from tilewright.measure import DeviceFaultError, Failure, FailureKind
 
-TEXT_CHARACTERS = 4096
-
 
 class RefusedError(Exception):
     """A candidate ran and what came of it does not count: `wrong_answer` or `invalid_result`."""
@@ -62,7 +60,7 @@ def failure_of(error: Exception, otherwise: FailureKind) -> Failure:
     elif not isinstance(error, UsageError):
         where = "".join(traceback.format_tb(error.__traceback__)[-3:])
         text = f"{type(error).__name__}: {text}\n{where}"
-    return Failure(kind, text[:TEXT_CHARACTERS])
+    return Failure(kind, text)
 
 
 def _out_of_memory(error: Exception) -> bool:

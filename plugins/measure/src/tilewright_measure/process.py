@@ -15,8 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tilewright.measure import Failure, FailureKind
-from tilewright_measure.failures import TEXT_CHARACTERS
+from tilewright.measure import TEXT_CHARACTERS, Failure, FailureKind
 from tilewright_measure.frames import FrameBuffer, FrameError, encode
 from tilewright_measure.scratch import end_residents
 

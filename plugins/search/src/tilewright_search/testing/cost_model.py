@@ -58,6 +58,13 @@ class CostModelContract(CostModelBasics):
             _fit(each, _rows(200))
         assert np.array_equal(model.predict(_rows(50)), fresh.predict(_rows(50)))
 
+    def test_the_next_fit_may_have_other_columns(self, model: CostModel) -> None:
+        """As trials of further alternatives and tasks come in."""
+        for columns in (_COLUMNS, 2 * _COLUMNS, 3):
+            rows = np.tile(_rows(30), 2)[:, :columns]
+            model.fit(rows, _truth(_rows(30)), np.zeros(30, np.int64))
+            assert model.predict(rows[:9]).shape == (9,)
+
     def test_any_number_of_rows_with_constant_scores_is_no_trouble(self, model: CostModel) -> None:
         for count in (1, 2, 40):
             scores = np.full(count, 0.5, np.float32)
