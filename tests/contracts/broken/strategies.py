@@ -30,7 +30,7 @@ ELSEWHERE = "test_a_config_has_the_same_index_in_other_processes"
 LAYOUTS = "test_layouts_name_every_operand_and_output"
 PACKING = "test_inputs_survive_packing_and_unpacking"
 LOWERED = "test_the_first_and_sampled_points_can_be_lowered"
-ANSWER = "test_a_kernel_of_each_strategy_gives_the_answer"
+ANSWER = "test_kernels_of_each_strategy_give_the_answer"
 
 
 class NumpyReference(ImaginaryReference):
@@ -159,6 +159,17 @@ class AdvisesTheImpossible(Good):
         return ConfigEntity(type(self).__name__, {"unroll": 8, "lanes": 8})
 
 
+class IsRightAtItsFallbackOnly(Good):
+    fails = {ANSWER}
+
+    def fallback(self, task):
+        return ConfigEntity(type(self).__name__, {"unroll": 1, "lanes": 1})
+
+    def lower(self, task, config):
+        right = config == self.fallback(task)
+        return {**super().lower(task, config), "launch": "right" if right else "wrong"}
+
+
 class CannotLowerAll(Good):
     fails = {LOWERED}
 
@@ -180,6 +191,7 @@ VARIANTS = [
     CountsOnItsIndexes,
     IsAnotherOneInEachProcess,
     AdvisesTheImpossible,
+    IsRightAtItsFallbackOnly,
     CannotLowerAll,
 ]
 
