@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from tilewright import hookimpl
+from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.options import Choice
@@ -254,6 +255,11 @@ def test_tuners_get_the_history_of_all_tasks(make, monkeypatch):
     [
         ("tuner", "propose", None, "the tuner 'toy' proposed None; expected at most 4 configs"),
         ("tuner", "propose", [0] * 20, "the tuner 'toy' proposed 20; expected at most 4 configs"),
+        ("tuner", "propose", [0], "the tuner 'toy' proposed 0, which is no feasible point"),
+        ("tuner", "propose", [ConfigEntity("nobody")], "'toy' proposed {.*}, which is no feasible"),
+        ("builder", "build", [], "the builder 'toy' answered 0; expected a result for each of 3"),
+        ("runner", "run", [0] * 4, "the runner 'toy' answered 4; expected a result for each of 3"),
+        ("runner", "run", None, "the runner 'toy' answered None; expected a result for each of 3"),
         ("scheduler", "next_task", -1, "chose -1; expected the number of one of 3 tasks"),
         ("scheduler", "next_task", "0", "chose '0'; expected the number of one of 3 tasks"),
     ],

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 import pytest
 
 from tilewright.host import PluginHost
+from tilewright.measure import Failure, FailureKind, MeasureResult
 from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for, run
 
@@ -28,6 +32,25 @@ def test_grid_fills_gaps_that_a_history_left(host):
     history = landscape.measure_all(unbroken[1::2])
     tuner = host.make("tuner", "grid", {}, context_for(landscape, host, history=history))
     assert list(tuner.propose(6)) == unbroken[::2]
+
+
+def test_a_parent_that_fails_when_it_is_measured_again_has_no_more_children(host):
+    landscape = Landscape()
+    sample = landscape.space.sample(random.Random(0), 40)
+    trials = [trial for trial in landscape.measure_all(sample) if trial.result.costs]
+    failed, lost = (
+        [replace(t, result=MeasureResult(failure=Failure(kind))) for t in trials[:8]]
+        for kind in (FailureKind.RUN_TIMEOUT, FailureKind.DEVICE_LOST)
+    )
+    histories = (trials, trials + lost, trials + failed, failed + trials[8:])
+    options = {"population": 2}
+    known, spoiled, measured_again, never_worked = (
+        host.make(
+            "tuner", "genetic", options, context_for(landscape, host, history=history)
+        ).propose(16)
+        for history in histories
+    )
+    assert known == spoiled != measured_again == never_worked
 
 
 @pytest.mark.parametrize("name", ["random", "xgb"])

@@ -296,6 +296,13 @@ class _Loop:
                 raise RuntimeError(
                     f"the tuner '{choice.name}' proposed {got}; expected at most {count} configs"
                 )
+            strange = next((c for c in proposed if c not in track.space), None)
+            if strange is not None:
+                got = strange.text if isinstance(strange, ConfigEntity) else repr(strange)
+                raise RuntimeError(
+                    f"the tuner '{choice.name}' proposed {got[:200]}, which is no feasible point "
+                    "of the task's space"
+                )
             fresh = track.unmeasured(proposed)
             if fresh or not proposed:
                 return fresh

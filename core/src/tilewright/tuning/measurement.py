@@ -132,12 +132,14 @@ class Measurement:
         builder, runner = self._started()
         with self.spent.on("build"):
             builds = builder.build(inputs)
+        _expect_one_each("builder", self._context.builder[0], builds, len(inputs))
         runs: list[list[Future[MeasureResult]]] = [[] for _ in inputs]
         for turn in range(max((each.conditions.turns for each in inputs), default=0)):
             due = _due(inputs, runs, turn)
             if not due:
                 break
             futures = runner.run([inputs[place] for place in due], [builds[place] for place in due])
+            _expect_one_each("runner", self._context.runner[0], futures, len(due))
             for place, future in zip(due, futures, strict=True):
                 runs[place].append(future)
         asked = list(map(_Asked, inputs, builds, runs))
@@ -198,6 +200,14 @@ class _Asked:
     def trial(self) -> Trial:
         result = _joined([_result(run) for run in self.runs])
         return Trial(self.input, replace(result, timings={**result.timings, **self.build.timings}))
+
+
+def _expect_one_each(role: str, name: str, answers: Any, count: int) -> None:
+    if not isinstance(answers, Sequence) or len(answers) != count:
+        got = f"{len(answers)}" if isinstance(answers, Sequence) else repr(answers)
+        raise RuntimeError(
+            f"the {role} '{name}' answered {got}; expected a result for each of {count} candidates"
+        )
 
 
 def _due(

@@ -74,8 +74,14 @@ class GeneticTuner:
         return child
 
     def _learn(self, trials: Sequence[Trial]) -> None:
+        """Of a config measured again the last trial counts; none that the machinery spoiled."""
         for trial in trials:
+            failure = trial.result.failure
+            if failure is not None and failure.kind.retried:
+                continue
             self._trials += 1
             config, seconds = trial.input.config, trial.result.seconds
-            if seconds is not None and config in self._space:
+            if seconds is None:
+                self._seconds.pop(config, None)
+            elif config in self._space:
                 self._seconds[config] = seconds
