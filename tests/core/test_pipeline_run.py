@@ -211,6 +211,14 @@ def test_records_are_kept_by_the_store_that_the_file_chooses(pipeline_file, tmp_
         run(path, "record_store=json")
 
 
+def test_a_store_that_inherits_ours_opens_its_file_again(pipeline_file, tmp_path):
+    path, plugin = pipeline_file(), tmp_path / "kept.py"
+    plugin.write_text(STORE)
+    path.write_text(path.read_text() + "record_store: {kept: {suffix: .jsonl}}\n")
+    first, again = (Pipeline.load(path, plugins=[plugin]).run() for _ in range(2))
+    assert [run.report["measurement"]["trials"] for run in (first, again)] == [20, 0]
+
+
 def test_peaks_are_measured_once(pipeline_file, tmp_path):
     run(pipeline_file())
     kept = tmp_path / "cache" / "tilewright" / "peaks.json"

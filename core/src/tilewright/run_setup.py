@@ -124,11 +124,12 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore
     """The store of a records file, which need not exist yet.
 
     Raises UsageError where the file cannot be read, is a log of another format (one that a
-    reader of another name than the store's recognises), or holds something else.
+    reader of another name than the store's recognises, but for our own, which a store that
+    inherits `JsonlRecordStore` writes), or holds something else.
     """
     with writing(path, "records"):
         known = recognised_format(path, host) if path.exists() else choice.name
-    if known not in (None, choice.name):
+    if known not in (None, choice.name, "jsonl"):
         raise UsageError(
             "a log of another format",
             where=str(path),
