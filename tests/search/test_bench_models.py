@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ from click.testing import CliRunner
 
 from tilewright.device import Device
 from tilewright.errors import UsageError
+from tilewright.measure import Conditions, MeasureResult, Trial
 from tilewright.records import JsonlRecordStore, Record
 from tilewright.testing.landscape import Landscape
 from tilewright_search.bench_models import models
-from tilewright_search.held_out import pairwise_accuracy, recall
+from tilewright_search.held_out import TaskTrials, pairwise_accuracy, recall
 
 STRATEGY = """
 from tilewright import hookimpl
@@ -58,6 +60,17 @@ def test_models_beat_chance_on_a_task_that_they_have_not_seen(recorded):
         assert row["tasks"] == 3
         assert row["pairwise"] > 0.7
         assert row["recall"] > 2 * 16 / 240
+
+
+def test_cold_and_warm_times_of_a_task_are_not_mixed():
+    landscape = Landscape()
+    cold = landscape.measure_all(landscape.space.sample(random.Random(0), 48))
+    asked = [replace(trial.input, conditions=Conditions("warm")) for trial in cold[:40]]
+    warm = [Trial(each, MeasureResult((1e-9,))) for each in asked]
+    for trials in (cold + warm, warm + cold):
+        (found,) = TaskTrials.group(trials, 256)
+        assert [*found.configs] == [trial.input.config for trial in cold]
+        assert len(set(found.scores.tolist())) > 20
 
 
 def test_the_table_has_a_line_for_each_model_and_kind_of_features(recorded):

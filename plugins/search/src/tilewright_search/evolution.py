@@ -27,10 +27,10 @@ def evolve(
 ) -> dict[ConfigEntity, float]:
     """Every config of every generation with its score.
 
-    Parents are drawn from all that was scored, in proportion to how far they stand above the worst
-    of the best half. A child is a mix of two parents with the chance `crossover`, else a mutation
-    of one. Ansor drew parents from the last generation alone and forgot the good ones before it;
-    nothing is forgotten here, so that fewer children go as far.
+    Parents are the best of all that was scored, as many as there are children, drawn in proportion
+    to how far they stand above the worst of these. A child is a mix of two parents with the chance
+    `crossover`, else a mutation of one. Ansor drew parents from the last generation alone and
+    forgot the good ones before it; nothing is forgotten here, so that fewer children go as far.
     """
     moves = TileMoves(space)
     scored = dict(zip(population, score(population).tolist(), strict=True))
