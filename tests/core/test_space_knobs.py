@@ -143,8 +143,11 @@ def test_a_filter_takes_entities_away_and_may_read_its_own_knob_only():
 )
 def test_values_that_no_record_gives_back_are_refused(value):
     """Such a config would be none of the space's once it is read again."""
+    knobs = Knobs("s")
     with pytest.raises(UsageError, match=r"'x' offers .* that no record gives back"):
-        Knobs("s").define_knob("x", [1, value])
+        knobs.define_knob("x", [1, value])
+    with pytest.raises(UsageError, match=r"'y' offers .* that no record gives back"):
+        knobs.define_annotate("y", ["i"], "candidate", candidate=[["none"], [value]])
 
 
 def test_wrong_declarations_are_refused_by_name():

@@ -28,8 +28,12 @@ class KnobValues:
     values: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        if self.kind == "other" and not all(map(_is_kept, self.values)):
-            raise self._refused()
+        if strange := [value for value in self.values if not _is_kept(value)]:
+            raise UsageError(
+                f"knob {self.name!r} offers {reprlib.repr(strange[0])}, a "
+                f"{type(strange[0]).__name__} that no record gives back",
+                remedy="a value is an int, a finite float, a str, a bool, None or lists of them",
+            )
         if len(self._places) != len(self.values):
             raise UsageError(
                 f"knob {self.name!r} offers a value twice", remedy="list each value once"
@@ -48,18 +52,7 @@ class KnobValues:
     @cached_property
     def _places(self) -> dict[tuple[type, Any], int]:
         # The type is part of the key because True == 1 == 1.0.
-        try:
-            return {(type(value), value): place for place, value in enumerate(self.values)}
-        except TypeError:
-            raise self._refused() from None
-
-    def _refused(self) -> UsageError:
-        odd = next(value for value in self.values if not _is_kept(value))
-        return UsageError(
-            f"knob {self.name!r} offers {reprlib.repr(odd)}, a {type(odd).__name__} that no record "
-            "gives back",
-            remedy="a value is an int, a finite float, a str, a bool, None or lists of them",
-        )
+        return {(type(value), value): place for place, value in enumerate(self.values)}
 
     def to_json(self) -> list[Any]:
         return [self.name, self.kind, thaw(self.values)]
