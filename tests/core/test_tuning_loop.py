@@ -255,7 +255,7 @@ def test_tuners_get_the_history_of_all_tasks(make, monkeypatch):
     [
         ("tuner", "propose", None, "the tuner 'toy' proposed None; expected at most 4 configs"),
         ("tuner", "propose", [0] * 20, "the tuner 'toy' proposed 20; expected at most 4 configs"),
-        ("tuner", "propose", [0], "the tuner 'toy' proposed 0, which is no feasible point"),
+        ("tuner", "propose", [None], "the tuner 'toy' proposed None, which is no feasible point"),
         ("tuner", "propose", [ConfigEntity("nobody")], "'toy' proposed {.*}, which is no feasible"),
         ("builder", "build", [], "the builder 'toy' answered 0; expected a result for each of 3"),
         ("runner", "run", [0] * 4, "the runner 'toy' answered 4; expected a result for each of 3"),

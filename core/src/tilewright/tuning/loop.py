@@ -296,9 +296,9 @@ class _Loop:
                 raise RuntimeError(
                     f"the tuner '{choice.name}' proposed {got}; expected at most {count} configs"
                 )
-            strange = next((c for c in proposed if c not in track.space), None)
-            if strange is not None:
-                got = strange.text if isinstance(strange, ConfigEntity) else repr(strange)
+            if strange := [config for config in proposed if config not in track.space]:
+                first = strange[0]
+                got = first.text if isinstance(first, ConfigEntity) else repr(first)
                 raise RuntimeError(
                     f"the tuner '{choice.name}' proposed {got[:200]}, which is no feasible point "
                     "of the task's space"
