@@ -98,7 +98,7 @@ class Pipeline:
     ) -> RunResult:
         """Run the stages in order; run.json is written however they end. Raises UsageError.
 
-        A mistake in one of several networks is raised when the others were run.
+        Mistakes in some of several networks are raised when the others were run.
 
         out    the run's folder, default `runs/NAME`
         more   adds to what each tuning stage has left, nothing once it was finished; in the unit
@@ -114,20 +114,20 @@ class Pipeline:
         run = PipelineRun(self.plan.stages, context)
         exit_code, report, values = run.run()
         branches: dict[str, RunResult] = {}
-        mistakes: list[UsageError] = []
+        mistakes: list[str] = []
         for branch in run.branches():
+            name, folder = branch.context.name, branch.context.folder
             try:
                 code, branch_report, _ = branch.run()
             except UsageError as error:
-                mistakes.append(error)
+                mistakes.append(f"{name}: {error}")
                 continue
-            name, folder = branch.context.name, branch.context.folder
             branches[name] = RunResult(code, branch_report, folder, {})
             exit_code = max(exit_code, code, key=_GRAVITY.index)
             if code == INTERRUPTED:
                 break
         if mistakes and exit_code != INTERRUPTED:
-            raise mistakes[0]
+            raise UsageError("\n".join(mistakes))
         return RunResult(exit_code, report, context.folder, values, branches)
 
     def tasks(self, *, device: str | None = None) -> tuple[RunContext, TaskSet]:
