@@ -2,8 +2,8 @@
 
     uv run python benchmarks/derived_operators.py --torch-python PATH [--budget 20s]
 
-One thread, in turns on one core, medians of as many launches after as many that warm the caches.
-PATH is a Python that has torch (2.13.0 was used): it runs in a process of its own.
+One thread, in turns on one core; each time is the median of a few launches behind as many that warm
+the caches. PATH is a Python that has torch (2.13.0 was used): it runs in a process of its own.
 """
 
 from __future__ import annotations

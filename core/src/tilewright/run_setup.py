@@ -123,9 +123,9 @@ def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
 def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore:
     """The store of a records file, which need not exist yet.
 
-    Raises UsageError where the file cannot be read, is a log of another format (one that a
-    reader of another name than the store's recognises, but for our own, which a store that
-    inherits `JsonlRecordStore` writes), or holds something else.
+    Raises UsageError where the file cannot be read, is a log of another format (a reader
+    recognises it that is neither the store's namesake nor that of our own format, which stores
+    that inherit `JsonlRecordStore` write), or holds something else.
     """
     with writing(path, "records"):
         known = recognised_format(path, host) if path.exists() else choice.name

@@ -155,7 +155,7 @@ class StrategyAnswersContract(StrategyBasics):
     def test_kernels_of_each_strategy_give_the_answer(
         self, host: PluginHost, resolved: Target, device: Device
     ) -> None:
-        """That of its fallback, and one more."""
+        """The fallback's, and one more."""
         for task, strategy, space in self.cases(host, resolved):
             advice = host.schedule(strategy.name).fallback(task)
             points = [*self.sampled(space), *islice(space.points(), 1)]

@@ -28,7 +28,7 @@ _RUN = ("pytools", "platformdirs", "mako", "numpy")
 def main(arguments: list[str] | None = None) -> int:
     """Build and install; 0, 1 where pip or gcc fails, which told why, 2 where something is missing.
 
-    Either has a line on stderr.
+    Either failure has a line on stderr.
     """
     parser = argparse.ArgumentParser(prog="tilewright_cuda.install_pycuda", description=__doc__)
     parser.add_argument("--cuda-root", type=Path, help="folder with include/cuda.h; found if there")

@@ -116,7 +116,7 @@ def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> Conf
 
 
 def context_of(task: Task, context: RunContext) -> RunContext:
-    """The run as a task sees it: its strategies are those of kernels, transforms have their own."""
+    """The run as a task sees it: `strategies` narrows kernels, transforms may take any."""
     return replace(context, strategies="*") if task.workload.operator == TRANSFORM else context
 
 

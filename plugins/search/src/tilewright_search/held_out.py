@@ -39,8 +39,8 @@ class TaskTrials:
     def group(cls, trials: Iterable[Trial], limit: int) -> list[TaskTrials]:
         """By task, the first `limit` configs; tasks with fewer than 32 are left out.
 
-        Of a task that was measured cold and warm, which are not comparable, one of them counts: of
-        which there are more.
+        Cold and warm times are not comparable: of a task that has both, those count of which there
+        are more.
         """
         seconds: dict[Task, dict[str, dict[ConfigEntity, float | None]]] = {}
         for trial in trials:
