@@ -18,16 +18,17 @@ Mode = Literal["collect", "decide", "notify"]
 _MODES: Mapping[Mode, str] = {
     "collect": "Every implementation is asked and gives a list; all lists together are the answer.",
     "decide": "Implementations are asked until one gives an answer that is not `None`.",
-    "notify": "Every implementation is told; what it returns is ignored, and one that raises is "
-    "listed while the others still hear it.",
+    "notify": "Every implementation is called; what it returns is ignored. One that raises is "
+    "listed, and the others are still called.",
 }
 
 _HEAD = """\
 # Hooks
 
 `tilewright plugins --hooks` prints this page, from the specifications themselves. An implementation
-is a function of the hook's name, marked `@hookimpl`; it takes those of the arguments that it wants,
-by name, and returns values that import late what is heavy."""
+is a function of the hook's name, marked `@hookimpl`. It takes by name those of the arguments that
+it wants, and returns values that import late what is heavy. Brackets such as (options, host) are
+what a component's factory is called with; "First" names the first plugin with an implementation."""
 
 
 @dataclass(frozen=True, slots=True)

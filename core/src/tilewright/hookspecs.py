@@ -90,13 +90,13 @@ def tilewright_task_schedulers() -> Sequence[Component[TaskScheduler]]:
 
 @hookspec
 def tilewright_references(host: PluginHost) -> Sequence[Reference]:
-    """What is known of operators apart from schedules, one each; asked late. First: tensor."""
+    """What is known of operators apart from schedules, one for each; asked late. First: tensor."""
     raise NotImplementedError
 
 
 @hookspec
 def tilewright_oracles() -> Sequence[Component[Oracle]]:
-    """Others who can run a network's source; (options, host). First: a frontend's plugin."""
+    """Other systems that run a network's source; (options, host). First: a frontend's plugin."""
     raise NotImplementedError
 
 
@@ -108,7 +108,7 @@ def tilewright_record_stores() -> Sequence[Component[JsonlRecordStore]]:
 
 @hookspec
 def tilewright_record_readers() -> Sequence[Component[RecordReader]]:
-    """Readers of files of records; (options, host). First: core, for its own format."""
+    """Readers of records files; (options, host). First: core, for its own format."""
     raise NotImplementedError
 
 
@@ -137,7 +137,7 @@ def tilewright_resolve_target(text: str) -> Target | None:
 def tilewright_fallback_config(
     task: Task, space: ConfigSpace, host: PluginHost
 ) -> ConfigEntity | None:
-    """A point of the space, feasible, to use where nothing was measured; None without an opinion.
+    """A feasible point of the space to use where nothing was measured; None without an opinion.
 
     First: core, which asks the strategies and is asked last.
     """

@@ -28,5 +28,5 @@ def tilewright_graph_passes() -> Sequence[GraphPassEntry]:
 
 @hookspec
 def tilewright_graph_tuners() -> Sequence[Component[GraphTuner]]:
-    """Solvers of the choice of one candidate a kernel; (options, host). First: graph (`greedy`)."""
+    """Solvers that choose a candidate for each kernel; (options, host). First: graph (`greedy`)."""
     raise NotImplementedError

@@ -28,10 +28,10 @@ def tilewright_cost_models() -> Sequence[Component[CostModel]]:
 def tilewright_featurize(
     task: Task, configs: Sequence[ConfigEntity], host: PluginHost
 ) -> Features | None:
-    """Features of some configs, one row a config; None where their programs are not known.
+    """Features of some configs, one row for each; None where their programs are not known.
 
-    `host.lower(task, config)` gives a config's program. Asked once a batch of candidates, so a row
-    should cost little more than that. Columns are matched by name between calls. First
+    `host.lower(task, config)` gives a config's program. Asked once for each batch of candidates, so
+    a row should cost little more than that. Columns are matched by name between calls. First
     implementer: tensor (loop features); default: the knob encoding of search.
     """
     raise NotImplementedError
