@@ -1,4 +1,4 @@
-"""An operator of one's own: the distances between all points of two sets.
+"""An operator of your own: the distances between all points of two sets.
 
 tilewright tune "distances(256x64, 512x64)" --plugin examples/own_operator.py --budget 5s
 """
