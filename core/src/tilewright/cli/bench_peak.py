@@ -17,9 +17,9 @@ from tilewright.cli import shared_options as shared
 @shared.plugin_files
 @shared.as_json
 def peak(target: str, threads: tuple[int, ...], plugin: tuple[Path, ...], as_json: bool) -> None:
-    """Measure peak operations and memory bandwidth a second by thread count.
+    """Measure peak operations and memory bandwidth per second, by thread count.
 
-    Later runs take their shares of peak of the most that was ever measured.
+    Later runs compute their shares of peak from the highest figures measured so far.
     """
     from tilewright.device_peaks import measure_peaks
     from tilewright.errors import UsageError

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("part", required=False)
 @shared.records
 @click.option("--out", type=shared.NAMED_PATH, help="The run's folder.  [runs/NAME]")
-@click.option("--target", help="In place of the file's; of a task  [its record's, or native]")
+@click.option("--target", help="In place of the file's; for a TASK  [that of TASK, or native]")
 @shared.device
 @shared.settings
 @shared.plugin_files
@@ -40,10 +40,10 @@ def explain(
 ) -> None:
     """Say why a config was chosen, from the records.
 
-    Nothing is measured. Of a TASK (its text, its key in the records, or a JSON file): which config
-    it has, from which record or rule, and what else was considered. Of a network: why its kernels
-    have the layouts they have; PART is a kernel's name or key, or the key of a task, for all its
-    kernels. Without it, every kernel that is not at its own best is explained.
+    For a TASK (its text, its key in the records, or a JSON file): which config it gets, from which
+    record or rule, and what else was considered. For a network: why its kernels have the layouts
+    they have. PART is a kernel's name or key, or the key of a task, for all its kernels; without
+    it, every kernel that does not have its own best config is explained. Nothing is measured.
     """
     from tilewright.task_text import names_a_task
 

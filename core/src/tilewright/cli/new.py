@@ -9,4 +9,4 @@ from tilewright.cli.group import VerbGroup
 
 @click.group(cls=VerbGroup, prefix="new")
 def new() -> None:
-    """Begin something of your own."""
+    """Write something of your own to start from."""

@@ -25,7 +25,7 @@ _SUFFIX = ".txt"  # templates are no modules
 
 @click.command()
 @click.argument("name")
-@click.option("--kind", required=True, help="What it offers: tuner, target, strategy.")
+@click.option("--kind", required=True, help="What the plugin offers: tuner, target, strategy.")
 @shared.as_json
 def plugin(name: str, kind: str, as_json: bool) -> None:
     """Write the folder NAME: a distribution with one plugin and tests that pass."""

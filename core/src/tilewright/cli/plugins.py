@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @shared.plugin_files
 @shared.as_json
 @click.option("--check", is_flag=True, help="Exit with 1 where a plugin failed or clashes.")
-@click.option("--hooks", is_flag=True, help="Instead: the hooks that a plugin may implement.")
+@click.option("--hooks", is_flag=True, help="Instead, list the hooks that a plugin may implement.")
 def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool) -> int:
     """List plugins with state, owner, version and what they offer."""
     host = shared.load_host(plugin)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def records() -> None:
-    """Look at records files, verify, merge or compact them."""
+    """Show, verify, merge or compact records files."""
 
 
 records.add_command(adopt)
@@ -33,7 +33,7 @@ records.add_command(best)
 @shared.plugin_files
 @shared.as_json
 def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
-    """The best record of each task, by device and conditions."""
+    """List the best record of each task, by device and conditions."""
     from tilewright.records import (
         BadLineError,
         JsonlReader,
@@ -130,10 +130,11 @@ def verify(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> int:
 @shared.records_file
 @shared.as_json
 def compact(file: Path, as_json: bool) -> None:
-    """Drop what no query asks for, in place; what is lost is said.
+    """Drop the lines that no query needs, in place, and count them.
 
-    Lost are earlier measurements of configs measured again, choices made anew, trials that the
-    machinery spoiled, and bad lines. What a stage spent is added up.
+    Dropped are earlier measurements of configs that were measured again, graph choices made anew,
+    trials that failed through no fault of their config, and bad lines. What a stage spent is added
+    up.
     """
     from tilewright.records import compact_log
 
@@ -148,11 +149,13 @@ def compact(file: Path, as_json: bool) -> None:
 
 @records.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE...", type=shared.RECORDS_FILE)
-@click.option("--into", required=True, type=shared.NAMED_PATH)
+@click.option(
+    "--into", required=True, type=shared.NAMED_PATH, help="The records file to append to."
+)
 @shared.plugin_files
 @shared.as_json
 def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
-    """Append what other files know and this one does not."""
+    """Append to a file the records of other files that it lacks."""
     from tilewright.records import JsonlRecordStore, merge_logs
 
     added = merge_logs(sources, JsonlRecordStore(into), shared.load_host(plugin))

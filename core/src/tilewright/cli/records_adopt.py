@@ -20,9 +20,9 @@ from tilewright.cli import shared_options as shared
 def adopt(
     *, file: Path, target: str, configs: bool, plugin: tuple[Path, ...], as_json: bool
 ) -> None:
-    """How many records of another system become configs of installed strategies.
+    """Count the records of another system that become configs here.
 
-    Merged into a run's records, these are measured before the search begins.
+    Once they are merged into a run's records, these configs are measured before the search begins.
     """
     from tilewright.records import Record, find_reader
     from tilewright.task import Task

@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=shared.NAMED_PATH, default=shared.TUNE_RECORDS)
 @click.argument("task", required=False)
-@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Of each task.")
+@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Per task.")
 @shared.plugin_files
 @shared.as_json
 def best(
     *, file: Path, task: str | None, count: int, plugin: tuple[Path, ...], as_json: bool
 ) -> None:
-    """The fastest configs of each task, or of TASK, by target, device and conditions.
+    """List the fastest configs of each task, or of TASK.
 
-    Those that a run would use: measured by the installed revision of their strategy, and of a
-    config measured again the last time. `tilewright explain TASK` says what else is known of it.
+    By target, device and conditions: what a run would use, that is, configs measured with the
+    installed revision of their strategy, and of a config measured again the last measurement.
+    `tilewright explain TASK` says what else is known of a task.
     """
     from tilewright.records import JsonlRecordStore
     from tilewright.task_text import find_task, names_a_task

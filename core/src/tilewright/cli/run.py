@@ -16,6 +16,7 @@ from tilewright.cli.pipeline_verb import pipeline_of, pipeline_options, run_pipe
 def run(*, source: str, more: str | None, **options: Any) -> int:
     """Run a pipeline from start to end: tune a network, compile it, check it.
 
-    A MODEL, as the stage `import` takes it, is tuned with the defaults and not checked.
+    A MODEL is anything that the stage `import` takes. It is tuned with default options, and its
+    answers are not checked.
     """
     return run_pipeline(pipeline_of(source), more=more, **options)

@@ -10,9 +10,9 @@ from tilewright.cli import shared_options as shared
 
 
 @click.command()
-@click.option("--run-json", is_flag=True, help="The schema of run.json instead.")
+@click.option("--run-json", is_flag=True, help="Print the schema of run.json instead.")
 @shared.plugin_files
-@click.option("--json", is_flag=True, expose_value=False, help="As without it: it is JSON.")
+@click.option("--json", is_flag=True, expose_value=False, help="Changes nothing: it is JSON.")
 def schema(run_json: bool, plugin: tuple[Path, ...]) -> None:
     """Print the JSON Schema of pipeline files, for editors and checkers."""
     if run_json:

@@ -69,7 +69,7 @@ settings: Decorator = click.option(
 records: Decorator = click.option(
     "--records",
     type=NAMED_PATH,
-    help="A records file, in place of that of the run, or of `tune`.",
+    help="A records file to read instead of that of the run, or of `tune`.",
 )
 device: Decorator = click.option("--device", default=None, help="One of the target's devices.")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("task")
-@click.option("--target", help="[that of the key's record, or native]")
+@click.option("--target", help="KIND:name=value,... or a short text.  [that of TASK, or native]")
 @click.option("--strategies", default="*", show_default=True, help="Glob over alternatives.")
 @click.option("--count", is_flag=True, help="Count the feasible configs.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Print N feasible configs.")
@@ -38,9 +38,9 @@ def space(
     plugin: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Show a task's alternatives with their knobs and values, and who offers none.
+    """Show a task's alternatives with their knobs, and the strategies that offer none.
 
-    TASK is operator(arguments), a key of the records file, or a JSON file.
+    TASK is operator(arguments), a key in the records file, or a JSON file.
     """
     from tilewright.records import JsonlRecordStore
     from tilewright.task_text import find_task, names_a_key

@@ -42,7 +42,7 @@ def _verb(name: str, stage: str) -> Callable[[Any], click.Command]:
 
 @_verb("compile", "compile")
 def compile_network() -> dict[str, Any]:
-    """Compile a network with the best that the records know."""
+    """Compile a network with the best configs in the records."""
     return {}
 
 
@@ -52,7 +52,7 @@ def compile_network() -> dict[str, Any]:
     "--svg",
     type=shared.NAMED_PATH,
     metavar="FILE",
-    help="Draw the layouts before and after; of several networks each, into FILE-NETWORK.",
+    help="Draw the layouts before and after; several networks each into FILE-NETWORK.",
 )
 def graph_tune(proof: bool, svg: Path | None) -> dict[str, Any]:
     """Choose a config for every kernel, over the whole network."""

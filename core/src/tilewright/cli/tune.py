@@ -21,14 +21,16 @@ _BEFORE_ITS_BUDGET = {
 
 @click.command()
 @click.argument("task")
-@click.option("--target", help="[what TASK names, or native]")
+@click.option("--target", help="KIND:name=value,... or a short text.  [that of TASK, or native]")
 @click.option("--tuner", default="xgb", show_default=True, help="NAME or {NAME: {option: value}}.")
 @click.option("--scheduler", default="round-robin", show_default=True)
 @click.option("--runner", default="local", show_default=True)
 @click.option("--builder", default="local", show_default=True)
 @click.option("--strategies", default="*", show_default=True, help="Glob over alternatives.")
 @click.option("--budget", default="60s", show_default=True, help="60s, 2min, or 200 for trials.")
-@click.option("--early-stopping", type=click.IntRange(1), help="Trials without improvement.")
+@click.option(
+    "--early-stopping", type=click.IntRange(1), help="End after so many trials without improvement."
+)
 @click.option(
     "--conditions", type=click.Choice(["cold", "warm"]), default="cold", show_default=True
 )
@@ -63,7 +65,7 @@ def tune(
 ) -> int:
     """Tune one task.
 
-    TASK is operator(arguments), a key of the records file, or a JSON file.
+    TASK is operator(arguments), a key in the records file, or a JSON file.
     """
     from tilewright.api import tune as tune_task
     from tilewright.cli.choice_text import choice_of

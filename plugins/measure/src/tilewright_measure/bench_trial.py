@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="[FILE.yaml|MODEL|TASK]", default="onnx-light:resnet50")
 @shared.target
 @shared.device
-@click.option("--count", type=click.IntRange(1), default=16, show_default=True, help="A task.")
+@click.option("--count", type=click.IntRange(1), default=16, show_default=True, help="Per task.")
 @click.option("--tuner", default="xgb", show_default=True, help="NAME or {NAME: {option: value}}.")
 @shared.seed
 @shared.plugin_files
@@ -37,8 +37,8 @@ def trial(
 ) -> None:
     """Show where a trial's time goes, over the tasks of a network, by default ResNet-50's.
 
-    Measures --count candidates of each task in a folder of its own, kept nowhere, cold and by the
-    local builder and runner, as tuning does.
+    Measures --count candidates of each task, cold and by the local builder and runner, as tuning
+    does. Nothing of it is kept.
     """
     from tilewright.cli.choice_text import choice_of
     from tilewright.options import Choice

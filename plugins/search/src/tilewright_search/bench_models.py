@@ -27,8 +27,8 @@ _KINDS: tuple[FeatureKind, ...] = ("knobs", "loops")
 @click.argument("records", type=shared.RECORDS_FILE)
 @click.option("--model", "models", multiple=True, help="NAME or {NAME: {option: value}}.  [all]")
 @click.option("--features", "kinds", multiple=True, type=click.Choice(_KINDS), help="[both]")
-@click.option("--rows", type=click.IntRange(32), default=256, show_default=True, help="A task.")
-@click.option("--save", type=shared.NAMED_PATH, help="Fit on all tasks and write it.")
+@click.option("--rows", type=click.IntRange(32), default=256, show_default=True, help="Per task.")
+@click.option("--save", type=shared.NAMED_PATH, help="Fit on all tasks and write the model.")
 @shared.plugin_files
 @shared.seed
 @shared.as_json
@@ -43,9 +43,9 @@ def models(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Recall@16 and pairwise accuracy of cost models on each task, fitted on the others.
+    """Print recall@16 and pairwise accuracy of cost models on each task, fitted on the others.
 
-    `--save` takes one --model and one --features; the tuners' option `pretrained` reads the file.
+    `--save` needs one --model and one --features; the tuners' option `pretrained` reads the file.
     """
     from tilewright.cli.choice_text import choice_of
     from tilewright.errors import UsageError
