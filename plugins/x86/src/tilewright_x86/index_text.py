@@ -243,8 +243,8 @@ class Indexes:
         One step a loop, each written in the loop that defines it. Where the stride is a power of
         two, the counter is shifted, once for all pointers; by any other stride the loop moves the
         pointer on. One of the two ports by which Intel's cores multiply vectors multiplies integers
-        too: an address would wait there behind the vectors, and the next loads for the address (a
-        seventh of the time of convolutions for AVX2).
+        too: an address would wait there behind the vectors, and the next loads for the address (up
+        to a seventh of the time of convolutions for AVX2).
         """
         key = (base, terms)
         pointer = self._pointers.get(key)
