@@ -17,6 +17,7 @@ from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.rules import RULES, Rule, State, derive
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.loop_ir import LoopProgram
+from tilewright_tensor.lower import lower
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 
@@ -69,6 +70,29 @@ def test_matmul_with_relu_has_ansors_three_sketches(problem: Callable[[str], Pro
 def _matmul(sketch):
     space = ConfigSpace([sketch.alternative("derived")])
     return sketch.scheduled(space.first().values).stages["matmul"]
+
+
+def test_rows_from_beyond_the_cache_are_fetched_a_tile_ahead_once_each(
+    problem: Callable[[str], Problem],
+) -> None:
+    small, large = (
+        next(s for s in derive(problem(text)) if s.name == "fused-2")
+        for text in ("matmul(64x96, 96x64) + relu()", "matmul(512x96, 96x64) + relu()")
+    )
+    assert "a.prefetch" not in ConfigSpace([small.alternative("derived")]).first().values
+    space = ConfigSpace([large.alternative("derived")])
+    for point in space.sample(random.Random(0), 20):
+        tile, unroll = point.values["tile_n"], point.values["unroll"]
+        text = str(lower(large.scheduled(point.values), "kernel"))
+        if point.values["a.prefetch"] == "no":
+            assert "prefetch" not in text
+            continue
+        assert tile[1] > 1 and point.values["order"] == "vectors outside"
+        (first, *_) = (line.strip() for line in text.splitlines() if "prefetch" in line)
+        step, ahead = tile[-1] * unroll, 4 * tile[-1] * 96
+        scale = "" if step == 1 else f"*{step}"
+        loop = "matmul.k.0" if unroll > 1 else "matmul.k"
+        assert first.startswith("prefetch a[") and f", {loop}{scale}] + {ahead} bytes" in first
 
 
 def test_sketches_by_operator(problem: Callable[[str], Problem]) -> None:

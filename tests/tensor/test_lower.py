@@ -47,6 +47,33 @@ def test_an_overhanging_tile_is_peeled_so_that_full_tiles_have_no_guard(checked)
     assert "register c.tail" in text
 
 
+def parallel_tiles(m, n, k):
+    """Register tiles of 4x16, over all of which threads run."""
+    s = Schedule.of(matmul(m, n, k)).split("d", "i", [4]).split("d", "j", [2, 8])
+    s = s.reorder("d", ["i.0", "j.0", "i.1", "j.1", "j.2"]).fuse("d", ["i.0", "j.0"])
+    s = s.parallel("d", "i.0@j.0").unroll("d", "i.1").unroll("d", "j.1").vectorize("d", "j.2")
+    s = s.compute_at("c", "d", "i.0@j.0", "register").split("c", "j", [8])
+    s = s.reorder("c", ["k", "i", "j.0", "j.1"])
+    return s.unroll("c", "i").unroll("c", "j.0").vectorize("c", "j.1")
+
+
+@pytest.mark.parametrize(
+    ("size", "edges"),
+    [((12, 32, 7), 0), ((12, 37, 7), 1), ((13, 32, 7), 1), ((13, 37, 7), 2), ((13, 5, 7), 1)],
+)
+def test_of_a_parallel_loop_only_the_tiles_that_overhang_are_guarded(checked, size, edges):
+    text = str(checked(parallel_tiles(*size)))
+    whole, *others = text.split("    if -")
+    assert whole.count("if ") == len(others) == edges
+    assert all("c.k.edge" in other for other in others)
+
+
+@pytest.mark.parametrize("size", [(9, 32, 7), (12, 40, 7)])
+def test_a_tile_that_overhangs_by_whole_vectors_has_no_guards_either(checked, size):
+    _, edge = str(checked(parallel_tiles(*size))).split("    if -")
+    assert "if " not in edge
+
+
 def test_lowering_leaves_nothing_to_search_for_garbage():
     lower(register_tiled(13, 37, 7, 4, 8, 2), "kernel")
     gc.collect()
@@ -234,6 +261,11 @@ def test_a_prefetch_stands_where_it_was_asked_for(checked):
         .prefetch("c", "k", "b", 256)
     )
     assert "      prefetch b[c.k, 0] + 256 bytes" in str(checked(s)).splitlines()
+
+
+def test_a_prefetch_with_a_step_goes_on_evenly_from_where_the_loop_begins(checked):
+    s = Schedule.of(matmul(4, 16, 8)).reorder("c", ["i", "k", "j"]).prefetch("c", "k", "a", 64, 3)
+    assert "      prefetch a[c.i, c.k*3] + 64 bytes" in str(checked(s)).splitlines()
 
 
 def test_a_parallel_stage_inside_a_parallel_loop_runs_serially(checked):

@@ -264,17 +264,20 @@ class _Lowering:
         ]
         if not notes:
             return statement
-        inner = {loop.var: Affine() for loop in placement.loops[depth + 1 :]}
         found: list[Statement] = []
         for note in notes:
+            here = depth + (note.step is None)
+            inner = {loop.var: Affine() for loop in placement.loops[here:]}
             read = next(
                 x
                 for x in leaves(placement.body)
                 if isinstance(x, Read) and x.tensor.name == note.tensor
             )
             load = self._load(read)
-            indices = tuple(index.substitute(inner, self.facts.bounds) for index in load.indices)
-            found.append(Prefetch(load.buffer, indices, note.offset_bytes))
+            indices = [index.substitute(inner, self.facts.bounds) for index in load.indices]
+            if note.step is not None:
+                indices[-1] += placement.loops[depth].var * note.step
+            found.append(Prefetch(load.buffer, tuple(indices), note.offset_bytes))
         return block([*found, statement])
 
 

@@ -1,17 +1,19 @@
 """Loop peeling: tiles that overhang leave their loop, so that the others run without guards.
 
 `for o in 4: for i in 5: if o*5 + i < 17: ...` becomes three full tiles and, with names that end in
-`.tail`, one of two.
+`.tail`, one of two. A parallel loop keeps all its iterations: those of whole tiles run a body
+without guards, the others one whose names end in `.edge`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import gcd
 
-from tilewright_tensor.affine import Affine, Var
+from tilewright_tensor.affine import Affine, Bounds, Mod, Var
 from tilewright_tensor.expr import IndexValue, Load, Value, map_value
-from tilewright_tensor.facts import Facts
+from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import (
     Allocate,
     Around,
@@ -46,8 +48,9 @@ def peeled(statement: Statement, facts: Facts) -> Statement:
     if not isinstance(statement, Loop):
         return statement
     loop, last = statement, statement.extent - 1
-    if loop.kind == "serial" and _cuts_inside(loop.body, loop.var, _but(facts, loop, last)):
-        body = peeled(loop.body, _but(facts, loop, last))
+    before = Facts({**facts.bounds, loop.var: (0, last - 1)}, facts.conditions)
+    if loop.kind == "serial" and _cuts_inside(loop.body, loop.var, facts, before):
+        body = peeled(loop.body, before)
         full = (
             Loop(loop.var, last, "serial", body)
             if last > 1
@@ -56,28 +59,83 @@ def peeled(statement: Statement, facts: Facts) -> Statement:
         tail = renamed(loop.body, {loop.var: Affine((), last)}, ".tail")
         rest = peeled(tail, Facts({**facts.bounds, **ranges(tail)}, facts.conditions))
         return block([full, rest])
-    body = peeled(loop.body, facts)
+    wholes = _wholes(loop, facts) if loop.kind == "parallel" else ()
+    body = _versions(loop, wholes, facts)
     if isinstance(body, Guard) and loop.kind in ("serial", "unrolled", "parallel"):
         return _shortened(Loop(loop.var, loop.extent, loop.kind, body), body)
     return Loop(loop.var, loop.extent, loop.kind, body)
 
 
-def _but(facts: Facts, loop: Loop, extent: int) -> Facts:
-    return Facts({**facts.bounds, loop.var: (0, extent - 1)}, facts.conditions)
+def _versions(loop: Loop, wholes: Sequence[Condition], facts: Facts) -> Statement:
+    """The body of a parallel loop: without guards where tiles are whole, as it is at the edges."""
+    open_ = [condition for condition in wholes if facts.holds(condition) is None]
+    if not open_:
+        return peeled(loop.body, facts)
+    (index, limit), *others = open_
+    within = _versions(loop, others, facts.with_conditions(open_[:1]))
+    values = _at_the_edge(loop.var, index, limit, facts)
+    edge = renamed(loop.body, values, f".edge{len(others) or ''}", facts.bounds)
+    edge = peeled(edge, Facts({**facts.bounds, **ranges(edge)}, facts.conditions))
+    return block([Guard(((index, limit),), within), Guard(((-index, 1 - limit),), edge)])
 
 
-def _cuts_inside(statement: Statement, var: Var, facts: Facts, inner: tuple[Var, ...] = ()) -> bool:
-    """Whether a guard that an inner loop varies too holds throughout within these facts."""
+def _at_the_edge(var: Var, index: Affine, limit: int, facts: Facts) -> dict[Var, Affine]:
+    """What stands for the variable where `index` has reached its limit, if that says enough."""
+    ((atom, scale), *others) = index.terms
+    if others or scale != 1 or index.range(facts.bounds)[1] > limit:
+        return {}
+    if isinstance(atom, Var):
+        return {var: Affine((), limit)}
+    if atom.value != var.affine():
+        return {}
+    if isinstance(atom, Mod):
+        return {var: var // atom.divisor * atom.divisor + limit}
+    return {var: var % atom.divisor + limit * atom.divisor}
+
+
+def _wholes(loop: Loop, facts: Facts) -> list[Condition]:
+    """Conditions on a parallel loop under which guards hold that a loop inside of it repeats.
+
+    A sum would ask at every term whether its tile overhangs.
+    """
+    found: dict[Condition, None] = {}
+
+    def look(statement: Statement, inner: tuple[Loop, ...]) -> None:
+        if isinstance(statement, Guard):
+            for index, limit in statement.conditions:
+                used = index.variables()
+                if any(one.kind == "serial" and one.var not in used for one in inner):
+                    varied = {one.var for one in inner}
+                    own = [t for t in index.terms if Affine((t,)).variables().isdisjoint(varied)]
+                    if any(loop.var in Affine((t,)).variables() for t in own):
+                        scale = gcd(*(coefficient for _, coefficient in own))
+                        most = (index - Affine(tuple(own))).range(facts.bounds)[1]
+                        whole = Affine(tuple((atom, c // scale) for atom, c in own))
+                        found[whole, -((most - limit) // scale)] = None
+        if isinstance(statement, Loop):
+            inner = (*inner, statement)
+        for one in inside(statement):
+            look(one, inner)
+
+    look(loop.body, ())
+    return [*found]
+
+
+def _cuts_inside(
+    statement: Statement, var: Var, facts: Facts, before: Facts, inner: tuple[Var, ...] = ()
+) -> bool:
+    """Whether a guard that an inner loop varies too always holds only before the last turn."""
     if isinstance(statement, Block):
-        return any(_cuts_inside(one, var, facts, inner) for one in statement.statements)
+        return any(_cuts_inside(one, var, facts, before, inner) for one in statement.statements)
     if isinstance(statement, Guard):
         for condition in statement.conditions:
             atoms = {atom for atom, _ in condition[0].terms}
-            if var in atoms and not atoms.isdisjoint(inner) and facts.holds(condition):
+            varied = var in atoms and not atoms.isdisjoint(inner)
+            if varied and before.holds(condition) and not facts.holds(condition):
                 return True
     if isinstance(statement, Loop):
         inner = (*inner, statement.var)
-    return isinstance(statement, Around) and _cuts_inside(statement.body, var, facts, inner)
+    return isinstance(statement, Around) and _cuts_inside(statement.body, var, facts, before, inner)
 
 
 def _shortened(loop: Loop, guard: Guard) -> Statement:
@@ -107,26 +165,32 @@ def ranges(statement: Statement) -> dict[Var, tuple[int, int]]:
     return found
 
 
-def renamed(statement: Statement, values: Mapping[Var, Affine], suffix: str) -> Statement:
-    """A copy at fixed values of variables, its loops and scratch with a suffix to their names."""
-    return _Copy(suffix).statement(statement, values, {})
+def renamed(
+    statement: Statement,
+    values: Mapping[Var, Affine],
+    suffix: str,
+    bounds: Bounds = {},  # noqa: B006
+) -> Statement:
+    """A copy with indexes for variables, its loops and scratch with a suffix to their names."""
+    return _Copy(suffix, bounds).statement(statement, values, {})
 
 
 class _Copy:
-    def __init__(self, suffix: str) -> None:
+    def __init__(self, suffix: str, bounds: Bounds) -> None:
         self.suffix = suffix
+        self.bounds = bounds
 
     def statement(
         self, statement: Statement, values: Mapping[Var, Affine], buffers: Mapping[Buffer, Buffer]
     ) -> Statement:
         def indices(given: tuple[Affine, ...]) -> tuple[Affine, ...]:
-            return tuple(index.substitute(values) for index in given)
+            return tuple(index.substitute(values, self.bounds) for index in given)
 
         def leaf(value: Value) -> Value:
             if isinstance(value, Load):
                 return Load(buffers.get(value.buffer, value.buffer), indices(value.indices))
             return (
-                IndexValue(value.value.substitute(values))
+                IndexValue(value.value.substitute(values, self.bounds))
                 if isinstance(value, IndexValue)
                 else value
             )
@@ -148,7 +212,8 @@ class _Copy:
             return CopyGroup(self.statement(statement.body, values, buffers))
         if isinstance(statement, Guard):
             conditions = tuple(
-                (index.substitute(values), limit) for index, limit in statement.conditions
+                (index.substitute(values, self.bounds), limit)
+                for index, limit in statement.conditions
             )
             return Guard(conditions, self.statement(statement.body, values, buffers))
         if isinstance(statement, Allocate):

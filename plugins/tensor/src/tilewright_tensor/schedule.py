@@ -151,8 +151,19 @@ class Schedule:
             )
         return self._annotated("bind", stage, (loop,), thread)
 
-    def prefetch(self, stage: Name, loop: str, tensor: Name, offset_bytes: int) -> Schedule:
-        """The loop's body first fetches ahead of where the stage first reads the tensor there."""
+    def prefetch(
+        self,
+        stage: Name,
+        loop: str,
+        tensor: Name,
+        offset_bytes: int,
+        step: int | None = None,
+    ) -> Schedule:
+        """The loop's body first fetches ahead of where the stage first reads the tensor there.
+
+        With a `step`, ahead of where it does in the loop's first turn, and so many elements more
+        every turn: what is read after the loop is fetched evenly while it runs.
+        """
         found = self._stage("prefetch", stage)
         self._loop("prefetch", found, loop)
         name = _name(tensor)
@@ -160,9 +171,9 @@ class Schedule:
             raise ValueError(
                 f"argument 3, 'tensor' of prefetch: {found.name} does not read '{name}'"
             )
-        note = PrefetchNote(loop, name, offset_bytes)
+        note = PrefetchNote(loop, name, offset_bytes, step)
         return self._changed(
-            ("prefetch", found.name, loop, name, offset_bytes),
+            ("prefetch", found.name, loop, name, offset_bytes, step),
             found.changed(prefetches=(*found.prefetches, note)),
         )
 

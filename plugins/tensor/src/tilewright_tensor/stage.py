@@ -48,11 +48,12 @@ Relation = Union[Split, Fuse]
 
 @dataclass(frozen=True, slots=True)
 class PrefetchNote:
-    """Where a prefetch is wanted: at the start of the loop's body."""
+    """Where a prefetch is wanted: at the start of the loop's body. See `Schedule.prefetch`."""
 
     loop: str
     tensor: str
     offset_bytes: int
+    step: int | None
 
 
 @dataclass(frozen=True)

@@ -51,13 +51,11 @@ def product(parts: Sequence[Expression]) -> Expression:
 
 @lru_cache(maxsize=1024)
 def spatial_splits(
-    extent: int, unit: int, *, middle: bool, tiled: bool, alone: bool = False
+    extent: int, unit: int, *, middle: bool, tiled: bool
 ) -> tuple[tuple[int, ...], ...]:
     """(outer, second, third, register tile) of a spatial axis, the third 1 without `middle`.
 
-    Register tiles are multiples of `unit`, the vector width on the vector axis. Where a tile does
-    not divide, the outer factor is 1: the tail then leaves a serial loop that runs without guards.
-    Not so on an axis that is `alone`, about all that threads can share. Without `tiled` the
+    Register tiles are multiples of `unit`, the vector width on the vector axis; without `tiled` the
     register tile is one unit, where nothing is read again along the axis.
     """
     found: list[tuple[int, ...]] = []
@@ -74,8 +72,7 @@ def spatial_splits(
             if third > 1 and (not exact or tiles % third):
                 continue
             rest = tiles // third
-            seconds = divisors(rest) if exact or alone else (rest,)
-            found += [(rest // second, second, third, inner) for second in seconds]
+            found += [(rest // second, second, third, inner) for second in divisors(rest)]
     return tuple(found)
 
 

@@ -36,7 +36,6 @@ Values = Mapping[str, Any]
 _FEWEST_ACCUMULATORS = 6
 _MOST_PER_BODY = 128
 _ITEM_BYTES = 4
-_TILES_PER_THREAD = 4
 _ROWS_PER_COPY = 128
 """How often what is copied for a tile should be read, or the copies cost as much as the work."""
 
@@ -67,7 +66,7 @@ class Tiling:
         """The tile of every axis, the order of the loops, unrolling, and what is packed where."""
         stage, unroll = schedule.stages[self.stage], (1, 2, 4, 8)
         wide = [axis for axis in stage.axes if axis.extent > 1]
-        sizes = [self._declare_spatial(problem, stage, axis, knobs) for axis in wide]
+        sizes = [self._declare_spatial(stage, axis, knobs) for axis in wide]
         for axis in stage.reduce_axes:
             cut = self._cuts(stage) or axis.name == self._blocked_axis(stage)
             splits = reduction_splits(axis.extent, whole=not cut)
@@ -85,6 +84,10 @@ class Tiling:
             knobs.define_knob(f"{name}.at", ["root", "tile"])
         if any(name in problem.constants for name in _names(stage)):
             knobs.define_knob("prefetch_bytes", [0, 2048, 4096])
+        for name, row in self.streamed(problem, stage).items():
+            prefetch = knobs.define_knob(f"{name}.prefetch", ["no", "rows"])
+            in_turn = (Knob("order") == "vectors outside") & (Knob(tile_knob(row.name))[1] > 1)
+            knobs.constrain((prefetch == "no") | in_turn)
         self._constrain_blocks(stage, knobs)
 
     def apply(
@@ -95,7 +98,8 @@ class Tiling:
         steps = TilingSteps(
             problem, stage, self.consumer, self.level, self.vectors, values, layouts
         )
-        return steps.apply(s, self.packable(problem, stage), self.producers)
+        copied, streamed = self.packable(problem, stage), self.streamed(problem, stage)
+        return steps.apply(s, copied, streamed, self.producers)
 
     def constant_layout(
         self, problem: Problem, schedule: Schedule, name: str, values: Values
@@ -107,20 +111,26 @@ class Tiling:
         return packed_layout(stage, name, problem.constants[name], self.vectors, values)
 
     def cost(self, schedule: Schedule, values: Values) -> float:
-        """A guess for a choice without measurement: what a multiply-add loads, and idle lanes."""
+        """A guess for a choice without measurement.
+
+        What a multiply-add loads, idle lanes, and how many tiles in turn read the same vectors.
+        """
         stage = schedule.stages[self.stage]
-        rows, vectors, waste = 1, 1, 1.0
+        rows, vectors, turns, waste = 1, 1, 1, 1.0
         for number, axis in enumerate(stage.axes):
             tile = spatial_split(values, axis)
             if number == self.vectors.axis:
                 vectors = -(-tile[-1] // self.vectors.width)
             else:
                 rows *= tile[-1]
+                turns *= tile[1] * tile[2] if values.get("order") == "vectors outside" else tile[2]
             waste *= prod(tile) / axis.extent
         waste *= 1 + (2 - self.level) * self.deep
         moved = sum(1 for name, value in values.items() if name.endswith(".pack") and value == "no")
         loads = 1 / rows + 1 / vectors
-        return float(waste * (1 + loads) + 0.2 * moved + 0.05 * values["unroll"])
+        waits = sum(1 for name, v in values.items() if name.endswith(".prefetch") and v == "no")
+        extras = 0.2 * moved + 0.1 / turns + 0.05 * (waits + values["unroll"])
+        return float(waste * (1 + loads) + extras)
 
     def packable(self, problem: Problem, stage: Stage) -> tuple[str, ...]:
         """Activations with the vector axis that may be copied together, by tile or as a whole."""
@@ -135,20 +145,35 @@ class Tiling:
             and not is_broadcast(stage, name, var)
         )
 
+    def streamed(self, problem: Problem, stage: Stage) -> dict[str, Axis]:
+        """Activations beyond the cache of which every tile reads whole rows, and their row axes.
+
+        The next tile's rows can be fetched ahead: the processor itself stops at the end of a page.
+        """
+        if self.vectors.axis is None or self.level != 2 or len(stage.reduce_axes) != 1:
+            return {}
+        (reduced,), vector = stage.reduce_axes, stage.axes[self.vectors.axis]
+        rows = {axis.var.affine(): axis for axis in stage.axes if axis.extent > 1}
+        return {
+            read.tensor.name: rows[read.indices[-2]]
+            for read in reads(stage)
+            if read.tensor.name in problem.activations
+            and prod(read.tensor.shape) * _ITEM_BYTES > 2 * problem.limits.cache_bytes
+            and read.tensor.shape[-1] == reduced.extent
+            and read.indices[-1] == reduced.var.affine()
+            and read.indices[-2] in rows
+            and is_broadcast(stage, read.tensor.name, vector.var)
+        }
+
     # --- knobs and what ties them -----------------------------------------------------------------
 
-    def _declare_spatial(
-        self, problem: Problem, stage: Stage, axis: Axis, knobs: Knobs
-    ) -> set[int]:
+    def _declare_spatial(self, stage: Stage, axis: Axis, knobs: Knobs) -> set[int]:
         """Declare the tile of an axis: (the register tiles there are, in vectors on their axis)."""
         unit = self._unit(stage, axis)
         reused = any(is_broadcast(stage, name, axis.var) for name in _names(stage))
-        others = prod(stage.shape) // axis.extent
-        threads = problem.limits.threads
-        alone = threads > 1 and others < _TILES_PER_THREAD * threads
         options = spatial_splits(
             axis.extent, unit, middle=self.deep and self.level < 2,
-            tiled=not self.deep or reused or self._is_vector(stage, axis), alone=alone,
+            tiled=not self.deep or reused or self._is_vector(stage, axis),
         )  # fmt: skip
         define_splits(knobs, axis, options)
         return {-(-one[-1] // unit) for one in options}

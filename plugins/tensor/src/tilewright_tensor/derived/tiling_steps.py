@@ -8,6 +8,7 @@ from itertools import chain
 from math import prod
 from typing import Any
 
+from tilewright_tensor.dag import Axis
 from tilewright_tensor.derived.access import reads
 from tilewright_tensor.derived.loops import cached, fused, memory_nest, split_axes, vectorized
 from tilewright_tensor.derived.problem import Problem
@@ -33,7 +34,13 @@ class TilingSteps:
     values: Mapping[str, Any]
     layouts: Mapping[str, Layout]
 
-    def apply(self, s: Schedule, packable: Sequence[str], producers: Sequence[str]) -> Schedule:
+    def apply(
+        self,
+        s: Schedule,
+        packable: Sequence[str],
+        streamed: Mapping[str, Axis],
+        producers: Sequence[str],
+    ) -> Schedule:
         """The stage in its loops, the copies and producers that it reads in theirs."""
         name = self.stage.name
         tiles = [spatial_split(self.values, a) for a in self.stage.axes]
@@ -55,6 +62,8 @@ class TilingSteps:
             outer = outer or own
             s = s.compute_at(kernel, name, at, "register")
         s = self._kernel(s, kernel)
+        for operand, row in streamed.items():
+            s = self._streamed(s, kernel, operand, row)
         for operand in packable:
             s = self._packed(s, operand, kernel, root, outer)
         for producer in producers:
@@ -139,6 +148,18 @@ class TilingSteps:
             if s.stages[name].reads(constant):
                 for line in range(0, 4 * tile, _LINE_BYTES):
                     s = s.prefetch(name, loop, constant, ahead + line)
+        return s
+
+    def _streamed(self, s: Schedule, name: str, operand: str, row: Axis) -> Schedule:
+        """The rows of the next tile are fetched, once and evenly, while this one is summed."""
+        if self.values[f"{operand}.prefetch"] == "no":
+            return s
+        (reduced,) = self.stage.reduce_axes
+        rows, unroll = spatial_split(self.values, row)[-1], self.values["unroll"]
+        loop = f"{reduced.name}.0" if unroll > 1 else reduced.name
+        ahead, step = 4 * rows * reduced.extent, rows * unroll
+        for line in range(0, 4 * step, _LINE_BYTES):
+            s = s.prefetch(name, loop, operand, ahead + line, step)
         return s
 
     def _tile_loops(
