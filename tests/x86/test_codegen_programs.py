@@ -211,6 +211,46 @@ def test_loops_from_0_do_not_multiply_their_counters() -> None:
     assert "imul" not in text
 
 
+def folded(operation: str, lanes: int) -> LoopProgram:
+    """y[row] = 0.5 and then all of x[row], one after the other, out of a register."""
+    x, y = Buffer("x", (3, lanes)), Buffer("y", (3,))
+    held = Buffer("held", (lanes,), scope="register")
+    combined = put(y, (i("o"),), op(operation, at(y, i("o")), at(held, i("k"))))
+    body = Block(
+        (
+            loop("lane", lanes, put(held, (i("lane"),), at(x, i("o"), i("lane"))), "vectorized"),
+            put(y, (i("o"),), Const(0.5)),
+            loop("k", lanes, combined, "unrolled"),
+        )
+    )
+    return LoopProgram("folded", (x,), (y,), loop("o", 3, Allocate(held, body)))
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [("add", np.sum), ("mul", np.prod), ("max", np.max), ("min", np.min)],
+)
+@pytest.mark.parametrize("lanes", [4, 7, 8, 16])
+def test_a_reduction_over_lanes_is_right_with_numbers_and_without(
+    operation: str,
+    expected: Callable[..., Any],
+    lanes: int,
+    isa: str,
+    run_x86: Callable[..., Any],
+) -> None:
+    x = np.random.default_rng(0).uniform(-2, 2, (3, lanes)).astype(np.float32)
+    x[1, lanes // 2], x[2, -1] = np.nan, -np.inf
+    (got,) = run_x86(folded(operation, lanes), [x], isa)
+    start = np.full((3, 1), 0.5, np.float32)
+    np.testing.assert_allclose(got, expected(np.hstack([start, x]), axis=1), rtol=2e-6)
+
+
+def test_lanes_of_a_register_are_reduced_by_halves() -> None:
+    text = emit(folded("add", 16), ISAS[0], 1).module
+    assert text.count("extractelement") == 2
+    assert text.count("shufflevector") == 2 * 3
+
+
 def test_a_program_of_another_kind_of_target_is_refused() -> None:
     y = Buffer("y", (4,))
     program = LoopProgram(

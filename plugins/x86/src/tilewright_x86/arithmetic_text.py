@@ -64,11 +64,29 @@ class Arithmetic:
             return self._float_mod(texts, dtype, width)
         if name in vector_math.FUNCTIONS:
             if dtype == "float32":
-                writer = vector_math.Float32(self.function, width, self.isa.fma, self.declare)
+                writer = vector_math.Float32(self.function, width, self.isa, self.declare)
                 return vector_math.FUNCTIONS[name](writer, texts[0])
             if name == "erf":
                 return self._libm("erf", texts[0], dtype, width)
         return self.intrinsic(_FLOAT_INTRINSICS[name], texts, dtype, width)
+
+    def folded(self, name: str, vector: str, dtype: str, width: int) -> str:
+        """What a float operation makes of all lanes, whose number is a power of two.
+
+        Halves are combined until one element is left: in a row, each lane would wait for the last.
+        """
+        kind, define = type_of(dtype, width), self.function.define
+        if width == 2:
+            ends = [define(f"extractelement {kind} {vector}, i32 {lane}") for lane in range(2)]
+            return self.float_(name, ends, dtype, 0)
+        half = width // 2
+        halves = []
+        for first in (0, half):
+            lanes = ", ".join(f"i32 {first + lane}" for lane in range(half))
+            halves.append(
+                define(f"shufflevector {kind} {vector}, {kind} poison, <{half} x i32> <{lanes}>")
+            )
+        return self.folded(name, self.float_(name, halves, dtype, half), dtype, half)
 
     def _extremum(self, name: str, texts: list[str], kind: str, width: int) -> str:
         """Maximum or minimum that returns NaN if either side is NaN.

@@ -25,9 +25,10 @@ from tilewright_tensor.loop_ir import (
 from tilewright_x86.arithmetic_text import check_dtype
 from tilewright_x86.index_text import Indexes, LaneVaryingDivisionError, Linear
 from tilewright_x86.isa import Isa
+from tilewright_x86.lane_folding import LaneFold, lane_fold_of
 from tilewright_x86.llvm_text import ITEM_BYTES, FunctionText
 from tilewright_x86.loop_facts import LoopFacts
-from tilewright_x86.memory_text import Memory
+from tilewright_x86.memory_text import Memory, Operand
 from tilewright_x86.module_text import KernelText, handing_over, workspace_layout
 from tilewright_x86.register_slots import NeedsMemoryError, RegisterSlots
 from tilewright_x86.value_text import Values
@@ -187,6 +188,8 @@ class _Function:
             and self.kernel.facts.is_vectorisable(node)
         ):
             self._vector_loop(node)
+        elif (fold := lane_fold_of(node)) and self._folded(node, fold):
+            return
         elif kind in _EXPANDED_KINDS or node.extent == 1:
             for number in range(node.extent):
                 self.indexes.bind(node.var.name, Linear(number))
@@ -195,6 +198,23 @@ class _Function:
             self._parallel_loop(node)
         else:
             self._rolled(node, node.extent, lambda: self.statement(node.body))
+
+    def _folded(self, node: Loop, fold: LaneFold) -> bool:
+        """Whether the lanes are those of one register; then they are folded."""
+        lanes, dtype = fold.lanes, fold.lanes.buffer.dtype
+        if self.indexes.lanes is not None or lanes.buffer.name not in self.registers.held:
+            return False
+        self.indexes.bind(node.var.name, Linear(0))
+        at = self.indexes.linear(self.memory.flat(lanes))
+        place = lanes.buffer, at.constant, node.extent, node.extent
+        if at.terms or not self.registers.has_vector(*place):
+            return False
+        vector, arithmetic = self.registers.read_vector(*place), self.values.arithmetic
+        one = arithmetic.folded(fold.operation, vector, dtype, node.extent)
+        held = self.values.emit(fold.held).text
+        result = arithmetic.float_(fold.operation, [held, one], dtype, 0)
+        self.memory.store(fold.store, Operand(result, False))
+        return True
 
     def _rolled(
         self,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tilewright_x86.isa import Isa
 from tilewright_x86.llvm_text import FunctionText, constant
 
 _LOG2_E = 1.4426950408889634
@@ -24,11 +25,12 @@ class Float32:
     """Instructions on float32 scalars (width 0) or vectors of a width."""
 
     def __init__(
-        self, function: FunctionText, width: int, fma: bool, declare: Callable[[str], None]
+        self, function: FunctionText, width: int, isa: Isa, declare: Callable[[str], None]
     ) -> None:
         self._function = function
         self._width = width
-        self._fma = fma
+        self._fma = isa.fma
+        self._scales = isa.name == "avx512" and width == isa.lanes(4)
         self._declare = declare
         self.float = f"<{width} x float>" if width else "float"
         self.int = f"<{width} x i32>" if width else "i32"
@@ -88,6 +90,30 @@ class Float32:
         """An i32 converted."""
         return self._function.define(f"sitofp {self.int} {value} to {self.float}")
 
+    def times_power_of_two(self, value: str, shifted: str) -> str:
+        """`value * 2**n`, also where 2**n itself is no normal number.
+
+        `shifted` is the whole number n plus `_ROUND`.
+        """
+        if self._scales:
+            n = self.op("fsub", shifted, self.of(_ROUND))
+            name = "@llvm.x86.avx512.mask.scalef.ps.512"
+            self._declare(
+                f"{self.float} {name}({self.float}, {self.float}, {self.float}, i16, i32)"
+            )
+            return self._function.define(
+                f"call {self.float} {name}({self.float} {value}, {self.float} {n}, "
+                f"{self.float} zeroinitializer, i16 -1, i32 4)"
+            )
+        n = self.int_op("sub", self.bits(shifted), self.bits(self.of(_ROUND)))
+        half = self.int_op("ashr", n, self.of_int(1))
+        for part in (half, self.int_op("sub", n, half)):
+            biased = self.int_op("add", part, self.of_int(127))
+            value = self.op(
+                "fmul", value, self.from_bits(self.int_op("shl", biased, self.of_int(23)))
+            )
+        return value
+
     def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
         """Horner's rule, highest coefficient first."""
         result = self.of(coefficients[0])
@@ -97,25 +123,16 @@ class Float32:
 
 
 def exp(f: Float32, x: str) -> str:
-    """e**x = 2**n * e**r with |r| <= ln(2)/2.
-
-    2**n in two factors, so that denormal results come out right.
-    """
+    """e**x = 2**n * e**r with |r| <= ln(2)/2."""
     x = f.select(f.compare("olt", x, f.of(-105.0)), f.of(-105.0), x)  # ordered: NaN passes
     x = f.select(f.compare("ogt", x, f.of(90.0)), f.of(90.0), x)
     shifted = f.multiply_add(x, f.of(_LOG2_E), f.of(_ROUND))
-    n = f.int_op("sub", f.bits(shifted), f.bits(f.of(_ROUND)))
-    n_float = f.op("fsub", shifted, f.of(_ROUND))
-    r = f.multiply_add(n_float, f.of(-_LN2_HIGH), x)
-    r = f.multiply_add(n_float, f.of(-_LN2_LOW), r)
+    n = f.op("fsub", shifted, f.of(_ROUND))
+    r = f.multiply_add(n, f.of(-_LN2_HIGH), x)
+    r = f.multiply_add(n, f.of(-_LN2_LOW), r)
     p = f.polynomial(r, _EXP)
     result = f.multiply_add(f.op("fmul", r, r), p, r)
-    result = f.op("fadd", result, f.of(1.0))
-    half = f.int_op("ashr", n, f.of_int(1))
-    for part in (half, f.int_op("sub", n, half)):
-        exponent = f.int_op("shl", f.int_op("add", part, f.of_int(127)), f.of_int(23))
-        result = f.op("fmul", result, f.from_bits(exponent))
-    return result
+    return f.times_power_of_two(f.op("fadd", result, f.of(1.0)), shifted)
 
 
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5)

@@ -67,7 +67,10 @@ def _softmax_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tenso
         "softmax_exp", data.shape, lambda *p: exp(data[p] - largest[beside(p)]), axes=names
     )
     total = compute("softmax_sum", shape, lambda *p: reduce_sum(raised[along(p)], k), axes=others)
-    return compute("softmax", data.shape, lambda *p: raised[p] / total[beside(p)], axes=names)
+    # one division a line: a product is over many times sooner
+    return compute(
+        "softmax", data.shape, lambda *p: raised[p] * (1.0 / total[beside(p)]), axes=names
+    )
 
 
 def _batch_norm_infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
