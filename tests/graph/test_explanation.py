@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from tilewright.cli.group import run
 from tilewright.config import ConfigEntity
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
 from tilewright.records import Record
@@ -90,3 +94,18 @@ def test_a_node_at_its_own_best_says_so(extracted, context):
     assert explanation.chosen == explanation.best
     assert list(explanation.lines())[-1].startswith("  own best  the same")
     assert (explanation.costs_here, explanation.saves_elsewhere) == (0, 0)
+
+
+@pytest.mark.parametrize(("accuracy", "strategy"), [("default", "pencil"), ("strict", "paper")])
+def test_a_choice_is_explained_in_the_accuracy_that_the_network_is_compiled_in(
+    accuracy, strategy, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    stages = [{"import": {"model": "zoo:resnet-18", "frontend": {"zoo": {"size": 32}}}}]
+    stages += [{"extract": {}}, {"graph-tune": {}}, {"compile": {"accuracy": accuracy}}]
+    plugins = [str(Path(__file__).with_name("paper_target.py"))]
+    content = {"version": 1, "target": "paper", "plugins": plugins, "stages": stages}
+    (tmp_path / "net.yaml").write_text(json.dumps(content))
+    assert run(["explain", "net.yaml", "conv2d_2", "--json"]) == 0
+    (node,) = json.loads(capsys.readouterr().out)["nodes"]
+    assert node["chosen"]["strategy"] == strategy

@@ -26,9 +26,12 @@ class Explains(Protocol):
         """Their names."""
         ...
 
-    def explain(self, context: RunContext, part: str | None) -> Iterator[Explanation]:
+    def explain(
+        self, context: RunContext, part: str | None, options: Sequence[Any]
+    ) -> Iterator[Explanation]:
         """From the records, measuring nothing: all parts of a name or key, which may be none.
 
-        Without `part`, those that are not at their own best.
+        Without `part`, those that are not at their own best. `options` are those of the pipeline's
+        stages, in order: the choice is explained that these stages make.
         """
         ...

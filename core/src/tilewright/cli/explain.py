@@ -118,7 +118,8 @@ def _of_network(
     pipeline = Pipeline.load(pipeline_of(source), settings=settings, plugins=plugin, target=target)
     context = pipeline.context(out=out, device=device, writes=False)
     networks = pipeline.explainable(context)
-    found = [explained for network in networks for explained in network.explain(context, part)]
+    options = [stage.options for stage in pipeline.plan.stages]
+    found = [one for network in networks for one in network.explain(context, part, options)]
     if part is not None and not found:
         raise UsageError(
             f"no node and no task is named {part!r}",

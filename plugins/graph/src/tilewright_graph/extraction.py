@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tilewright.canonical import content_key
 from tilewright.target import Target
@@ -74,11 +74,19 @@ class ExtractedNetwork:
         """The names of its kernels."""
         return [kernel.name for kernel in self.kernels]
 
-    def explain(self, context: RunContext, part: str | None = None) -> Iterator[Explanation]:
-        """The kernels of a name, key, or key of their task; else those not at their own best."""
-        from tilewright_graph.explanation import Explainer
+    def explain(
+        self, context: RunContext, part: str | None, options: Sequence[Any]
+    ) -> Iterator[Explanation]:
+        """The kernels of a name, key, or key of their task; else those not at their own best.
 
-        explainer = Explainer(self, context)
+        In the accuracy of the last stage that has one: what that stage takes is explained.
+        """
+        from tilewright_graph.explanation import Explainer
+        from tilewright_graph.stages.compile_stage import CompileOptions
+        from tilewright_graph.stages.graph_tune_stage import GraphTuneOptions
+
+        choosing = [one for one in options if isinstance(one, CompileOptions | GraphTuneOptions)]
+        explainer = Explainer(self, context, *(one.accuracy for one in choosing[-1:]))
         for kernel in self.kernels:
             if part in (kernel.name, kernel.key, kernel.task.workload.key):
                 yield explainer.explain(kernel)
