@@ -55,6 +55,22 @@ def test_two_models_of_one_name_are_refused(x86, make_model, tmp_path):
         ImportStage(options, x86).run({})
 
 
+def test_shapes_name_inputs_of_any_of_the_models(x86, make_model, tmp_path):
+    for name in "ab":
+        node = onnx.helper.make_node("Relu", [name], ["y"])
+        onnx.save(make_model([node], {name: ("batch", 3)}), tmp_path / f"{name}.onnx")
+    models = ("zoo:resnet-18", *(str(tmp_path / f"{name}.onnx") for name in "ab"))
+
+    def imported(shapes):
+        return ImportStage(ImportOptions(models=models, shapes=shapes), x86).run({}).branches
+
+    sizes = {"a": (2, 3), "b": (5, 3)}
+    found = imported(sizes)
+    assert {name: found[name][0].specs[name].shape for name in sizes} == sizes
+    with pytest.raises(UsageError, match=r"shapes: no input is named 'dta'\n.*did you mean 'data'"):
+        imported({**sizes, "dta": (1, 3)})
+
+
 NETWORKS = """
 version: 1
 name: networks

@@ -160,11 +160,6 @@ def test_a_size_that_contradicts_a_fixed_dimension_is_refused(make_model):
         read(relu_model(make_model, ("batch", 3)), {"x": (5, 4)})
 
 
-def test_a_size_for_an_unknown_input_names_the_nearest(make_model):
-    with pytest.raises(UsageError, match=r"no input 'xx'\n.*did you mean 'x'"):
-        read(relu_model(make_model), {"xx": (1, 3)})
-
-
 # --- bad models -----------------------------------------------------------------------------------------------------
 
 

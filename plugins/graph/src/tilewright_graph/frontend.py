@@ -18,8 +18,9 @@ class Frontend(Protocol):
     ) -> Network:
         """The network of a model, its `source` ready for oracles.
 
-        `shapes` gives sizes to inputs with dynamic dimensions; with a seed, weights are replaced by
-        random ones. Raises UsageError, naming the place, for a model that cannot be read.
+        `shapes` gives sizes to inputs with dynamic dimensions, also to those of other models; with
+        a seed, weights are replaced by random ones. Raises UsageError, naming the place, for a
+        model that cannot be read.
         """
         ...
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilewright.errors import UsageError, did_you_mean
+from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.network import Network
@@ -71,7 +71,6 @@ def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequenc
     known = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     builder.reserve([*known, *(output for node in graph.node for output in node.output)])
     inputs = [value for value in graph.input if value.name not in known]
-    _check_shape_names(name, shapes, inputs)
     for value in inputs:
         builder.input(value.name, *_input_spec(name, value, shapes.get(value.name)))
     outputs = [value.name for value in graph.output]
@@ -145,19 +144,6 @@ def _evaluated(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str,
         return dict(zip((r.name for r in results), evaluator.run(None, operands), strict=True))
     except Exception as error:
         raise site.error(f"cannot evaluate {node.op_type!r} on constants: {error}") from error
-
-
-def _check_shape_names(
-    name: str, shapes: Mapping[str, Sequence[int]], inputs: Sequence[Any]
-) -> None:
-    known = [value.name for value in inputs]
-    for given in shapes:
-        if given not in known:
-            raise UsageError(
-                f"shapes: the model has no input {given!r}",
-                where=name,
-                remedy=did_you_mean(given, known),
-            )
 
 
 def _input_spec(name: str, value: Any, given: Sequence[int] | None) -> tuple[tuple[int, ...], str]:

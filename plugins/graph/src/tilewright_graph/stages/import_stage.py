@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from tilewright.errors import UsageError
+from tilewright.errors import UsageError, did_you_mean
 from tilewright.options import Choice, Options
 from tilewright.roles import RunContext, StageResult
 from tilewright_graph.frontend import Frontend, frontend_for
@@ -29,7 +29,8 @@ class ImportOptions(Options):
     models    several of them instead: their tasks are tuned together, then each network is compiled
               and checked on its own
     weights   given: weights are random; otherwise the model's own
-    shapes    sizes of inputs with dynamic dimensions, by input name
+    shapes    sizes of inputs with dynamic dimensions, by input name; of several models, each takes
+              those of its inputs
     """
 
     frontend: Choice | None = None
@@ -57,9 +58,12 @@ class ImportStage:
         self._context = context
 
     def run(self, _values: Mapping[type, Any]) -> StageResult:
-        if self._options.model is not None:
-            return StageResult((self._read(self._options.model),))
-        networks = [self._read(model) for model in self._options.models]
+        model = self._options.model
+        models = self._options.models if model is None else (model,)
+        networks = [self._read(each) for each in models]
+        _check_names(self._options.shapes, networks)
+        if model is not None:
+            return StageResult(tuple(networks))
         for name, count in Counter(network.name for network in networks).items():
             if count > 1:
                 raise UsageError(
@@ -74,3 +78,12 @@ class ImportStage:
         frontend: Frontend = host.choose("frontend", choice, host)
         seed = options.weights.seed if options.weights else None
         return frontend.read(model, options.shapes, seed)
+
+
+def _check_names(shapes: Iterable[str], networks: Iterable[Network]) -> None:
+    known = [name for network in networks for name in network.inputs]
+    for name in shapes:
+        if name not in known:
+            raise UsageError(
+                f"shapes: no input is named {name!r}", remedy=did_you_mean(name, known)
+            )

@@ -45,11 +45,12 @@ class ZooFrontend:
         if name not in _MAKERS:
             remedy = did_you_mean(name, list(_MAKERS))
             raise UsageError(f"the zoo has no network {name!r}", where=model, remedy=remedy)
-        if shapes:
+        builder = NetworkBuilder.of(name, self._host)
+        network = _MAKERS[name](builder, self._options, weights_seed or 0)
+        if not shapes.keys().isdisjoint(network.inputs):
             raise UsageError(
                 "networks of the zoo have no dynamic dimensions",
                 where=f"{model}: shapes",
                 remedy="frontend: {zoo: {batch: 1, size: 224}}",
             )
-        builder = NetworkBuilder.of(name, self._host)
-        return _MAKERS[name](builder, self._options, weights_seed or 0)
+        return network
