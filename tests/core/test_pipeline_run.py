@@ -46,9 +46,11 @@ def test_a_second_run_measures_nothing_and_more_goes_on(pipeline_file):
     path = pipeline_file()
     run(path)
     assert run(path).report["measurement"]["trials"] == 0
-    more = run(path, more=Budget(trials=7))
-    assert more.report["measurement"]["trials"] == 7
+    for more in (Budget(trials=7), "7 trials", 7):
+        assert run(path, more=more).report["measurement"]["trials"] == 7
     assert run(path).report["measurement"]["trials"] == 0
+    with pytest.raises(UsageError, match=r"--more: expected seconds or .*'soon'\n  write 60s"):
+        run(path, more="soon")
 
 
 def test_what_the_tuning_stages_measured_adds_up(pipeline_file):

@@ -72,7 +72,7 @@ def tune(
     chosen = {role: Choice.parse(choice) for role, choice in named.items()}
     for role, choice in chosen.items():
         host.check(role, choice)
-    limit = budget if isinstance(budget, Budget) else Budget.parse(budget)
+    limit = Budget.parse(budget)
     folder = Path("runs/tune")
     if isinstance(task, str):
         file = Path(records or folder / "records.jsonl")

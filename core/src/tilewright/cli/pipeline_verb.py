@@ -72,16 +72,14 @@ def run_pipeline(
     """
     from tilewright.pipeline import Pipeline
     from tilewright.progress import Progress
-    from tilewright.tuning.budget import Budget
 
-    budget = Budget.parse(more) if more is not None else None
     progress = Progress(quiet=quiet or as_json, summary=not as_json)
     pipeline = Pipeline.load(
         source, settings=settings, plugins=plugin, observers=[progress], target=target, only=only
     )
     progress.watch(pipeline.plan.host)
     result = pipeline.run(
-        out=out, device=device, seed=seed, more=budget, foreign_records=foreign_records
+        out=out, device=device, seed=seed, more=more, foreign_records=foreign_records
     )
     if as_json:
         networks = {name: branch.report for name, branch in result.branches.items()}

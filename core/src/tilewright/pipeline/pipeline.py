@@ -93,7 +93,7 @@ class Pipeline:
         out: str | Path | None = None,
         device: str | None = None,
         seed: int | None = None,
-        more: Budget | None = None,
+        more: Budget | str | int | None = None,
         foreign_records: bool = False,
     ) -> RunResult:
         """Run the stages in order; run.json is written however they end. Raises UsageError.
@@ -104,12 +104,13 @@ class Pipeline:
         more   adds to what each tuning stage has left, nothing once it was finished; in the unit
                of their budgets
         """
+        added = None if more is None else Budget.parse(more, "--more")
         for stage in self.plan.stages:
-            if more is not None and hasattr(stage.options, "budget"):
-                stage.options.budget.plus(more)  # refused here, not after hours of other stages
+            if added is not None and hasattr(stage.options, "budget"):
+                stage.options.budget.plus(added)  # refused here, not after hours of other stages
         check_folder(self._folder(out), "--out")
         context = self.context(
-            out=out, device=device, seed=seed, more=more, foreign_records=foreign_records
+            out=out, device=device, seed=seed, more=added, foreign_records=foreign_records
         )
         run = PipelineRun(self.plan.stages, context)
         exit_code, report, values = run.run()

@@ -24,15 +24,21 @@ class Budget:
         return f"{self.seconds:.15g}s" if self.trials is None else f"{self.trials} trials"
 
     @classmethod
-    def parse(cls, value: Any) -> Budget:
-        """The budget of `60s`, `2min`, `200` or `200 trials`. Raises UsageError."""
+    def parse(cls, value: Any, where: str = "budget") -> Budget:
+        """The budget of `60s`, `2min`, `200` or `200 trials`; one that is a budget stays as it is.
+
+        Raises UsageError that names `where`.
+        """
+        if isinstance(value, cls):
+            return value
         text = str(value).strip() if isinstance(value, int | str) else ""
         if (match := _TRIALS.match(text)) and not isinstance(value, bool):
             return cls(trials=int(match[1]))
         if match := _SECONDS.match(text):
             return cls(seconds=float(match[1]) * _UNITS[match[2]])
         raise UsageError(
-            f"budget: expected seconds or a number of trials, got {value!r}",
+            f"expected seconds or a number of trials, got {value!r}",
+            where=where,
             remedy="write 60s, 2min, or 200 for trials",
         )
 
