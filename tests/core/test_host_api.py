@@ -111,16 +111,15 @@ def test_a_bad_section_is_its_plugins_fault_and_costs_no_other_table(host, capsy
     assert "whole" in capsys.readouterr().out
 
 
-def test_what_is_left_of_a_budget_is_told_in_its_own_stage_only(monkeypatch, tmp_path, capsys):
-    """A stage behind it measures too, and spends nothing of it."""
+def test_what_is_left_of_a_budget_is_told_where_there_is_one(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("tilewright.progress._LINE_EVERY_SECONDS", -1.0)
-    stages, budgets = ("tune", "check"), {"tune": Budget(trials=20)}
-    run = RunInfo("name", tmp_path, Target("toy"), Device("toy0"), stages, budgets)
+    stages = {"tune": Budget(trials=20), "check": None}
+    run = RunInfo("name", tmp_path, Target("toy"), Device("toy0"), tuple(stages))
     loaded = PluginHost.load([], [Progress()])
     loaded.notify("tilewright_run_started", run=run)
     said = []
-    for stage in stages:
-        told = TuneProgress((), (), None, 1.0, run.device)
+    for stage, left in stages.items():
+        told = TuneProgress((), (), None, 1.0, run.device, left)
         loaded.notify("tilewright_batch_scheduled", progress=told)
         outcome = StageOutcome(stage, "ok", 1.0)
         loaded.notify("tilewright_stage_finished", run=run, outcome=outcome)

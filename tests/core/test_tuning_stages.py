@@ -64,6 +64,17 @@ class OtherNames:
         return load
 
 
+class Left:
+    """Hears what is left of the budget before each batch, and in the end."""
+
+    def __init__(self):
+        self.told = []
+
+    @hookimpl
+    def tilewright_batch_scheduled(self, progress):
+        self.told.append(progress.left)
+
+
 class StopsBefore:
     """Ctrl-C before the batch of this number."""
 
@@ -176,9 +187,11 @@ def test_the_history_of_a_cold_run_holds_no_warm_trial(make, tune):
 def test_more_is_added_to_what_an_interrupted_stage_has_left(tune, batch):
     with pytest.raises(TuningInterrupted) as stopped:
         tune(heard=[StopsBefore(batch)])
-    spent = stopped.value.report.measurement["trials"]
+    spent, left = stopped.value.report.measurement["trials"], Left()
     assert (spent > 0) == (batch > 1)
-    assert tune(more=Budget(trials=5)).measurement["trials"] == 30 - spent + 5
+    again = tune(more=Budget(trials=5), heard=[left])
+    assert again.measurement["trials"] == 30 - spent + 5
+    assert (left.told[0], left.told[-1]) == (Budget(trials=30 - spent + 5), Budget(trials=0))
     assert tune().skipped
 
 

@@ -26,17 +26,13 @@ EndReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """Who runs: name, folder, target, device, the names of the stages in order.
-
-    budgets  what each of the stages that have a budget may spend
-    """
+    """Who runs: name, folder, target, device, the names of the stages in order."""
 
     name: str
     folder: Path
     target: Target
     device: Device
     stages: tuple[str, ...]
-    budgets: Mapping[str, Budget] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +53,7 @@ class TuneProgress:
     states     how far each has come
     next_task  number of the task that the next batch begins with, None when there is none
     seconds    since the stage began
+    left       of the stage's budget, what earlier runs spent taken off; None where it has none
     """
 
     entries: tuple[WeightedTask, ...]
@@ -64,6 +61,7 @@ class TuneProgress:
     next_task: int | None
     seconds: float
     device: Device
+    left: Budget | None = None
 
     @property
     def trials(self) -> int:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     )
     from tilewright.host import PluginHost
     from tilewright.measure import Trial
-    from tilewright.tuning.budget import Budget
 
 _LINE_EVERY_SECONDS = 30.0
 # Lines of the screen that are not the table's rows: its head, what stands below, the prompt.
@@ -53,9 +52,8 @@ class Progress:
         self._live: Live | None = None
         self._done: list[StageOutcome] = []
         self._tuning: TuneProgress | None = None
-        self._trials = 0
         self._failures: Counter[str] = Counter()
-        self._start = self._stage_start = self._last_line = time.monotonic()
+        self._stage_start = self._batch_start = self._last_line = time.monotonic()
 
     def watch(self, host: PluginHost) -> None:
         """The host whose run is shown."""
@@ -86,7 +84,6 @@ class Progress:
     def tilewright_stage_finished(self, outcome: StageOutcome) -> None:
         self._done.append(outcome)
         self._tuning = None
-        self._trials = 0
         self._failures.clear()
         self._stage_start = time.monotonic()
         if outcome.status == "skipped":
@@ -97,7 +94,7 @@ class Progress:
 
     @hookimpl
     def tilewright_batch_scheduled(self, progress: TuneProgress) -> None:
-        self._tuning = progress
+        self._tuning, self._batch_start = progress, time.monotonic()
         if self._quiet:
             return
         if self._run is None:
@@ -109,7 +106,6 @@ class Progress:
 
     @hookimpl
     def tilewright_batch_measured(self, trials: Sequence[Trial]) -> None:
-        self._trials += len(trials)
         for trial in trials:
             if trial.result.failure is not None:
                 self._failures[str(trial.result.failure.kind)] += 1
@@ -167,22 +163,18 @@ class Progress:
     def _facts(self) -> list[str]:
         """Where the run stands: stage and its seconds, failures, what is left of the budget."""
         spent = time.monotonic() - self._stage_start
-        facts, budget = [], None
+        facts = []
         if self._run is not None and len(self._done) < len(stages := self._run.stages):
             stage = stages[len(self._done)]
-            budget = self._run.budgets.get(stage)
             facts.append(f"stage {stage} ({len(self._done) + 1} of {len(stages)}), {spent:.0f} s")
         if self._tuning is not None:
             failed = ", ".join(f"{count} {kind}" for kind, count in self._failures.most_common())
             facts.append(f"failures: {failed or 'none'}")
-            if budget is not None:
-                facts.append(f"left: {_left(budget, spent, self._trials)}")
+            if (left := self._tuning.left) is not None:
+                left = left.less(time.monotonic() - self._batch_start, 0)
+                trials = f"{left.trials} trials"
+                facts.append(f"left: {trials if left.seconds is None else f'{left.seconds:.0f} s'}")
         return facts
-
-
-def _left(budget: Budget, spent: float, trials: int) -> str:
-    left = budget.less(spent, trials)
-    return f"{left.seconds:.0f} s" if left.seconds is not None else f"{left.trials} trials"
 
 
 def _console(stream: Any) -> Console:

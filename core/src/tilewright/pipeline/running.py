@@ -35,14 +35,7 @@ class PipelineRun:
         self._begun = False
         self._partial = False
         names = tuple(stage.name for stage in stages)
-        budgets = {
-            stage.name: context.more or stage.options.budget
-            for stage in stages
-            if hasattr(stage.options, "budget")
-        }
-        self._info = RunInfo(
-            context.name, context.folder, context.target, context.device, names, budgets
-        )
+        self._info = RunInfo(context.name, context.folder, context.target, context.device, names)
 
     def run(self) -> tuple[int, Mapping[str, Any], Mapping[type, Any]]:
         """(exit code, content of run.json, values by type).

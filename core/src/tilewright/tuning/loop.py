@@ -361,6 +361,7 @@ class _Loop:
             self._tracks.index(chosen) if chosen is not None else None,
             self._pace.seconds,
             self._context.device,
+            self._pace.rest,
         )
         self._context.host.notify("tilewright_batch_scheduled", progress=progress)
 

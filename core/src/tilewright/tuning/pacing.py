@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from math import ceil
+from math import ceil, inf
 
 from tilewright.tuning.budget import Budget
 
@@ -43,6 +43,12 @@ class Pace:
     def left(self) -> float:
         """What is not spent yet; negative where the last batch took too long."""
         return self.whole - (self._elapsed if self._budget.trials is None else self.spent)
+
+    @property
+    def rest(self) -> Budget | None:
+        """What is left as a budget; None of one without end."""
+        endless = self._budget.seconds == inf
+        return None if endless else self._budget.less(self._elapsed, self.spent)
 
     def trials(self, amount: float, each: float = 1.0) -> float:
         """How many an amount pays for; none while nobody knows what one takes.
