@@ -154,7 +154,7 @@ def test_who_declines_a_task_is_named_with_what_it_takes(call, explained, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("explain", "toyadd(8)", "layer1", *TARGET), "a task has no parts"),
+        (("explain", "toyadd(8)", "r.jsonl", *TARGET), "--records names another records file"),
         (("explain", "toyadd(8)", "--set", "a.b=1", *TARGET), "a task has no parts"),
         (("explain", "toyadd(8", *TARGET), "its last bracket is not closed"),
         (("explain", "toyadd(8) + toyadd", *TARGET), "write operator(arguments), and + operator("),

@@ -117,6 +117,13 @@ def test_best_takes_a_task_and_a_count(call):
     assert "toyadd(16) on toy:threads=1, toy0, cold\n  toy.loop {" in out
 
 
+def test_a_task_where_the_file_belongs_is_told(call):
+    for arguments in (("best", "toyadd(16)", LOG), ("ls", "0123456789abcdef"), ("best", "x.jsonl")):
+        code, out, err = call("records", *arguments)
+        assert (code, out) == (2, "")
+        assert ("got a task\n  the file comes first" in err) == (arguments[1] != "x.jsonl")
+
+
 def test_where_no_file_is_named_it_is_that_of_tune(call):
     code, _, err = call("records", "ls")
     assert (code, "runs/tune/records.jsonl: no such records file" in err) == (2, True)

@@ -49,7 +49,11 @@ def explain(
 
     if names_a_task(source):
         if part is not None or settings:
-            raise UsageError("a task has no parts and no stages", where=source)
+            raise UsageError(
+                "a task has no parts and no stages",
+                where=source,
+                remedy="give it alone; --records names another records file",
+            )
         told = _of_task(
             source, records=records, out=out, target=target, device=device, plugin=plugin
         )

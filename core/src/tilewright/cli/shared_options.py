@@ -82,7 +82,15 @@ class _RecordsFile(_NamedPath):
     """The path of a records file that is there."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        from tilewright.task_text import names_a_task
+
         path = super().convert(value, param, ctx)
+        if not path.is_file() and names_a_task(str(path)) and path.suffix != ".json":
+            raise UsageError(
+                "expected a records file, got a task",
+                where=str(path),
+                remedy="the file comes first; of these verbs, `best` takes a task behind it",
+            )
         if not path.is_file():
             raise UsageError("no such records file", where=str(path), remedy="check the path")
         return path
