@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -94,6 +95,7 @@ def test_an_artefact_without_machine_code_is_refused_by_a_gpu_with_a_remedy(exam
 def test_a_gpu_is_opened_once_whether_its_peaks_are_known_or_not(monkeypatch):
     monkeypatch.setattr(devices, "find_spec", lambda _: None)
     monkeypatch.setattr(ctypes_driver, "CtypesRuntime", lambda ordinal: [ordinal])
+    monkeypatch.setattr(devices, "_runtime", cache(devices._runtime.__wrapped__))  # no stub stays
     with_peaks = Device("gpu7", {}, {1: 6e13})
     opened = devices.open_runtime(Device("gpu7", {}))
     assert opened == [7]
