@@ -128,7 +128,16 @@ class Odd:
     def alternatives(self, task):
         from tilewright.space.knobs import Knobs
 
-        return [Knobs("toy.odd").alternative()]
+        knobs = Knobs("toy.odd")
+        knobs.define_knob("unroll", [1])
+        knobs.define_knob("width", [1])
+        return [knobs.alternative()]
+
+    def fallback(self, task):
+        return self.alternatives(task)[0].get(0)
+
+    def lower(self, task, config):
+        return "toy.odd"
 
 @hookimpl
 def tilewright_strategies():
@@ -149,6 +158,16 @@ def test_who_declines_a_task_is_named_with_what_it_takes(call, explained, tmp_pa
     assert all(said in call(verb, "toyadd(8)", *own)[1] for verb in ("space", "explain"))
     code, _, err = call("space", "toyadd(8)", *own, "--strategies", "toy.odd")
     assert (code, said.strip() in err) == (2, True)
+
+
+def test_advice_that_failed_is_passed_over(call, explained, tmp_path):
+    (tmp_path / "odd.py").write_text(ODD)
+    own = (*TARGET, "--plugin", "odd.py")
+    assert explained("toyadd(9)", *own)["answer"]["config"]["strategy"] == "toy.odd"
+    call("tune", "toyadd(9)", *own, *PARTS, "--runner", "{toy: {fails: all}}", "--budget", "1")
+    told = explained("toyadd(9)", *own)
+    assert [each["failed"] for each in told["strategies"] if each["name"] == "toy.odd"] == [1]
+    assert told["answer"]["config"]["strategy"] == "toy.loop"
 
 
 @pytest.mark.parametrize(

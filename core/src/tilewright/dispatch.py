@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
+from tilewright.fallback import fallback_besides
 from tilewright.measure import Conditions
 from tilewright.records.query import Query
 from tilewright.task import Task
@@ -172,16 +173,21 @@ class ApplyGraphBest(DispatchContext):
 
 @dataclass(frozen=True, eq=False)
 class FallbackContext(DispatchContext):
-    """The root: a config without any measurement, as plugins advise, else the space's first."""
+    """The root: a config without any measurement, as plugins advise, else the space's first.
+
+    `failed` tells what failed of a task; it is passed over while there is other advice.
+    """
 
     host: PluginHost
     strategies: str = "*"
+    failed: Callable[[Task], Container[ConfigEntity]] = lambda _: ()
 
     def find(self, task: Task, node: str | None) -> Answer | None:
         space = self.host.space(task, self.strategies)
         if space.first() is None:
             return None
-        return Answer(self.host.fallback_config(task, space), None, "fallback")
+        config = fallback_besides(self.failed(task), task, space, self.host)
+        return Answer(config, None, "fallback")
 
 
 def _last(entered: tuple[DispatchContext, ...], context: DispatchContext) -> int:

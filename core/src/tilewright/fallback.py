@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
 from tilewright.strategy import strategy_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from tilewright.config import ConfigEntity
     from tilewright.host import PluginHost
@@ -31,6 +32,18 @@ def fallback_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterat
     first = space.first()
     if first is not None:
         yield first
+
+
+def fallback_besides(
+    failed: Container[ConfigEntity], task: Task, space: ConfigSpace, host: PluginHost
+) -> ConfigEntity:
+    """The host's fallback, where that is none of `failed`; else the first advice that is none.
+
+    Where all of it failed, the host's. Raises UsageError where no point is feasible.
+    """
+    first = host.fallback_config(task, space)
+    advised = chain((first,), fallback_configs(task, space, host))
+    return next((config for config in advised if config not in failed), first)
 
 
 def infeasible(task: Task, space: ConfigSpace, host: PluginHost) -> UsageError:

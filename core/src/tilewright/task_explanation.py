@@ -68,11 +68,11 @@ class TaskExplanation:
         """As the records stand, for the context's device, conditions and strategies."""
         store, host, device = context.store, context.host, context.device
         history = ApplyHistoryBest(store, host, device, context.conditions, context.strategies)
-        fallback = FallbackContext(host, context.strategies)
         valid = host.space(task, context.strategies).is_valid
         query = context.query(task, valid)
         measured = [*store.ranked(query)]
-        failed = [config for config in store.failed(query) if valid(config)]
+        failed = store.failed(query)
+        fallback = FallbackContext(host, context.strategies, lambda _: failed)
         return cls(
             task,
             host.reference(task.workload.operator).format(task.workload),

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal
 
 from tilewright.config import ConfigEntity
@@ -17,7 +16,7 @@ from tilewright.dispatch import (
     DispatchContext,
     current,
 )
-from tilewright.fallback import fallback_configs
+from tilewright.fallback import fallback_besides
 from tilewright.roles import RunContext
 from tilewright.task import Task
 from tilewright_graph.assembly import Assembly, assemble
@@ -26,7 +25,6 @@ from tilewright_graph.candidates import (
     allowed,
     allowed_space,
     context_of,
-    fallback_config,
 )
 from tilewright_graph.extraction import ExtractedNetwork
 from tilewright_graph.prediction import predict
@@ -118,10 +116,8 @@ class _Fallback(DispatchContext):
 
     def find(self, task: Task, _node: str | None) -> Answer:
         failed = self.context.store.failed(context_of(task, self.context).query(task))
-        first = fallback_config(task, self.context, self.accuracy)
         space = allowed_space(task, self.context, self.accuracy)
-        others = fallback_configs(task, space, self.context.host)
-        config = next((one for one in chain((first,), others) if one not in failed), first)
+        config = fallback_besides(failed, task, space, self.context.host)
         return Answer(config, None, "fallback")
 
 
