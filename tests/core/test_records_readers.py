@@ -89,17 +89,30 @@ def test_foreign_logs_are_verified_listed_and_merged(reader, log, tmp_path, caps
     into = tmp_path / "new.jsonl"
     for added in (3, 0):
         assert run(["records", "merge", str(log), "--into", str(into), *plugins]) == 0
-        assert f"{added} records added" in capsys.readouterr().out
+        told = capsys.readouterr()
+        assert f"{added} records added" in told.out
+        assert "1 bad lines left behind" in told.err
     records = JsonlRecordStore(into).records()
     assert [record.seconds for record in records] == [2e-3, 1e-3, 5e-3]
     assert {record.device for record in records} == {"elsewhere"}
 
 
-def test_a_foreign_log_is_no_store_of_a_run(reader, log, toy):
-    host = PluginHost.load([reader, toy])
+def test_a_foreign_log_is_no_store_of_a_run_and_no_other_command_takes_it_for_one(
+    reader, log, tmp_path, capsys, toy
+):
+    plugins = ["--plugin", str(reader), "--plugin", str(toy)]
+    before = log.read_bytes()
     with pytest.raises(UsageError, match="records merge FILE --into"):
-        open_store(log, host, Choice("jsonl"))
-    assert log.read_text().startswith("toylog")
+        open_store(log, PluginHost.load([reader, toy]), Choice("jsonl"))
+    for arguments in (
+        ["records", "merge", str(log), "--into", str(log)],
+        ["records", "best", str(log)],
+        ["space", "0123456789abcdef", "--records", str(log)],
+        ["explain", "0123456789abcdef", "--records", str(log)],
+    ):
+        assert run([*arguments, *plugins]) == 2
+        assert f"{log}: a log of another format\n" in capsys.readouterr().err
+    assert log.read_bytes() == before
 
 
 def test_a_file_that_holds_something_else_is_no_store_of_a_run(tmp_path, host):

@@ -209,10 +209,10 @@ def test_merge_takes_each_record_once_and_numbers_anew(samples, tmp_path):
     with paths[1].open("ab") as file:
         file.write(b"rubbish")
     into = JsonlRecordStore(tmp_path / "all.jsonl")
-    assert merge_logs(paths, into) == 3
+    assert merge_logs(paths, into) == (3, 0)
     assert [record.config["tile"][1] for record in into.records()] == [1, 2, 3]
     assert [record.sequence for record in into.records()] == [0, 1, 2]
-    assert merge_logs(paths, into) == 0
+    assert merge_logs(paths, into) == (0, 0)
 
 
 def test_verify_names_bad_lines_and_a_torn_end(store, samples):

@@ -96,7 +96,7 @@ def test_merged_records_are_found_for_tasks_with_an_epilogue(
     host: PluginHost, tmp_path: Path
 ) -> None:
     store = JsonlRecordStore(tmp_path / "records.jsonl")
-    assert merge_logs([THREAD], store, host) == 12
+    assert merge_logs([THREAD], store, host).added == 12
     text = "(1x64x56x56, 64x64x3x3, padding=1) + add(1x64x1x1:const) + relu()"
     task = Task(host.reference("conv2d").parse(text, ""), SM_90)
     ((_, config),) = translated(task, JsonlRecordStore(store.path).records(), host)

@@ -85,14 +85,15 @@ def _of_task(
     device: str | None,
     plugin: tuple[Path, ...],
 ) -> TaskExplanation:
-    from tilewright.records import JsonlRecordStore
-    from tilewright.run_setup import make_context
+    from tilewright.options import Choice
+    from tilewright.run_setup import make_context, open_store
     from tilewright.task_explanation import TaskExplanation
-    from tilewright.task_text import find_task
+    from tilewright.task_text import find_task, names_a_key
 
     host = shared.load_host(plugin)
     folder = out or shared.TUNE_FOLDER
-    known = JsonlRecordStore(records or folder / "records.jsonl", create_parents=True)
+    file = records or folder / "records.jsonl"
+    known = open_store(file, host, Choice("jsonl")) if names_a_key(source) else None
     task = find_task(source, host.resolve_target(target) if target else None, host, known)
     context = make_context(
         host,

@@ -156,10 +156,16 @@ def compact(file: Path, as_json: bool) -> None:
 @shared.as_json
 def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
     """Append to a file the records of other files that it lacks."""
-    from tilewright.records import JsonlRecordStore, merge_logs
+    from tilewright.options import Choice
+    from tilewright.records import merge_logs
+    from tilewright.run_setup import open_store
 
-    added = merge_logs(sources, JsonlRecordStore(into), shared.load_host(plugin))
+    host = shared.load_host(plugin)
+    done = merge_logs(sources, open_store(into, host, Choice("jsonl")), host)
     if as_json:
-        shared.print_json({"added": added, "into": str(into)})
-    else:
-        shared.say(f"{added} records added to {into}")
+        shared.print_json({**done._asdict(), "into": str(into)})
+        return
+    shared.say(f"{done.added} records added to {into}")
+    if done.left_behind:
+        remedy = "`tilewright records verify` shows them"
+        shared.say(f"{done.left_behind} bad lines left behind; {remedy}", err=True)

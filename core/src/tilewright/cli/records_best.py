@@ -33,13 +33,14 @@ def best(
     installed revision of their strategy, and of a config measured again the last measurement.
     `tilewright explain TASK` says what else is known of a task.
     """
-    from tilewright.records import JsonlRecordStore
+    from tilewright.options import Choice
+    from tilewright.run_setup import open_store
     from tilewright.task_text import find_task, names_a_task
 
     if task is None and not file.is_file() and names_a_task(str(file)):
         file, task = shared.TUNE_RECORDS, str(file)
     host = shared.load_host(plugin)
-    store = JsonlRecordStore(shared.RECORDS_FILE.convert(file, None, None))
+    store = open_store(shared.RECORDS_FILE.convert(file, None, None), host, Choice("jsonl"))
     key = None if task is None else find_task(task, None, host, store).workload.key
     found = [ranked for each in _tasks(store, key) for ranked in _fastest(each, store, host, count)]
     rows = [_row(ranked, host) for ranked in found]

@@ -1,6 +1,6 @@
 """Records: what was measured and chosen, one checksummed JSON object a line."""
 
-from tilewright.records.checks import LogReport, merge_logs, verify_log
+from tilewright.records.checks import LogReport, Merged, merge_logs, verify_log
 from tilewright.records.compact import Compacted, compact_log
 from tilewright.records.line import BadLineError
 from tilewright.records.query import Query
@@ -18,6 +18,7 @@ __all__ = [
     "JsonlReader",
     "JsonlRecordStore",
     "LogReport",
+    "Merged",
     "Query",
     "Ranked",
     "Record",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tilewright.canonical import canonical_json
 from tilewright.records.line import BadLineError
-from tilewright.records.readers import find_reader
+from tilewright.records.readers import JsonlReader, find_reader
 from tilewright.records.record import AnyRecord, OtherVersionError
 from tilewright.records.store import JsonlRecordStore
 
@@ -53,34 +53,38 @@ def verify_log(path: Path, host: PluginHost | None = None) -> LogReport:
     return LogReport(kinds, tuple(bad), other_versions, _torn(path))
 
 
+class Merged(NamedTuple):
+    """How many records were added, and how many lines of other files are none that is known."""
+
+    added: int
+    left_behind: int
+
+
 def merge_logs(
     sources: Sequence[Path], into: JsonlRecordStore, host: PluginHost | None = None
-) -> int:
-    """Append the records of other files that the store does not hold yet; returns how many.
+) -> Merged:
+    """Append the records of other files that the store does not hold yet.
 
     Files are read by the installed readers that recognise them. Records are equal apart from their
-    sequence numbers, which are given anew. Bad lines stay behind.
+    sequence numbers, which are given anew.
     """
-    known = {_content(record) for record in _read(into.path, None)} if into.path.exists() else set()
+    present = JsonlReader().read(into.path) if into.path.exists() else ()
+    known = {_content(found) for _, found in present if not isinstance(found, BadLineError)}
     added: dict[str, AnyRecord] = {}
+    left_behind = 0
     for source in sources:
-        for record in _read(source, host):
-            content = _content(record)
-            if content not in known:
-                added.setdefault(content, record)
+        for _, found in find_reader(source, host).read(source):
+            if isinstance(found, BadLineError):
+                left_behind += 1
+            elif (content := _content(found)) not in known:
+                added.setdefault(content, found)
     if added:
         into.append(added.values())
-    return len(added)
+    return Merged(len(added), left_behind)
 
 
 def _content(record: AnyRecord) -> str:
     return canonical_json({**record.to_json(), "sequence": 0})
-
-
-def _read(path: Path, host: PluginHost | None) -> Iterator[AnyRecord]:
-    for _, found in find_reader(path, host).read(path):
-        if not isinstance(found, BadLineError):
-            yield found
 
 
 def _torn(path: Path) -> bool:
