@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,7 @@ def test_a_node_at_its_own_best_says_so(extracted, context):
     explanation = Explainer(extracted, context).explain(extracted.kernels[0])
     assert explanation.source == str(context.store.path)
     assert explanation.chosen == explanation.best
+    assert not explanation.chosen.estimated
     assert list(explanation.lines())[-1].startswith("  own best  the same")
     assert (explanation.costs_here, explanation.saves_elsewhere) == (0, 0)
 
@@ -109,3 +111,8 @@ def test_a_choice_is_explained_in_the_accuracy_that_the_network_is_compiled_in(
     assert run(["explain", "net.yaml", "conv2d_2", "--json"]) == 0
     (node,) = json.loads(capsys.readouterr().out)["nodes"]
     assert node["chosen"]["strategy"] == strategy
+    assert node["chosen"]["estimated"]
+    assert run(["explain", "net.yaml", "conv2d_2"]) == 0
+    told = capsys.readouterr()
+    assert re.search(rf"  chosen    .*: estimated .* by {strategy}\n", told.out)
+    assert "no record in runs/net/records.jsonl: all times are estimates" in told.err

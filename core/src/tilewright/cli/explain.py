@@ -123,6 +123,8 @@ def _of_network(
     pipeline = Pipeline.load(pipeline_of(source), settings=settings, plugins=plugin, target=target)
     context = pipeline.context(out=out, device=device, writes=False)
     networks = pipeline.explainable(context)
+    if not context.store.tasks():
+        shared.say(f"no record in {context.store.path}: all times are estimates", err=True)
     options = [stage.options for stage in pipeline.plan.stages]
     found = [one for network in networks for one in network.explain(context, part, options)]
     if part is not None and not found:

@@ -22,24 +22,30 @@ from tilewright_graph.prediction import recorded_seconds
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A way to carry out the node: layouts read and made, seconds by itself, strategy."""
+    """A way to carry out the node: layouts read and made, seconds by itself, strategy.
+
+    estimated  whether no record tells the seconds
+    """
 
     reads: tuple[str, ...]
     makes: str
     seconds: float
     strategy: str
+    estimated: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {
             "reads": list(self.reads),
             "makes": self.makes,
             "ms": self.seconds * 1e3,
+            "estimated": self.estimated,
             "strategy": self.strategy,
         }
 
     def __str__(self) -> str:
         reads = ", ".join(self.reads) or "constants"
-        return f"reads {reads}, makes {self.makes}: {time_text(self.seconds)} by {self.strategy}"
+        time = f"{'estimated ' if self.estimated else ''}{time_text(self.seconds)}"
+        return f"reads {reads}, makes {self.makes}: {time} by {self.strategy}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +168,12 @@ class Explainer:
 
     def _side(self, node: KernelNode, config: ConfigEntity) -> Side:
         layouts = self._context.host.layouts(node.task, config)
-        seconds = recorded_seconds(node.task, config, self._context)
-        if seconds is None:
-            seconds = estimated_seconds(node.task, self._context)
-        if operand_places(self._extracted, node, layouts) is not None:
-            seconds = 0.0
+        in_place = operand_places(self._extracted, node, layouts) is not None
+        known = 0.0 if in_place else recorded_seconds(node.task, config, self._context)
+        seconds = estimated_seconds(node.task, self._context) if known is None else known
         seen = [text for i, text in enumerate(layouts.inputs) if i not in layouts.packed]
-        return Side(tuple(dict.fromkeys(seen)), layouts.outputs[0], seconds, config.strategy)
+        reads = tuple(dict.fromkeys(seen))
+        return Side(reads, layouts.outputs[0], seconds, config.strategy, known is None)
 
     def _needed(self, configs: Mapping[str, ConfigEntity]) -> dict[str, float] | None:
         """The transforms between kernels of these configs, by what they do; None if one failed."""
