@@ -237,6 +237,33 @@ def test_doctor_names_what_is_missing(call, monkeypatch):
     assert "FAIL 0 of role tuner: install a plugin that has one" in out
 
 
+BROKEN = """
+from tilewright import Component, hookimpl
+
+def load():
+    import libfoo
+
+@hookimpl
+def tilewright_targets():
+    return [Component("%s", "a target whose library is missing", load=load)]
+"""
+
+
+def test_doctor_tells_of_a_broken_target_and_of_all_others(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "cuda,x86,acme")  # whose peaks take seconds
+    told = {
+        "foo": "FAIL foo: ModuleNotFoundError: No module named 'libfoo': mend or uninstall file - (",
+        "toy": "FAIL role target: two plugins offer the target 'toy': ",
+    }
+    for name, problem in told.items():
+        (tmp_path / f"broken_{name}.py").write_text(BROKEN % name)
+        code, out, _ = call("doctor", "--plugin", f"broken_{name}.py")
+        assert code == 1
+        assert problem in out
+        assert ("ok   toy: toy0 " in out) == (name == "foo")
+        assert " processes run on " in out
+
+
 @pytest.mark.parametrize(
     "verb", [("schema",), ("plugins", "--json"), ("--help",), ("run", "toy.yaml", "--quiet")]
 )

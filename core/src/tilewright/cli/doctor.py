@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,10 +59,21 @@ def _checks(files: tuple[Path, ...]) -> list[tuple[bool, str, str]]:
             count = len(host.owners(role))
             found.append((count > 0, f"{count} of role {role}", "install a plugin that has one"))
         except UsageError as error:
-            found.append((False, f"role {role}", error.message))
-    for kind in host.components("target"):
-        found += _devices(host, kind)
-    return [*found, *_surroundings()]
+            found.append((False, f"role {role}", f"{error.message}; {error.remedy}"))
+    return [*found, *_targets(host), *_surroundings()]
+
+
+def _targets(host: PluginHost) -> Iterator[tuple[bool, str, str]]:
+    """What each target does here; what one of them raises costs no other."""
+    from tilewright.errors import UsageError
+
+    with suppress(UsageError):  # which is told of the role
+        for kind, owner in host.owners("target").items():
+            try:
+                yield from _devices(host, kind)
+            except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a plugin raises
+                problem = f"{kind}: {type(error).__name__}: {error}"
+                yield False, problem, f"mend or uninstall {owner}"
 
 
 def _devices(host: PluginHost, kind: str) -> Iterator[tuple[bool, str, str]]:
