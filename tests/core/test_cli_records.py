@@ -11,6 +11,7 @@ import pytest
 
 from tilewright.cli.group import run
 from tilewright.records import BudgetRecord, GraphRecord, JsonlRecordStore, compact_log
+from tilewright.records.line import seal
 
 PARTS = ("--runner", "toy", "--builder", "toy", "--scheduler", "toy", "--tuner", "toy")
 LOG = "runs/tune/records.jsonl"
@@ -177,6 +178,17 @@ def test_a_file_without_a_trial_says_so(call, samples, log):
     )
     JsonlRecordStore(log).append([spent])
     assert call("records", "ls", str(log)) == (0, "", "no trial in it\n")
+
+
+def test_lines_of_a_later_format_are_told_and_are_not_bad(call, samples, log):
+    store = JsonlRecordStore(log)
+    store.append([samples.record(1)])
+    log.write_bytes(log.read_bytes() + seal({**samples.record(2).to_json(), "version": 2}))
+    assert json.loads(call("records", "ls", str(log), "--json")[1])["bad_lines"] == 0
+    told = "1 trial, 0 bad lines, 1 of a later format\n"
+    assert call("records", "verify", str(log)) == (0, told, "")
+    _, _, err = call("records", "merge", str(log), "--into", "all.jsonl")
+    assert err == "1 lines left behind; `tilewright records verify` says why\n"
 
 
 def test_what_nobody_asks_for_goes_and_is_counted(samples, log):

@@ -41,12 +41,14 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
         Record,
         find_reader,
     )
+    from tilewright.records.record import OtherVersionError
 
     host = shared.load_host(plugin)
     reader = find_reader(file, host)
     store = JsonlRecordStore(file) if isinstance(reader, JsonlReader) else None
     lines = [line for _, line in reader.read(file)]
-    bad_lines = sum(isinstance(line, BadLineError) for line in lines)
+    bad = [line for line in lines if isinstance(line, BadLineError)]
+    bad_lines = sum(not isinstance(line, OtherVersionError) for line in bad)
     found: dict[tuple[str, str, str, str], list[Record]] = {}
     for record in (line for line in lines if isinstance(line, Record)):
         conditions = record.trial.input.conditions.constants
@@ -121,8 +123,9 @@ def verify(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> int:
         for line, reason in report.bad:
             shared.say(f"{file}:{line}: {reason}")
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.kinds.items()))
+        later = f", {report.other_versions} of a later format" if report.other_versions else ""
         torn = ", the last one without its end" if report.torn else ""
-        shared.say(f"{kinds or 'no records'}, {len(report.bad)} bad lines{torn}")
+        shared.say(f"{kinds or 'no records'}, {len(report.bad)} bad lines{later}{torn}")
     return FAILED if report.bad else DONE
 
 
@@ -167,5 +170,5 @@ def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...], as_js
         return
     shared.say(f"{done.added} records added to {into}")
     if done.left_behind:
-        remedy = "`tilewright records verify` shows them"
-        shared.say(f"{done.left_behind} bad lines left behind; {remedy}", err=True)
+        said = "lines left behind; `tilewright records verify` says why"
+        shared.say(f"{done.left_behind} {said}", err=True)
