@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -130,10 +132,14 @@ def test_where_no_file_is_named_it_is_that_of_tune(call):
     assert (code, "runs/tune/records.jsonl: no such records file" in err) == (2, True)
     call("tune", "toyadd(8)", "--target", "toynative", *PARTS, "--budget", "20")
     file = "runs/tune/records.jsonl"
-    (key,) = (task.key for task in JsonlRecordStore(file).tasks())
+    ((key, workload),) = ((t.key, t.workload) for t in JsonlRecordStore(file).tasks())
     for verb in ("ls", "best", "verify"):
         assert call("records", verb, "--json") == call("records", verb, file, "--json")
-    assert call("records", "best", key, "--json") == call("records", "best", file, key, "--json")
+    Path("task.json").write_text(json.dumps(workload.to_json()))
+    shutil.copy(file, "records.json")
+    asked = ((key,), ("task.json",), ("records.json",), (file, key))
+    first, *others = (call("records", "best", *named, "--json") for named in asked)
+    assert others == [first] * 3
     assert call("space", key)[1].startswith(f"{key}: 128 configs")
     assert "lines left" in call("records", "compact", plugin=False)[1]
 

@@ -34,12 +34,14 @@ def best(
     `tilewright explain TASK` says what else is known of a task.
     """
     from tilewright.options import Choice
+    from tilewright.records import recognised_format
     from tilewright.run_setup import open_store
     from tilewright.task_text import find_task, names_a_task
 
-    if task is None and not file.is_file() and names_a_task(str(file)):
-        file, task = shared.TUNE_RECORDS, str(file)
     host = shared.load_host(plugin)
+    is_log = file.is_file() and recognised_format(file, host) is not None
+    if task is None and not is_log and names_a_task(str(file)):
+        file, task = shared.TUNE_RECORDS, str(file)
     store = open_store(shared.RECORDS_FILE.convert(file, None, None), host, Choice("jsonl"))
     key = None if task is None else find_task(task, None, host, store).workload.key
     found = [ranked for each in _tasks(store, key) for ranked in _fastest(each, store, host, count)]
