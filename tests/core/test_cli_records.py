@@ -116,6 +116,9 @@ def test_best_takes_a_task_and_a_count(call):
         assert [row["text"] for row in found["records"]] == ["toyadd(16)"] * 3
         times = [row["seconds"] for row in found["records"]]
         assert times == sorted(times)
+    key = JsonlRecordStore(LOG).tasks()[-1].workload.key
+    found = [call("records", "best", LOG, f"{key}@toy:threads={n}", "--json")[1] for n in (1, 2)]
+    assert [len(json.loads(each)["records"]) for each in found] == [1, 0]
     _, out, _ = call("records", "best", LOG, "toyadd(16)")
     assert "toyadd(16) on toy:threads=1, toy0, cold\n  toy.loop {" in out
 

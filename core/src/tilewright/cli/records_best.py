@@ -36,14 +36,17 @@ def best(
     from tilewright.options import Choice
     from tilewright.records import recognised_format
     from tilewright.run_setup import open_store
-    from tilewright.task_text import find_task, names_a_task
+    from tilewright.task_text import find_task, names_a_key, names_a_task
 
     host = shared.load_host(plugin)
     is_log = file.is_file() and recognised_format(file, host) is not None
     if task is None and not is_log and names_a_task(str(file)):
         file, task = shared.TUNE_RECORDS, str(file)
     store = open_store(shared.RECORDS_FILE.convert(file, None, None), host, Choice("jsonl"))
-    key = None if task is None else find_task(task, None, host, store).workload.key
+    key = None
+    if task is not None:
+        asked = find_task(task, None, host, store)
+        key = asked.key if names_a_key(task) and "@" in task else asked.workload.key
     found = [ranked for each in _tasks(store, key) for ranked in _fastest(each, store, host, count)]
     rows = [_row(ranked, host) for ranked in found]
     stale = dict(store.stale(host.revisions))
@@ -71,7 +74,7 @@ def told_apart(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _tasks(store: JsonlRecordStore, key: str | None) -> Iterator[Task]:
-    return (task for task in store.tasks() if key in (None, task.workload.key))
+    return (task for task in store.tasks() if key in (None, task.key, task.workload.key))
 
 
 def _fastest(task: Task, store: JsonlRecordStore, host: PluginHost, count: int) -> Iterator[Ranked]:
