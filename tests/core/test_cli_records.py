@@ -154,6 +154,9 @@ def test_best_leaves_out_other_revisions_and_says_so(call, monkeypatch):
     assert (code, out) == (0, "")
     count = len(JsonlRecordStore(LOG).records())
     assert f"{count} records of another revision of 'toy.loop' left out" in err
+    _, out, err = call("records", "best", LOG, plugin=False)
+    told = f"no record has a time that counts\n{count} records of strategies not installed here left out\n"
+    assert (out, err) == ("", told)
 
 
 @pytest.mark.usefixtures("tuned")

@@ -64,6 +64,8 @@ def best(
         shared.say("no record has a time that counts", err=True)
     for strategy, left_out in stale.items():
         shared.say(f"{left_out} records of another revision of '{strategy}' left out", err=True)
+    if strange := store.devices().total() - store.devices(host.revisions).total():
+        shared.say(f"{strange} records of strategies not installed here left out", err=True)
 
 
 def told_apart(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
