@@ -110,6 +110,9 @@ def test_a_choice_is_explained_in_the_accuracy_that_the_network_is_compiled_in(
     (tmp_path / "net.yaml").write_text(json.dumps(content))
     assert run(["explain", "net.yaml", "conv2d_2", "--json"]) == 0
     (node,) = json.loads(capsys.readouterr().out)["nodes"]
+    by_key = ["explain", "net.yaml", f"{node['task']}@paper", "--json"]
+    assert run(by_key) == 0
+    assert node in json.loads(capsys.readouterr().out)["nodes"]
     assert node["chosen"]["strategy"] == strategy
     assert node["chosen"]["estimated"]
     assert run(["explain", "net.yaml", "conv2d_2"]) == 0

@@ -88,7 +88,8 @@ class ExtractedNetwork:
         choosing = [one for one in options if isinstance(one, CompileOptions | GraphTuneOptions)]
         explainer = Explainer(self, context, *(one.accuracy for one in choosing[-1:]))
         for kernel in self.kernels:
-            if part in (kernel.name, kernel.key, kernel.task.workload.key):
+            task = kernel.task
+            if part in (kernel.name, kernel.key, task.workload.key, task.key):
                 yield explainer.explain(kernel)
             elif part is None:
                 explanation = explainer.explain(kernel)
