@@ -56,10 +56,10 @@ def test_two_models_of_one_name_are_refused(x86, make_model, tmp_path):
 
 
 def test_shapes_name_inputs_of_any_of_the_models(x86, make_model, tmp_path):
-    for name in "ab":
+    for model, name in (("a", "a"), ("b", "b"), ("c", "b")):
         node = onnx.helper.make_node("Relu", [name], ["y"])
-        onnx.save(make_model([node], {name: ("batch", 3)}), tmp_path / f"{name}.onnx")
-    models = ("zoo:resnet-18", *(str(tmp_path / f"{name}.onnx") for name in "ab"))
+        onnx.save(make_model([node], {name: ("batch", 3)}), tmp_path / f"{model}.onnx")
+    models = ("zoo:resnet-18", *(str(tmp_path / f"{name}.onnx") for name in "abc"))
 
     def imported(shapes):
         return ImportStage(ImportOptions(models=models, shapes=shapes), x86).run({}).branches
@@ -67,7 +67,10 @@ def test_shapes_name_inputs_of_any_of_the_models(x86, make_model, tmp_path):
     sizes = {"a": (2, 3), "b": (5, 3)}
     found = imported(sizes)
     assert {name: found[name][0].specs[name].shape for name in sizes} == sizes
-    with pytest.raises(UsageError, match=r"shapes: no input is named 'dta'\n.*did you mean 'data'"):
+    with pytest.raises(
+        UsageError,
+        match=r"shapes: no input is named 'dta'\n.*did you mean 'data'\? known: a, b, data$",
+    ):
         imported({**sizes, "dta": (1, 3)})
 
 

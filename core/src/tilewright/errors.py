@@ -28,5 +28,5 @@ def did_you_mean(name: str, known: list[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, n=1, cutoff=0.5)
-    listed = f"known: {', '.join(sorted(known))}" if known else "none is installed"
+    listed = f"known: {', '.join(sorted(set(known)))}" if known else "none is installed"
     return f"did you mean '{near[0]}'? {listed}" if near else listed
