@@ -159,6 +159,11 @@ class MeasureResult:
         """Median of the samples, None for a failure: the one number that trials are compared by."""
         return median(self.costs) if self.costs else None
 
+    @property
+    def spoiled(self) -> bool:
+        """Whether it failed and the candidate is not to blame: it says nothing of its config."""
+        return self.failure is not None and self.failure.kind.retried
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:

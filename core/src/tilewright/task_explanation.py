@@ -172,7 +172,6 @@ def _not_counted(task: Task, context: RunContext, counted: int) -> dict[str, int
     reasons: Counter[str] = Counter()
     records = context.store.records(task.key)
     for record in records:
-        failure = record.trial.result.failure
         revision = host.revisions.get(strategy_of(record.config.strategy))
         if record.fingerprint != context.device.fingerprint:
             reasons["made on another device"] += 1
@@ -181,7 +180,7 @@ def _not_counted(task: Task, context: RunContext, counted: int) -> dict[str, int
         elif revision != record.revision:
             known = "another revision of" if revision is not None else "a strategy not installed:"
             reasons[f"by {known} {strategy_of(record.config.strategy)}"] += 1
-        elif failure is not None and failure.kind.retried:
+        elif record.trial.result.spoiled:
             reasons["spoiled by the machinery, not by the config"] += 1
         elif not valid(record.config):
             reasons["no point of the space"] += 1

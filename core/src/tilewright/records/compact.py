@@ -85,7 +85,7 @@ def _needed(lines: Sequence[bytes], lost: dict[str, int]) -> Iterator[bytes]:
         except BadLineError:
             lose("bad lines")
             continue
-        if isinstance(record, Record) and _spoiled(record):
+        if isinstance(record, Record) and record.trial.result.spoiled:
             lose("trials spoiled by the machinery")
             continue
         identity = _identity(record)
@@ -129,11 +129,6 @@ def _identity(record: AnyRecord) -> Hashable:
         )
     constants = record.trial.input.conditions.constants
     return record.fingerprint, record.task.key, constants, record.config.text, record.revision
-
-
-def _spoiled(record: Record) -> bool:
-    failure = record.trial.result.failure
-    return failure is not None and failure.kind.retried
 
 
 def _added(before: BudgetRecord | None, record: BudgetRecord) -> BudgetRecord:

@@ -119,8 +119,7 @@ def _is_whole(members: bytes, conditions: bytes, data: Mapping[str, Any]) -> boo
 def _outline(
     head: Head, in_turns: bool, sequence: int, values: Mapping[str, Any], result: MeasureResult
 ) -> Outline:
-    spoiled = result.failure is not None and result.failure.kind.retried
-    return Outline(head, sequence, _identity(values), result.seconds, in_turns, spoiled)
+    return Outline(head, sequence, _identity(values), result.seconds, in_turns, result.spoiled)
 
 
 def _identity(values: Mapping[str, Any]) -> int:

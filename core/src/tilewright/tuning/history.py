@@ -28,7 +28,7 @@ def known_trials(context: RunContext) -> list[Trial]:
         trial
         for trial in found
         if trial.input.conditions.constants == _constants(context, trial.input.task)
-        and not (trial.result.failure is not None and trial.result.failure.kind.retried)
+        and not trial.result.spoiled
     ]
 
 

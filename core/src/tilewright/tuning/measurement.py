@@ -117,15 +117,11 @@ class Measurement:
         gets no further turn.
         """
         trials = self._once(inputs)
-        spoiled = [
-            position
-            for position, trial in enumerate(trials)
-            if trial.result.failure is not None and trial.result.failure.kind.retried
-        ]
+        spoiled = [place for place, trial in enumerate(trials) if trial.result.spoiled]
         if spoiled:
-            again = self._once([inputs[position] for position in spoiled], again=True)
-            for position, trial in zip(spoiled, again, strict=True):
-                trials[position] = trial
+            again = self._once([inputs[place] for place in spoiled], again=True)
+            for place, trial in zip(spoiled, again, strict=True):
+                trials[place] = trial
         return trials
 
     def _once(self, inputs: Sequence[MeasureInput], *, again: bool = False) -> list[Trial]:

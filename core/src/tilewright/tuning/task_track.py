@@ -60,10 +60,9 @@ class TaskTrack:
     def add(self, trials: Iterable[Trial], *, fresh: bool) -> None:
         """Take trials into account; `fresh` ones are of this run."""
         for trial in trials:
-            failure = trial.result.failure
-            if failure is None or not failure.kind.retried:
+            if not trial.result.spoiled:
                 self._count(trial)
-            self.failures += failure is not None
+            self.failures += trial.result.failure is not None
             self.curve.append(self.best_seconds)
             if fresh:
                 self.fresh.append(trial)

@@ -56,9 +56,8 @@ class ReplayRunner:
         self._unknown = FailureKind(options.unknown)
         self._results: dict[tuple[str, str, str], MeasureResult] = {}
         for record in _recorded(options.records):
-            result = record.trial.result
-            if result.failure is None or not result.failure.kind.retried:
-                self._results[_key(record.trial.input)] = result
+            if not record.trial.result.spoiled:
+                self._results[_key(record.trial.input)] = record.trial.result
 
     def run(
         self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]

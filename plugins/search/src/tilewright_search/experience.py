@@ -60,7 +60,7 @@ class Experience:
         Failures that the config is not to blame for teach nothing.
         """
         for trial in trials:
-            if trial.result.failure is not None and trial.result.failure.kind.retried:
+            if trial.result.spoiled:
                 continue
             task = trial.input.task
             known = self._known.setdefault(task.key, _Known(task))

@@ -76,8 +76,7 @@ class GeneticTuner:
     def _learn(self, trials: Sequence[Trial]) -> None:
         """Of a config measured again the last trial counts; none that the machinery spoiled."""
         for trial in trials:
-            failure = trial.result.failure
-            if failure is not None and failure.kind.retried:
+            if trial.result.spoiled:
                 continue
             self._trials += 1
             config, seconds = trial.input.config, trial.result.seconds

@@ -44,8 +44,7 @@ class TaskTrials:
         """
         seconds: dict[Task, dict[str, dict[ConfigEntity, float | None]]] = {}
         for trial in trials:
-            failure = trial.result.failure
-            if failure is None or not failure.kind.retried:
+            if not trial.result.spoiled:
                 both = seconds.setdefault(trial.input.task, {})
                 own = both.setdefault(trial.input.conditions.constants, {})
                 if len(own) < limit or trial.input.config in own:
