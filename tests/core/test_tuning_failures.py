@@ -8,7 +8,6 @@ import random
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.events import commonest_errors
 from tilewright.host import PluginHost
 from tilewright.measure import Failure, FailureKind, MeasureResult, Trial
 from tilewright.options import Choice
@@ -18,6 +17,7 @@ from tilewright.task import Task
 from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
+from tilewright.tuning.task_track import commonest_errors
 from tilewright.workload import TensorSpec, Workload
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
-from tilewright.measure import Failure, Trial
 from tilewright.target import Target
 from tilewright.task_set import WeightedTask
 from tilewright.tuning.budget import Budget
@@ -127,21 +125,3 @@ class Section:
         for row in self.rows:
             if len(row) != len(self.columns) or not all(isinstance(cell, str) for cell in row):
                 raise TypeError(f"'{self.title}': expected a text for each column, got {row!r}")
-
-
-def commonest_errors(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """The most frequent failures as `kind: first line (n times)`, most frequent first.
-
-    Of a crash the last line: what the process said before it died.
-    """
-    failures = (trial.result.failure for trial in trials)
-    counted = Counter(in_one_line(failure) for failure in failures if failure is not None)
-    return tuple(f"{text} ({count} times)" for text, count in counted.most_common(3))
-
-
-def in_one_line(failure: Failure) -> str:
-    """Its kind, and what it said: first; of a crash the last line."""
-    lines = failure.text.strip().splitlines() or ["no text"]
-    if failure.signal:
-        return f"{failure.kind} ({failure.signal}): {lines[-1][:160]}"
-    return f"{failure.kind}: {lines[0][:240]}"

@@ -102,6 +102,13 @@ class Failure:
         # Whoever tells it: a compiler's whole output is more than the line of a record may hold.
         object.__setattr__(self, "text", self.text[:TEXT_CHARACTERS])
 
+    def in_one_line(self) -> str:
+        """The kind and the first line of the text; of a crash the last, said before it died."""
+        lines = self.text.strip().splitlines() or ["no text"]
+        if self.signal:
+            return f"{self.kind} ({self.signal}): {lines[-1][:160]}"
+        return f"{self.kind}: {lines[0][:240]}"
+
     def to_json(self) -> dict[str, Any]:
         return {"kind": str(self.kind), "text": self.text, "signal": self.signal}
 

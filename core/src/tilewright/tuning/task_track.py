@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 
 from tilewright.config import ConfigEntity
-from tilewright.events import EndReason, TuneOutcome, commonest_errors
+from tilewright.events import EndReason, TuneOutcome
 from tilewright.measure import Conditions, Trial
 from tilewright.roles import TaskState, Tuner
 from tilewright.space.config_space import ConfigSpace
@@ -27,6 +28,7 @@ class TaskTrack:
     did. So the best may become worse.
 
     make_space  called when the space is first asked for: spaces of hundreds of tasks take seconds
+    best        the fastest trial that counts, None while all failed
     curve       best seconds after each trial, None while all failed
     confirmed   finalists were measured in turns
     ended       why it gets no further batch, None while it may
@@ -38,6 +40,7 @@ class TaskTrack:
     tuner: Tuner | None = None
     curve: list[float | None] = field(default_factory=list)
     failures: int = 0
+    best: Trial | None = None
     confirmed: bool = False
     ended: EndReason | None = None
     fresh: list[Trial] = field(default_factory=list)
@@ -46,7 +49,6 @@ class TaskTrack:
     _short: dict[ConfigEntity, float] = field(default_factory=dict)
     _timed: dict[ConfigEntity, Trial] = field(default_factory=dict)
     _winners: dict[ConfigEntity, dict[ConfigEntity, float]] = field(default_factory=dict)
-    _best: Trial | None = None
     _state: TaskState | None = None
     _space: ConfigSpace | None = None
 
@@ -73,14 +75,9 @@ class TaskTrack:
         return [config for config in dict.fromkeys(configs) if config not in self._measured]
 
     @property
-    def best(self) -> Trial | None:
-        """The fastest trial that counts, None while all failed."""
-        return self._best
-
-    @property
     def best_seconds(self) -> float | None:
-        """Its median."""
-        return self._best.result.seconds if self._best is not None else None
+        """The median of the best."""
+        return self.best.result.seconds if self.best is not None else None
 
     @property
     def cost(self) -> float | None:
@@ -94,7 +91,7 @@ class TaskTrack:
 
         None where the best was measured so, or has no rival.
         """
-        if self._best is None or len(self._rivals) < 2 or _in_turns(self._best):
+        if self.best is None or len(self._rivals) < 2 or _in_turns(self.best):
             return []
         ranked = sorted(self._rivals, key=_seconds)
         return [trial.input.config for trial in ranked[:_FINALISTS]]
@@ -102,11 +99,11 @@ class TaskTrack:
     @property
     def overtaken(self) -> bool:
         """Whether finalists were measured in turns, but the best is one that was not."""
-        return self.confirmed and self._best is not None and not _in_turns(self._best)
+        return self.confirmed and self.best is not None and not _in_turns(self.best)
 
     def check_end(self, early_stopping: int | None) -> None:
         """End the task where nothing ever works, or nothing improved for long enough."""
-        if self._best is None and len(self.curve) >= _DEAD_AFTER:
+        if self.best is None and len(self.curve) >= _DEAD_AFTER:
             self.end("dead")
         elif early_stopping is not None and len(self.curve) - self._improved_at >= early_stopping:
             self.end("early_stopping")
@@ -136,7 +133,7 @@ class TaskTrack:
         return TuneOutcome(
             len(self.curve),
             self.failures,
-            self._best.input.config if self._best else None,
+            self.best.input.config if self.best else None,
             self.best_seconds,
             self.ended or reason,
             commonest_errors(self.fresh),
@@ -145,7 +142,7 @@ class TaskTrack:
 
     def _count(self, trial: Trial) -> None:
         config, seconds = trial.input.config, trial.result.seconds
-        before, led, known = self._short.pop(config, inf), self._best, config in self._measured
+        before, led, known = self._short.pop(config, inf), self.best, config in self._measured
         self._measured.add(config)
         self._timed.pop(config, None)
         self._winners.pop(config, None)
@@ -159,11 +156,11 @@ class TaskTrack:
         if seconds is not None:
             self._timed[config] = trial
         if known or led is None:
-            self._best = min(self._timed.values(), key=self._rank, default=None)
+            self.best = min(self._timed.values(), key=self._rank, default=None)
         elif seconds is not None and self._rank(trial) < self._rank(led):
-            self._best = trial
+            self.best = trial
         better = led is None or (seconds is not None and seconds < _seconds(led))
-        if self._best is trial and better and not _in_turns(trial):
+        if self.best is trial and better and not _in_turns(trial):
             self._improved_at = len(self.curve) + 1
 
     @property
@@ -180,6 +177,13 @@ class TaskTrack:
         own, winners = _seconds(trial), self._winners.get(trial.input.config, {})
         now = ((self._timed[w], before) for w, before in winners.items() if w in self._timed)
         return min((own * _seconds(winner) / before for winner, before in now), default=None)
+
+
+def commonest_errors(trials: Iterable[Trial]) -> tuple[str, ...]:
+    """The three most frequent failures as `kind: line (n times)`, most frequent first."""
+    failures = (trial.result.failure for trial in trials)
+    counted = Counter(failure.in_one_line() for failure in failures if failure is not None)
+    return tuple(f"{text} ({count} times)" for text, count in counted.most_common(3))
 
 
 def _in_turns(trial: Trial) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilewright.errors import UsageError
-from tilewright.events import in_one_line
 from tilewright.roles import RunContext
 from tilewright.task import Task
 from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy, Candidate, find_candidates
@@ -61,5 +60,5 @@ class CostTable:
         failures = context.store.failed(context.query(task))
         text = context.host.reference(workload.operator).format(workload)
         last = next(reversed(failures.values()), None)
-        why = "none is feasible" if last is None else in_one_line(last)
+        why = "none is feasible" if last is None else last.in_one_line()
         return f"no candidate of {text} works: {why}"
