@@ -65,7 +65,7 @@ def test_the_twelve_tasks_of_a_public_thread_are_those_of_resnet18(host: PluginH
 def test_direct_and_winograd_records_are_adopted(path: Path, host: PluginHost) -> None:
     for record in records(path, host):
         task = Task(record.task.workload, SM_90)
-        ((_, config),) = translated(task, [record], host)
+        (config,) = translated(task, [record], host)
         assert host.space(task).is_valid(config), config.text
         winograd = "winograd" in record.config.strategy
         assert config.strategy.startswith("conv2d_winograd.cuda") == winograd
@@ -99,7 +99,7 @@ def test_merged_records_are_found_for_tasks_with_an_epilogue(
     assert merge_logs([THREAD], store, host).added == 12
     text = "(1x64x56x56, 64x64x3x3, padding=1) + add(1x64x1x1:const) + relu()"
     task = Task(host.reference("conv2d").parse(text, ""), SM_90)
-    ((_, config),) = translated(task, JsonlRecordStore(store.path).records(), host)
+    (config,) = translated(task, JsonlRecordStore(store.path).records(), host)
     assert config.strategy == "conv2d_winograd.cuda/F4-NCHW"
 
 
@@ -119,7 +119,7 @@ def test_what_is_adopted_is_measured_first_behind_the_fallback(
         builder=_PATIENT, runner=_PATIENT, host=host,
     )  # fmt: skip
     mine = [one for one in JsonlRecordStore(store.path).records() if one.device == "emulated"]
-    ((_, adopted),) = translated(found.task, JsonlRecordStore(store.path).records(), host)
+    (adopted,) = translated(found.task, JsonlRecordStore(store.path).records(), host)
     assert [one.config for one in mine] == [
         host.schedule("conv2d_igemm.cuda").fallback(found.task),
         adopted,

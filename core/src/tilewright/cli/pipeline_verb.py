@@ -26,11 +26,6 @@ _OPTIONS = (
     shared.as_json,
 )
 
-PIPELINE_OPTIONS = frozenset(
-    ("out", "target", "device", "settings", "seed", "foreign_records", "plugin", "quiet", "as_json")
-)
-"""Their names as `run_pipeline` takes them."""
-
 
 def pipeline_options(function: Any) -> Any:
     """Declare the options that `run_pipeline` takes."""

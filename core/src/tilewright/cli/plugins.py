@@ -25,7 +25,7 @@ def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool) -
     host = shared.load_host(plugin)
     if hooks:
         _print_hooks(host, as_json=as_json)
-        return 0
+        return DONE
     offers: dict[str, dict[str, list[str]]] = {}
     clashes = []
     for role in host.roles():

@@ -37,7 +37,7 @@ def adopt(
     rows: list[dict[str, Any]] = []
     for record in records:
         task = Task(record.task.workload, resolved)
-        for _, config in translated(task, [record], host):
+        for config in translated(task, [record], host):
             feasible = host.space(task).is_valid(config)
             adopted[record.config.strategy, config.strategy] += feasible
             rows += [{"from": record.config.to_json(), "to": config.to_json()}] if feasible else []

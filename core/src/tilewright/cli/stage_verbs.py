@@ -13,28 +13,23 @@ from typing import Any
 import click
 
 from tilewright.cli import shared_options as shared
-from tilewright.cli.pipeline_verb import (
-    PIPELINE_OPTIONS,
-    pipeline_of,
-    pipeline_options,
-    run_pipeline,
-)
+from tilewright.cli.pipeline_verb import pipeline_of, pipeline_options, run_pipeline
 
 
 def _verb(name: str, stage: str) -> Callable[[Any], click.Command]:
     """Make a function the verb of a stage: it gives the stage's options for what the verb takes."""
 
     def decorate(own_options: Any) -> click.Command:
+        own = getattr(own_options, "__click_params__", [])
+
         @click.argument("source", metavar="FILE.yaml|MODEL")
         @pipeline_options
         def run_stage(*, source: str, settings: tuple[str, ...], **options: Any) -> int:
-            own = {key: options.pop(key) for key in tuple(options) if key not in PIPELINE_OPTIONS}
-            given = own_options(**own).items()
+            given = own_options(**{option.name: options.pop(option.name) for option in own}).items()
             every = (*settings, *(f"{stage}.{key}={json.dumps(value)}" for key, value in given))
             return run_pipeline(pipeline_of(source), only=stage, settings=every, **options)
 
-        for option in getattr(own_options, "__click_params__", ()):
-            run_stage.__click_params__.append(option)
+        run_stage.__click_params__ += own
         return click.command(name, help=own_options.__doc__)(run_stage)
 
     return decorate

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tilewright.cli import shared_options as shared
+from tilewright.exit_codes import DONE, PARTIAL
 from tilewright.time_text import time_text
 
 _BEFORE_ITS_BUDGET = {
@@ -105,7 +106,7 @@ def tune(
         shared.print_json(dict(result.summary))
     else:
         shared.say("\n".join(_lines(result.summary)))
-    return 3 if result.partial or result.config is None else 0
+    return PARTIAL if result.partial or result.config is None else DONE
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:

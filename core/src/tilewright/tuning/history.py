@@ -45,7 +45,7 @@ def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
     `records merge` brings into the store.
     """
     strange = context.store.of_other_systems(task.workload, context.host.revisions)
-    found = [adopted for _, adopted in translated(task, strange, context.host)]
+    found = [*translated(task, strange, context.host)]
     if context.foreign_records:
         query = context.query(task)
         for _, donor in context.store.devices():
@@ -55,11 +55,10 @@ def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
     return found
 
 
-def translated(
-    task: Task, records: Iterable[Record], host: PluginHost
-) -> Iterator[tuple[Record, ConfigEntity]]:
-    """Records of other systems for the task's anchor, each with what a strategy adopts of it."""
-    strategies = {name: host.schedule(name) for name in (s.name for s in host.strategies(task))}
+def translated(task: Task, records: Iterable[Record], host: PluginHost) -> Iterator[ConfigEntity]:
+    """What strategies adopt of the records of other systems for the task's anchor."""
+    schedules = [host.schedule(strategy.name) for strategy in host.strategies(task)]
+    adopting = [schedule for schedule in schedules if isinstance(schedule, Adopts)]
     for record in records:
         if (
             strategy_of(record.config.strategy) in host.revisions
@@ -67,11 +66,10 @@ def translated(
             or record.task.workload.anchor_key != task.workload.anchor_key
         ):
             continue
-        for strategy in strategies.values():
-            if isinstance(strategy, Adopts):
-                config = strategy.adopt(task, record.config)
-                if config is not None:
-                    yield record, config
+        for schedule in adopting:
+            config = schedule.adopt(task, record.config)
+            if config is not None:
+                yield config
 
 
 def _constants(context: RunContext, task: Task) -> str:
