@@ -102,15 +102,12 @@ def measure_configs(
     They need not be of the run's `strategies`.
     """
     every = replace(context, strategies="*")
-    return _without_budget(_tasks_of(asked), every, lambda loop: loop.measure_configs(asked))
-
-
-def _tasks_of(asked: Iterable[tuple[WeightedTask, ConfigEntity]]) -> TaskSet:
-    return TaskSet(tuple({entry.task: entry for entry, _ in asked}.values()))
+    tasks = TaskSet(tuple({entry.task: entry for entry, _ in asked}.values()))
+    return _without_budget(tasks, every, lambda loop: loop.measure_configs(asked))
 
 
 def _without_budget(
-    tasks: TaskSet, context: RunContext, act: Callable[[_Loop], object]
+    tasks: TaskSet, context: RunContext, act: Callable[[_Loop], None]
 ) -> TuneReport:
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
         pace = Pace(Budget(seconds=float("inf")), lambda: measurement.spent.trials)
@@ -162,10 +159,10 @@ class _Loop:
         """First the first incumbent of every task, then the second ones, and so on."""
         self._measure_affordable(self._in_columns())
 
-    def measure_configs(self, asked: Iterable[tuple[WeightedTask, ConfigEntity]]) -> int:
-        """These, as far as they are not known; how many were not."""
+    def measure_configs(self, asked: Iterable[tuple[WeightedTask, ConfigEntity]]) -> None:
+        """These, as far as they are not known."""
         tracks = {track.entry.task: track for track in self._tracks}
-        return self._measure_affordable(
+        self._measure_affordable(
             (tracks[entry.task], config)
             for entry, config in dict.fromkeys(asked)
             if tracks[entry.task].unmeasured([config])
@@ -308,13 +305,11 @@ class _Loop:
                 return fresh
         return []
 
-    def _measure_affordable(self, asked: Iterable[tuple[TaskTrack, ConfigEntity]]) -> int:
-        """Measure in this order as far as the budget goes; how many were."""
-        done, left = 0, iter(asked)
+    def _measure_affordable(self, asked: Iterable[tuple[TaskTrack, ConfigEntity]]) -> None:
+        """Measure in this order as far as the budget goes."""
+        left = iter(asked)
         while not self.lost and (batch := list(islice(left, self._pace.affordable(_BATCH)))):
             self._measure(batch)
-            done += len(batch)
-        return done
 
     def _measure(self, batch: Sequence[tuple[TaskTrack, ConfigEntity]], turns: int = 1) -> None:
         host = self._context.host
@@ -347,15 +342,18 @@ class _Loop:
 
     def _note_total(self, *, at_the_end: bool = False) -> None:
         """Put the predicted total on the curve, once every task has a time."""
-        costs = [track.cost for track in self._tracks]
-        if not costs or None in costs:
+        total = self._progress(None).total_seconds
+        if total is None:
             return
-        total = sum(cost for cost in costs if cost is not None)
         if at_the_end or not self._curve or self._curve[-1][1] != total:
             self._curve.append((self._pace.seconds, total))
 
     def _tell_progress(self, chosen: TaskTrack | None) -> None:
-        progress = TuneProgress(
+        progress = self._progress(chosen)
+        self._context.host.notify("tilewright_batch_scheduled", progress=progress)
+
+    def _progress(self, chosen: TaskTrack | None) -> TuneProgress:
+        return TuneProgress(
             tuple(track.entry for track in self._tracks),
             tuple(track.state for track in self._tracks),
             self._tracks.index(chosen) if chosen is not None else None,
@@ -363,7 +361,6 @@ class _Loop:
             self._context.device,
             self._pace.rest,
         )
-        self._context.host.notify("tilewright_batch_scheduled", progress=progress)
 
     def _share(self, key: Any, make: Callable[[], Any]) -> Any:
         if key not in self._shared:
