@@ -86,7 +86,6 @@ def test_effort_counts_each_second_once():
         with effort.on("inner"):
             pass
     assert effort.seconds["inner"] > effort.seconds["outer"] >= 0
-    assert effort.total == sum(effort.seconds.values())
 
 
 @pytest.mark.parametrize("name", ["xgb", "evolutionary"])

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from tilewright.config import ConfigEntity
@@ -63,12 +62,7 @@ class DispatchContext(ABC):
         _stack.set((*_stack.get(), self))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         entered = _stack.get()
         assert entered[-1] is self, "dispatch contexts are left in the opposite order"
         _stack.set(entered[:-1])

@@ -50,7 +50,7 @@ class Progress:
         self._host: PluginHost | None = None
         self._run: RunInfo | None = None
         self._live: Live | None = None
-        self._done: list[StageOutcome] = []
+        self._done = 0  # stages
         self._tuning: TuneProgress | None = None
         self._failures: Counter[str] = Counter()
         self._stage_start = self._batch_start = self._last_line = time.monotonic()
@@ -70,7 +70,7 @@ class Progress:
     @hookimpl
     def tilewright_run_started(self, run: RunInfo) -> None:
         self._run = run
-        self._done.clear()
+        self._done = 0
         if self._quiet:
             return
         console = _console(sys.stderr)
@@ -82,7 +82,7 @@ class Progress:
 
     @hookimpl
     def tilewright_stage_finished(self, outcome: StageOutcome) -> None:
-        self._done.append(outcome)
+        self._done += 1
         self._tuning = None
         self._failures.clear()
         self._stage_start = time.monotonic()
@@ -164,9 +164,9 @@ class Progress:
         """Where the run stands: stage and its seconds, failures, what is left of the budget."""
         spent = time.monotonic() - self._stage_start
         facts = []
-        if self._run is not None and len(self._done) < len(stages := self._run.stages):
-            stage = stages[len(self._done)]
-            facts.append(f"stage {stage} ({len(self._done) + 1} of {len(stages)}), {spent:.0f} s")
+        if self._run is not None and self._done < len(stages := self._run.stages):
+            stage = stages[self._done]
+            facts.append(f"stage {stage} ({self._done + 1} of {len(stages)}), {spent:.0f} s")
         if self._tuning is not None:
             failed = ", ".join(f"{count} {kind}" for kind, count in self._failures.most_common())
             facts.append(f"failures: {failed or 'none'}")

@@ -53,7 +53,6 @@ class WorkerProcess:
     """
 
     def __init__(self, folder: Path, hello: Mapping[str, Any], memory_bytes: int) -> None:
-        self.calls = 0
         self._folder = folder
         self._output = b""
         self._replies = FrameBuffer()
@@ -102,7 +101,6 @@ class WorkerProcess:
     def call(self, request: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
         """Its reply. Raises WorkerLostError when there is none in time; the worker is dead then."""
         self.wait_ready()
-        self.calls += 1
         self._drain()
         self._output = b""
         return self._converse(encode(request), timeout_seconds)
@@ -141,7 +139,8 @@ class WorkerProcess:
         while True:
             wait = deadline - time.monotonic()
             if wait <= 0:
-                raise self._timed_out(timeout_seconds)
+                text = f"no answer within {timeout_seconds:g} s"
+                raise self._lost(FailureKind.RUN_TIMEOUT, text)
             ready = dict(poll.poll(1000 * min(wait, _LOOK_SECONDS)))
             if not ready and self._ended():
                 raise self._died()
@@ -181,9 +180,6 @@ class WorkerProcess:
         """Whether the process has ended; leaves it unreaped, so that its number stays its own."""
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self.pid, flags) is not None
-
-    def _timed_out(self, seconds: float) -> WorkerLostError:
-        return self._lost(FailureKind.RUN_TIMEOUT, f"no answer within {seconds:g} s")
 
     def _died(self) -> WorkerLostError:
         deadline = time.monotonic() + _GRACE_SECONDS

@@ -22,11 +22,6 @@ class Effort:
         self.seconds: dict[str, float] = {}
         self._inner: list[float] = []
 
-    @property
-    def total(self) -> float:
-        """Seconds of all parts."""
-        return sum(self.seconds.values())
-
     @contextmanager
     def on(self, part: str) -> Iterator[None]:
         """Count what happens inside as this part."""
