@@ -16,19 +16,6 @@ TARGET = ("--target", "toynative")
 
 
 @pytest.fixture
-def call(capsys, toy, tmp_path, monkeypatch):
-    """A function that runs a verb with the toy plugin: (exit code, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
-
-    def invoke(*arguments):
-        code = run([*arguments, "--plugin", str(toy)])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return invoke
-
-
-@pytest.fixture
 def explained(call):
     """A function that explains a task: the JSON object."""
 

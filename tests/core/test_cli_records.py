@@ -11,25 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.cli.group import run
 from tilewright.records import BudgetRecord, GraphRecord, JsonlRecordStore, compact_log
 from tilewright.records.line import seal
 
 PARTS = ("--runner", "toy", "--builder", "toy", "--scheduler", "toy", "--tuner", "toy")
 LOG = "runs/tune/records.jsonl"
-
-
-@pytest.fixture
-def call(capsys, toy, tmp_path, monkeypatch):
-    """A function that runs a verb: (exit code, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
-
-    def invoke(*arguments, plugin=True):
-        code = run([*arguments, *(["--plugin", str(toy)] if plugin else [])])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return invoke
 
 
 @pytest.fixture

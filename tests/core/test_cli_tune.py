@@ -26,16 +26,12 @@ PARTS = ("--runner", "toy", "--builder", "toy", "--scheduler", "toy")
 
 
 @pytest.fixture
-def tune(capsys, toy, tmp_path, monkeypatch):
+def tune(call):
     """A function that tunes on the toy target: (exit code, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
 
     def invoke(task, *flags, target="toynative"):
         named = ("--target", target) if target else ()
-        flags = (*named, "--tuner", "toy", *PARTS, "--plugin", str(toy), *flags)
-        code = run(["tune", task, *flags])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
+        return call("tune", task, *named, "--tuner", "toy", *PARTS, *flags)
 
     return invoke
 

@@ -11,21 +11,6 @@ import pytest
 
 from tilewright import exit_codes
 from tilewright.cli import main
-from tilewright.cli.group import run
-
-
-@pytest.fixture
-def call(capsys, toy, tmp_path, monkeypatch):
-    """A function that runs a verb with the toy plugin: (exit code, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
-
-    def invoke(*arguments, plugin=True):
-        extra = ["--plugin", str(toy)] if plugin else []
-        code = run([*arguments, *extra])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return invoke
 
 
 def test_ctrl_c_while_modules_are_imported_is_an_exit_code(monkeypatch):

@@ -8,7 +8,6 @@ import pytest
 
 import tilewright
 from tilewright.device import Device
-from tilewright.errors import UsageError
 from tilewright.events import RunInfo, RunOutcome, Section, StageOutcome, TuneProgress
 from tilewright.host import PluginHost
 from tilewright.progress import Progress
@@ -41,11 +40,6 @@ def test_tune_of_a_task_that_never_works_has_no_config(choices, tmp_path, caplog
     with caplog.at_level(logging.ERROR):
         result = tilewright.tune("toyadd(64)", budget=4, records=tmp_path / "r.jsonl", **choices)
     assert (result.config, result.seconds, result.summary["failures"]) == (None, None, 4)
-
-
-def test_a_text_without_arguments_is_a_usage_error(choices):
-    with pytest.raises(UsageError, match="write operator"):
-        tilewright.tune("toyadd", **choices)
 
 
 def test_compile_runs_the_stage_of_that_name(toy, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright import Component, Strategy, hookimpl, strategy
+from tilewright import Strategy, hookimpl, strategy
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.target import Target
@@ -157,10 +157,6 @@ def test_a_template_of_ones_own_is_a_strategy_with_few_words():
     schedule = Mine.load(None)
     assert schedule.applies(TASK)
     assert schedule.fallback(TASK) is None
-
-
-def test_component_is_exported_for_plugin_files():
-    assert Component("a", "b", lambda: None).capabilities == frozenset()
 
 
 def test_a_users_mistake_told_by_a_plugin_is_not_the_plugins_failure(toy, tmp_path):

@@ -85,15 +85,6 @@ def _device_of(record):
     return Device
 
 
-def test_two_stores_on_one_file_see_each_other_and_number_on(store, samples):
-    other = JsonlRecordStore(store.path)
-    store.append([samples.record(1)])
-    other.append([samples.record(2)])
-    store.refresh()
-    assert [record.sequence for record in store.records()] == [0, 1]
-    assert store.records()[1].config == samples.config(2)
-
-
 def test_best_is_the_smallest_median_under_equal_conditions(store, samples):
     store.append(
         [
@@ -154,16 +145,6 @@ def test_a_narrowed_query_counts_what_it_asks_for(store, samples):
     assert store.count(asked) == (5, 2)
     assert store.count(replace(asked, where=lambda config: config["tile"][1] == 1)) == (3, 1)
     assert store.count(replace(asked, where=lambda config: config.strategy == "plain/b")) == (1, 0)
-
-
-def test_best_of_anchor_finds_other_epilogues(store, samples):
-    store.append([samples.record(1, (2e-3,)), samples.record(2, (1e-3,))])
-    assert best(store, samples, samples.fused) is None
-    found = store.best_of_anchor(query(samples, samples.fused))
-    assert found.config == samples.config(2)
-    store.append([samples.record(3, (1e-4,), task=samples.fused)])
-    assert store.best_of_anchor(query(samples, samples.fused)) == found
-    assert store.best_of_anchor(query(samples, samples.task)).config == samples.config(3)
 
 
 def test_trials_are_of_this_device_and_these_revisions_failures_included(store, samples):

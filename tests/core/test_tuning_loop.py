@@ -144,13 +144,6 @@ def test_a_stage_ends_when_all_tasks_are_exhausted(make):
     assert outcome.best_config["unroll"] == 8
 
 
-def test_an_equal_finished_stage_measures_nothing(make):
-    tune(make())
-    again = tune(make())
-    assert (again.skipped, again.measurement["trials"]) == (True, 0)
-    assert tune(make(), more=Budget(trials=5)).measurement["trials"] == 5
-
-
 def test_another_revision_of_a_strategy_starts_anew(make, monkeypatch):
     tune(make())
     monkeypatch.setenv("TOY_REVISION", "2")
@@ -173,20 +166,6 @@ def test_early_stopping_ends_a_task(make):
     report = tune(make(), TaskSet((task(8),)), budget="1000", early_stopping=1)
     (outcome,) = report.outcomes.values()
     assert (outcome.reason, outcome.trials) == ("early_stopping", 9 + 4)
-
-
-def test_a_task_that_never_works_gives_its_share_to_no_one_else_for_ever(make):
-    report = tune(make(runner={"fails": "all"}), TaskSet((task(8),)), budget="1000")
-    (outcome,) = report.outcomes.values()
-    assert outcome.reason == "dead"
-    assert outcome.trials < 128
-
-
-def test_when_all_trials_fail_the_commonest_errors_are_said(make, caplog):
-    report = tune(make(runner={"fails": "all"}), TaskSet((task(8),)), budget="8")
-    (outcome,) = report.outcomes.values()
-    assert sum("times)" in error for error in outcome.errors) == 2
-    assert "t8: all 8 trials failed" in caplog.text
 
 
 def test_the_best_of_an_anchor_is_an_incumbent_of_its_kin(make):

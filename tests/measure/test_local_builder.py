@@ -7,7 +7,6 @@ import threading
 
 import pytest
 
-from tilewright.errors import UsageError
 from tilewright.measure import FailureKind
 
 
@@ -72,8 +71,3 @@ def test_an_interrupted_build_stops_at_once_and_the_builder_goes_on(make_bench, 
         bench.builder.build([bench.ask(lower="hang_deaf")] * 4)
     (result,) = bench.builder.build([bench.ask()])
     assert result.artifact is not None
-
-
-def test_unknown_options_are_refused(fault_host, bench):
-    with pytest.raises(UsageError, match="n_paralel"):
-        fault_host.make("builder", "local", {"n_paralel": 2}, None)

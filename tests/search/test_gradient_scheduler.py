@@ -93,11 +93,6 @@ def test_a_task_much_slower_than_those_alike_promises_more():
     assert GradientScheduler(GradientOptions(beta=1e6), host).next_task(states) == 2
 
 
-def test_an_unknown_option_is_refused(host):
-    with pytest.raises(UsageError, match="alpha"):
-        host.make("scheduler", "gradient", {"alhpa": 0.1}, host)
-
-
 def test_gradient_ends_with_a_lower_total_than_round_robin_on_most_task_sets(host):
     won = 0
     for seed in range(20):

@@ -126,11 +126,6 @@ def test_failed_configs_get_the_worst_score(host):
     assert len(features) == len(scores) == len(groups) == 100
 
 
-def test_an_unknown_option_names_the_nearest(host):
-    with pytest.raises(UsageError, match="did you mean 'epsilon'"):
-        host.make("tuner", "xgb", {"epsilno": 0.1}, context_for(Landscape(), host))
-
-
 def test_an_unknown_cost_model_names_those_installed(host):
     with pytest.raises(UsageError, match="ridge"):
         host.make("tuner", "xgb", {"cost_model": "rigde"}, context_for(Landscape(), host))

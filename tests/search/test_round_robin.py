@@ -27,14 +27,3 @@ def test_every_task_gets_its_turn_whatever_its_weight():
 
 def test_a_resumed_run_goes_on_with_the_tasks_that_the_last_one_did_not_reach():
     assert _next(_states(20, 20, 16, 16)) == 2
-
-
-def test_exhausted_tasks_are_passed_over():
-    states = _states(8, 0, 4)
-    states[1] = replace(states[1], exhausted=True)
-    assert _next(states) == 2
-
-
-def test_the_end_is_none():
-    assert _next([replace(state, exhausted=True) for state in _states(0, 4)]) is None
-    assert _next([]) is None
