@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from toy_tasks import entry
 
 from tilewright import Strategy, hookimpl, strategy
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.workload import TensorSpec, Workload
 
-TASK = Task(
-    Workload("toyadd", (TensorSpec((8,)), TensorSpec((1,), role="constant")), {"bias": 0}),
-    Target("toy", {"threads": "1"}),
-)
+TASK = entry(8).task
 
 
 def write(tmp_path, body, name="other.py"):
@@ -132,8 +125,7 @@ def tilewright_fallback_config(task, space):
     assert host.fallback_config(TASK, host.space(TASK))["width"] == 8
     for size in (9, 99):
         assert all(plugin.state == "ok" for plugin in host.plugins)
-        workload = replace(TASK.workload, inputs=(TensorSpec((size,)), *TASK.workload.inputs[1:]))
-        other = replace(TASK, workload=workload)
+        other = entry(size).task
         assert host.fallback_config(other, host.space(other))["width"] == 1
     (failed,) = (plugin for plugin in host.plugins if plugin.state == "failed")
     assert failed.name == "other"

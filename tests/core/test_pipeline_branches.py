@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import jsonschema
 import pytest
+from toy_tasks import entry
 
 from tilewright import Pipeline
 from tilewright.errors import UsageError
@@ -14,14 +15,7 @@ from tilewright.options import NoOptions
 from tilewright.pipeline.plan import PlannedStage
 from tilewright.roles import StageResult
 from tilewright.run_report import SCHEMA_FILE
-from tilewright.task import Task
-from tilewright.task_set import TaskSet, WeightedTask
-from tilewright.workload import TensorSpec, Workload
-
-
-def toy_workload(size):
-    operands = (TensorSpec((size,)), TensorSpec((1,), role="constant"))
-    return Workload("toyadd", operands, {"bias": 0})
+from tilewright.task_set import TaskSet
 
 
 @dataclass(frozen=True)
@@ -63,9 +57,7 @@ class Tasks(Toy):
     produces = (TaskSet,)
 
     def result(self, taken):
-        target = self.context.target
-        tasks = (WeightedTask(Task(toy_workload(n), target), 1.0, f"layer{n}") for n in taken.sizes)
-        return StageResult((TaskSet(tuple(tasks)),))
+        return StageResult((TaskSet(tuple(map(entry, taken.sizes))),))
 
 
 class Joint(Toy):
@@ -112,7 +104,7 @@ def test_tasks_are_merged_once_and_the_rest_runs_for_each(pipeline):
     ]
     merged = Toy.calls[3][2]
     assert [(entry.name, entry.weight) for entry in merged] == [
-        ("layer8", 1.0), ("layer16", 2.0), ("layer32", 1.0),
+        ("t8", 1.0), ("t16", 2.0), ("t32", 1.0),
     ]  # fmt: skip
 
 
@@ -166,4 +158,4 @@ def test_an_interrupted_branch_ends_the_run(pipeline, monkeypatch):
 
 def test_the_tasks_of_all_are_listed_together(pipeline):
     _, tasks = pipeline.tasks()
-    assert [entry.name for entry in tasks] == ["layer8", "layer16", "layer32"]
+    assert [entry.name for entry in tasks] == ["t8", "t16", "t32"]

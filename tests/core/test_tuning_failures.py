@@ -6,25 +6,17 @@ import math
 import random
 
 import pytest
+from toy_tasks import entry
 
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.measure import Failure, FailureKind, MeasureResult, Trial
 from tilewright.options import Choice
 from tilewright.run_setup import make_context
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
 from tilewright.tuning.task_track import commonest_errors
-from tilewright.workload import TensorSpec, Workload
-
-
-def entry(size):
-    inputs = (TensorSpec((size,)), TensorSpec((1,), role="constant"))
-    task = Task(Workload("toyadd", inputs, {"bias": 0}), Target("toy", {"threads": "1"}))
-    return WeightedTask(task, 1.0, f"t{size}")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
+from toy_tasks import entry
 
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
@@ -18,21 +19,12 @@ from tilewright.options import Choice
 from tilewright.records import JsonlRecordStore, Query, Record
 from tilewright.records.compact import compact_log
 from tilewright.run_setup import make_context
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
 from tilewright.tuning.pacing import Pace
 from tilewright.tuning.task_track import TaskTrack
 from tilewright.tuning.tune_report import TuningInterrupted
-from tilewright.workload import TensorSpec, Workload
-
-
-def entry(size, weight=1.0):
-    inputs = (TensorSpec((size,)), TensorSpec((1,), role="constant"))
-    task = Task(Workload("toyadd", inputs, {"bias": 0}), Target("toy", {"threads": "1"}))
-    return WeightedTask(task, weight, f"t{size}")
 
 
 def run(tmp_path, toy, tasks, budget, host=None, **runner):

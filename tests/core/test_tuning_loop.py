@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from toy_tasks import entry
 
 from tilewright import hookimpl
 from tilewright.config import ConfigEntity
@@ -12,25 +13,13 @@ from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.options import Choice
 from tilewright.run_setup import make_context
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.history import best_of_anchor
 from tilewright.tuning.loop import measure_incumbents, tune_tasks
-from tilewright.workload import EpilogueOp, TensorSpec, Workload
+from tilewright.workload import EpilogueOp
 
-TARGET = Target("toy", {"threads": "1"})
-
-
-def task(size, epilogue=()):
-    inputs = (TensorSpec((size,)), TensorSpec((1,), role="constant"))
-    return WeightedTask(
-        Task(Workload("toyadd", inputs, {"bias": 0}, epilogue), TARGET), 1.0, f"t{size}"
-    )
-
-
-TASKS = TaskSet((task(8), task(16), task(32)))
+TASKS = TaskSet((entry(8), entry(16), entry(32)))
 
 
 class Heard:
@@ -137,7 +126,7 @@ def test_only_finalists_are_measured_twice_even_with_a_forgetful_tuner(make):
 
 def test_a_stage_ends_when_all_tasks_are_exhausted(make):
     context = make()
-    report = tune(context, TaskSet((task(8),)), budget="1000")
+    report = tune(context, TaskSet((entry(8),)), budget="1000")
     assert report.measurement["trials"] == 128 + 4
     (outcome,) = report.outcomes.values()
     assert outcome.reason == "exhausted"
@@ -163,15 +152,15 @@ def test_what_the_machinery_spoiled_is_measured_again_once_and_counts_as_one_tri
 def test_early_stopping_ends_a_task(make):
     # In the toy's order the eighth config after the incumbent is the first that ends a batch without a new best;
     # then the four finalists are measured again.
-    report = tune(make(), TaskSet((task(8),)), budget="1000", early_stopping=1)
+    report = tune(make(), TaskSet((entry(8),)), budget="1000", early_stopping=1)
     (outcome,) = report.outcomes.values()
     assert (outcome.reason, outcome.trials) == ("early_stopping", 9 + 4)
 
 
 def test_the_best_of_an_anchor_is_an_incumbent_of_its_kin(make):
-    tune(make(), TaskSet((task(8),)), budget="1000")
+    tune(make(), TaskSet((entry(8),)), budget="1000")
     context = make()
-    kin = task(8, (EpilogueOp("relu"),))
+    kin = entry(8, epilogue=(EpilogueOp("relu"),))
     measure_incumbents(TaskSet((kin,)), context)
     tried = [record.config for record in context.store.records(kin.task.key)]
     assert len(tried) == 2
@@ -179,7 +168,7 @@ def test_the_best_of_an_anchor_is_an_incumbent_of_its_kin(make):
 
 
 def test_kin_are_asked_for_their_best_however_fast_the_own_one_is(make):
-    small, kin = task(8), task(8, (EpilogueOp("relu"),))
+    small, kin = entry(8), entry(8, epilogue=(EpilogueOp("relu"),))
     tune(make(), TaskSet((small,)), budget="10")
     tune(make(), TaskSet((kin,)), budget="40")
     context = make()
@@ -214,7 +203,7 @@ def test_hooks_hear_of_every_trial_after_it_is_in_the_store(make):
 
 
 def test_tuners_get_the_history_of_all_tasks(make, monkeypatch):
-    tune(make(), TaskSet((task(8),)), budget="10")
+    tune(make(), TaskSet((entry(8),)), budget="10")
     context, told = make(), []
     tuner = context.host.component("tuner", "toy").load()
     init = tuner.__init__
@@ -224,9 +213,9 @@ def test_tuners_get_the_history_of_all_tasks(make, monkeypatch):
         init(self, options, known)
 
     monkeypatch.setattr(tuner, "__init__", spy)
-    tune(context, TaskSet((task(16),)), budget="10")
+    tune(context, TaskSet((entry(16),)), budget="10")
     # Those of the run before, and the incumbent of its own.
-    assert told == [(task(16).task, [task(8).task] * 10 + [task(16).task])]
+    assert told == [(entry(16).task, [entry(8).task] * 10 + [entry(16).task])]
 
 
 @pytest.mark.parametrize(
@@ -295,7 +284,7 @@ def test_spaces_are_made_as_far_as_the_budget_goes(make, monkeypatch):
         "alternatives",
         lambda self, task: [made.append(task), alternatives(self, task)][1],
     )
-    many = TaskSet(tuple(task(size) for size in range(1, 101)))
+    many = TaskSet(tuple(entry(size) for size in range(1, 101)))
     report = tune(context, many, budget="20")
     assert report.measurement["trials"] == 20
     assert len(made) <= 20
@@ -304,7 +293,7 @@ def test_spaces_are_made_as_far_as_the_budget_goes(make, monkeypatch):
 def test_a_glob_or_a_scheduler_that_suits_not_every_task_is_refused_before_anything_is_measured(
     make, monkeypatch
 ):
-    many = TaskSet(tuple(task(size) for size in range(1, 41)))
+    many = TaskSet(tuple(entry(size) for size in range(1, 41)))
     context = make(strategies="toy.*")
     schedule = type(context.host.schedule("toy.loop"))
     monkeypatch.setattr(schedule, "applies", lambda _, task: task != many.tasks[-1].task)

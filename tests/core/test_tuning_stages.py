@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from toy_tasks import entry
 
 from tilewright import Component, hookimpl
 from tilewright.config import ConfigEntity
@@ -13,23 +14,11 @@ from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
 from tilewright.options import Choice
 from tilewright.records import Record
 from tilewright.run_setup import make_context
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.history import adopted_configs, known_trials
 from tilewright.tuning.loop import tune_tasks
 from tilewright.tuning.tune_report import TuningInterrupted
-from tilewright.workload import TensorSpec, Workload
-
-TARGET = Target("toy", {"threads": "1"})
-
-
-def entry(size, weight=1.0, networks=None):
-    inputs = (TensorSpec((size,)), TensorSpec((1,), role="constant"))
-    task = Task(Workload("toyadd", inputs, {"bias": 0}), TARGET)
-    return WeightedTask(task, weight, f"t{size}", networks or {})
-
 
 EIGHT = entry(8)
 

@@ -7,16 +7,13 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
+from toy_tasks import entry
 
 from tilewright.device import Device
 from tilewright.events import TuneProgress
 from tilewright.host import PluginHost
 from tilewright.roles import TaskState
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.task_set import WeightedTask
 from tilewright.tuning_table import tuning_line, tuning_rows, tuning_table
-from tilewright.workload import TensorSpec, Workload
 
 
 @pytest.fixture
@@ -28,10 +25,8 @@ def progress(*times, following=0):
     """Tasks of 10, 20, ... operations with weights 1, 2, ... and these best times."""
     entries, states = [], []
     for number, seconds in enumerate(times, 1):
-        inputs = (TensorSpec((10 * number,)), TensorSpec((1,), role="constant"))
-        task = Task(Workload("toyadd", inputs, {"bias": 0}), Target("toy", {"threads": "1"}))
-        entries.append(WeightedTask(task, number, f"layer{number}"))
-        states.append(TaskState(task, number, 16 * number, 0, seconds))
+        entries.append(replace(entry(10 * number, number), name=f"layer{number}"))
+        states.append(TaskState(entries[-1].task, number, 16 * number, 0, seconds))
     device = Device("toy0", peak_flops={1: 1e6})
     return TuneProgress(tuple(entries), tuple(states), following, 12.4, device)
 
