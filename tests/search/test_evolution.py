@@ -10,7 +10,6 @@ from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
 from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for, run
-from tilewright_search.effort import Effort
 from tilewright_search.evolution import evolve
 from tilewright_search.tile_moves import TileMoves
 
@@ -76,21 +75,3 @@ def test_children_of_the_fastest_are_better_than_chance(host):
         return sum(landscape.true_seconds(config) or 3e-3 for config in configs) / len(configs)
 
     assert mean(proposed[128:160]) < mean(proposed[:32]) / 1.2
-
-
-def test_effort_counts_each_second_once():
-    effort = Effort()
-    with effort.on("outer"):
-        with effort.on("inner"):
-            sum(range(200_000))
-        with effort.on("inner"):
-            pass
-    assert effort.seconds["inner"] > effort.seconds["outer"] >= 0
-
-
-@pytest.mark.parametrize("name", ["xgb", "evolutionary"])
-def test_a_tuner_says_where_its_time_went(host, name):
-    landscape = Landscape()
-    tuner = host.make("tuner", name, {}, context_for(landscape, host))
-    run(tuner, landscape, 48)
-    assert set(tuner.effort.seconds) == {"features", "fit", "predict", "search"}

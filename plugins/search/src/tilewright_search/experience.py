@@ -80,10 +80,6 @@ class Experience:
             for config in known.seconds
         )
 
-    def trials(self, task: Task) -> int:
-        """How many configs of the task itself are known."""
-        return len(self._known[task.key].seconds) if task.key in self._known else 0
-
     def best(self, task: Task) -> list[ConfigEntity]:
         """The configs of the task that did not fail, fastest first."""
         seconds = self._known[task.key].seconds if task.key in self._known else {}

@@ -14,10 +14,9 @@ from pydantic import Field, FilePath
 from tilewright.options import Choice, Options
 from tilewright_search.cost_model.interface import CostModel, Floats
 from tilewright_search.diverse import pick_diverse
-from tilewright_search.effort import Effort
 from tilewright_search.experience import Experience
 from tilewright_search.featurizer import FeatureKind
-from tilewright_search.opinion import Opinion, SavedOpinion
+from tilewright_search.ranker import PretrainedRanker, Ranker
 from tilewright_search.unseen import Unseen
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class GuidedTuner(ABC):
     Exploring takes hundreds of scores and is led by a model of the knobs; a second model, of the
     loops of the lowered programs, may be asked about the few best. On recordings it saved between
     none and a fifth of the trials, for more thinking than all the rest takes. Equal seed and equal
-    trials give equal batches. `effort` says where the time went.
+    trials give equal batches.
     """
 
     def __init__(self, options: Any, context: TunerContext) -> None:
@@ -73,13 +72,12 @@ class GuidedTuner(ABC):
         self._space = context.space
         self._alternatives = {alternative.name for alternative in context.space.alternatives}
         self._unseen = Unseen(context)
-        self.effort: Effort = context.shared("tilewright_search.effort", Effort)
-        self._knobs = self._opinion(context, "knobs")
-        self._loops = self._opinion(context, "loops") if options.features == "loops" else None
-        self._saved: SavedOpinion | None = None
+        self._knobs = self._ranker(context, "knobs")
+        self._loops = self._ranker(context, "loops") if options.features == "loops" else None
+        self._saved: PretrainedRanker | None = None
         if options.pretrained is not None:
             model = _make_model(options, context)
-            self._saved = SavedOpinion(options.pretrained, model, context.host, self.effort)
+            self._saved = PretrainedRanker(options.pretrained, model, context.host)
             some = 2 * len(self._alternatives)
             self._saved.check(self._task, self._space.sample(random.Random(0), some, balanced=True))
 
@@ -98,16 +96,15 @@ class GuidedTuner(ABC):
         """
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
-        with self.effort.on("search"):
-            configs = self._batch(count)
+        configs = self._batch(count)
         self._unseen.mark(configs)
         return configs
 
     def observe(self, trials: Sequence[Trial]) -> None:
         self._unseen.mark(trial.input.config for trial in trials)
-        for opinion in (self._knobs, self._loops):
-            if opinion is not None:
-                opinion.experience.add(trials)
+        for ranker in (self._knobs, self._loops):
+            if ranker is not None:
+                ranker.experience.add(trials)
 
     def _batch(self, count: int) -> list[ConfigEntity]:
         generator = self._unseen.generator()
@@ -151,15 +148,14 @@ class GuidedTuner(ABC):
     def _pick(
         self, configs: Sequence[ConfigEntity], scores: Floats, count: int
     ) -> list[ConfigEntity]:
-        with self.effort.on("features"):
-            features = self._knobs.experience.features(self._task, configs)
+        features = self._knobs.experience.features(self._task, configs)
         by_name = np.argsort(self._knobs.experience.names)  # sums depend on their order
         places = pick_diverse(features[:, by_name], scores, count, self._options.diversity)
         return [configs[place] for place in places]
 
-    def _opinion(self, context: TunerContext, kind: FeatureKind) -> Opinion:
+    def _ranker(self, context: TunerContext, kind: FeatureKind) -> Ranker:
         model = _make_model(self._options, context)
-        return Opinion(Experience.of(context, kind), model, self.effort)
+        return Ranker(Experience.of(context, kind), model)
 
 
 def _shares(scores: Floats) -> Floats:

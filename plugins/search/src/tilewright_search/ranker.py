@@ -1,4 +1,4 @@
-"""A cost model together with the features that it sees."""
+"""Cost models together with the features that they see."""
 
 from __future__ import annotations
 
@@ -16,33 +16,27 @@ if TYPE_CHECKING:
     from tilewright.config import ConfigEntity
     from tilewright.host import PluginHost
     from tilewright.task import Task
-    from tilewright_search.effort import Effort
     from tilewright_search.experience import Experience
 
 
-class Opinion:
-    """What a model, fitted on a run's experience, thinks of configs."""
+class Ranker:
+    """Scores configs by a cost model that is fitted on the trials of the run."""
 
-    def __init__(self, experience: Experience, model: CostModel, effort: Effort) -> None:
+    def __init__(self, experience: Experience, model: CostModel) -> None:
         self.experience = experience
         self._model = model
-        self._effort = effort
         self._columns: list[int] = []
 
     def fit(self, task: Task) -> None:
         """Learn anew for a task, from its trials and from others of its operator."""
-        with self._effort.on("features"):
-            features, scores, groups = self.experience.rows(task)
+        features, scores, groups = self.experience.rows(task)
         self._columns = self._told(features)
-        with self._effort.on("fit"):
-            self._model.fit(features[:, self._columns], scores, groups)
+        self._model.fit(features[:, self._columns], scores, groups)
 
     def score(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
         """Higher is faster; columns that the fit has not seen are left out."""
-        with self._effort.on("features"):
-            features = self.experience.features(task, configs)
-        with self._effort.on("predict"):
-            return self._model.predict(features[:, self._columns])
+        features = self.experience.features(task, configs)
+        return self._model.predict(features[:, self._columns])
 
     def _told(self, features: Floats) -> list[int]:
         """The columns that say something of these rows, in the order in which trials came to them.
@@ -56,14 +50,13 @@ class Opinion:
         return sorted(told, key=lambda column: (first[column], names[column])) or [0]
 
 
-class SavedOpinion:
-    """What a model from a file thinks; features that it was not fitted on are left out."""
+class PretrainedRanker:
+    """Scores configs by a cost model from a file; features that it does not know are left out."""
 
-    def __init__(self, path: Path, model: CostModel, host: PluginHost, effort: Effort) -> None:
+    def __init__(self, path: Path, model: CostModel, host: PluginHost) -> None:
         self._path = path
         self._model = model
         self._signature = model.load(path)
-        self._effort = effort
         self._featurizer = Featurizer(host, self._signature.kind)
 
     def check(self, task: Task, configs: Sequence[ConfigEntity]) -> None:
@@ -75,11 +68,9 @@ class SavedOpinion:
 
     def score(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
         """Higher is faster."""
-        with self._effort.on("features"):
-            rows = self._featurizer.rows(task, configs)
+        rows = self._featurizer.rows(task, configs)
         names = self._featurizer.names
         place = {name: column for column, name in enumerate(names)}
         zero = len(names)
         order = [place.get(name, zero) for name in self._signature.names]
-        with self._effort.on("predict"):
-            return self._model.predict(widen(rows, zero + 1)[:, order])
+        return self._model.predict(widen(rows, zero + 1)[:, order])
