@@ -318,15 +318,14 @@ class PluginHost:
 
     def _collect_owned(self, role: str) -> dict[str, tuple[Any, Owner]]:
         found: dict[str, tuple[Any, Owner]] = {}
-        hook = f"tilewright_{_plural(_LONG_NAMES.get(role, role))}"
+        hook, word = _hook_of(role), role.replace("_", " ")
         for value, plugin in self._collect(hook, {"host": self}):
             name = _name_of(role, value)
             if name is None:
-                plugin.fail(f"{hook}: a {type(value).__name__} is no {role.replace('_', ' ')}")
+                plugin.fail(f"{hook}: a {type(value).__name__} is no {word}")
                 continue
             if name in found:
                 first, second = sorted((found[name][1], plugin.owner), key=str)
-                word = role.replace("_", " ")
                 raise UsageError(
                     f"two plugins offer the {word} '{name}': {first} and {second}",
                     remedy=f"remove one, or block it: TILEWRIGHT_BLOCK_PLUGINS="
@@ -348,10 +347,11 @@ class PluginHost:
         return f"{text} (from {', '.join(sources)})" if sources else text
 
 
-def _plural(role: str) -> str:
-    if role.endswith("y"):
-        return f"{role[:-1]}ies"
-    return f"{role}es" if role.endswith("s") else f"{role}s"
+def _hook_of(role: str) -> str:
+    name = _LONG_NAMES.get(role, role)
+    if name.endswith("y"):
+        return f"tilewright_{name[:-1]}ies"
+    return f"tilewright_{name}es" if name.endswith("s") else f"tilewright_{name}s"
 
 
 def _singular(plural: str) -> str:
@@ -365,9 +365,7 @@ def _name_of(role: str, value: Any) -> str | None:
     kind: type = object  # a library plugin's role may hold values of its own type
     if role == "strategy":
         kind = Strategy
-    elif role != "reference" and hasattr(
-        hookspecs, f"tilewright_{_plural(_LONG_NAMES.get(role, role))}"
-    ):
+    elif role != "reference" and hasattr(hookspecs, _hook_of(role)):
         kind = Component
     name = getattr(value, "operator" if role == "reference" else "name", None)
     return name if isinstance(value, kind) and isinstance(name, str) else None

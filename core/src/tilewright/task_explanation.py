@@ -123,8 +123,8 @@ class TaskExplanation:
             "not_counted": dict(self.not_counted),
         }
 
-    def lines(self, count: int = 5) -> Iterator[str]:
-        """For people, with the `count` fastest configs."""
+    def lines(self) -> Iterator[str]:
+        """For people, with the five fastest configs."""
         yield f"{self.text} on {self.task.target}"
         yield f"  key {self.task.workload.key}, device {self.device}, records {self.records}"
         yield f"  answer: {_answer_line(self.answer)}"
@@ -133,7 +133,7 @@ class TaskExplanation:
             yield f"    {rule}: {_answer_line(answer)}"
         if self.measured:
             yield f"  first of the {len(self.measured)} configs that have a time:"
-        for found in self.measured[:count]:
+        for found in self.measured[:5]:
             config = found.record.config
             yield f"    {found}  {config.strategy} {config.to_json()['values']}"
         yield "  strategies:"

@@ -54,7 +54,6 @@ class WritesBackward(Good):
         "test_what_was_appended_is_read_back_in_order",
         "test_the_last_choice_for_a_node_counts",
         "test_of_a_config_measured_again_the_last_time_counts",
-        ASKED_FOR,
         TURNED,
     }
 

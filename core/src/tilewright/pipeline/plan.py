@@ -9,12 +9,13 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from tilewright.errors import UsageError, did_you_mean
+from tilewright.errors import UsageError
 from tilewright.host import PluginHost
-from tilewright.options import Choice, choices, mistakes
+from tilewright.options import choices, mistakes
 from tilewright.pipeline.file_model import PipelineFile
 from tilewright.pipeline.settings import Place, apply_setting
 from tilewright.pipeline.yaml_source import YamlSource
+from tilewright.plugin import Component
 from tilewright.target import Target
 
 
@@ -96,35 +97,32 @@ class Planner:
         return Plan(file, target, target_place, tuple(stages), host)
 
     def _stage(self, host: PluginHost, name: str, options: Any, path: Place) -> PlannedStage:
-        known = host.components("stage")
-        if name not in known:
-            raise UsageError(
-                f"no stage named '{name}'",
-                where=self._where(path + (name,)),
-                remedy=did_you_mean(name, list(known)),
-            )
+        path += (name,)
+        component = self._component(host, "stage", name, path)
         if options is not None and not isinstance(options, Mapping):
             raise UsageError(
                 f"expected a mapping of options, got {options!r}",
-                where=self._where(path + (name,)),
+                where=self._where(path),
                 remedy=f"write `- {name}: {{}}` where there are none",
             )
-        checked = self._check(known[name].options(), options or {}, path + (name,))
-        self._check_choices(host, checked, path + (name,))
-        return PlannedStage(name, checked, known[name].load(), self._where(path + (name,)))
+        checked = self._check(component.options(), options or {}, path)
+        self._check_choices(host, checked, path)
+        return PlannedStage(name, checked, component.load(), self._where(path))
 
     def _check_choices(self, host: PluginHost, options: BaseModel, path: Place) -> None:
         for below, role, choice in choices(options):
-            self._check_choice(host, role, choice, path + below)
+            place = path + below
+            component = self._component(host, role, choice.name, place)
+            place += (choice.name,)
+            self._check_choices(
+                host, self._check(component.options(), choice.options, place), place
+            )
 
-    def _check_choice(self, host: PluginHost, role: str, choice: Choice, path: Place) -> None:
+    def _component(self, host: PluginHost, role: str, name: str, path: Place) -> Component[Any]:
         try:
-            component = host.component(role, choice.name)
+            return host.component(role, name)
         except UsageError as error:
             raise error.placed(self._where(path)) from None
-        below = path + (choice.name,)
-        checked = self._check(component.options(), choice.options, below)
-        self._check_choices(host, checked, below)
 
     def _check_inputs(self, host: PluginHost, stages: Sequence[PlannedStage]) -> None:
         for position, stage in enumerate(stages):

@@ -115,12 +115,7 @@ class JsonlRecordStore:
         """Every task that has a trial, in order of its first."""
         return self._trials.tasks()
 
-    def trials(
-        self,
-        device_fingerprint: str,
-        revisions: Mapping[str, int],
-        task_key: str | None = None,
-    ) -> list[Trial]:
+    def trials(self, device_fingerprint: str, revisions: Mapping[str, int]) -> list[Trial]:
         """Trials that count on a device, failures included, oldest first."""
         wanted = [
             series
@@ -128,7 +123,7 @@ class JsonlRecordStore:
             if series.head.fingerprint == device_fingerprint
             if _current(series.head.strategy, series.head.revision, revisions)
         ]
-        return [self._trials.record(row).trial for row in self._trials.rows(wanted, task_key)]
+        return [self._trials.record(row).trial for row in self._trials.rows(wanted)]
 
     def count(self, query: Query) -> Count:
         """How many trials of a task count, spoiled ones among them."""

@@ -69,6 +69,11 @@ class KnobClasses:
                 class_of[digit] = place
         return tuple(class_of)
 
+    def assign_value(self, atoms: list[Interval], digit: int) -> None:
+        """Set the knob's atoms to what they are at one value."""
+        for slot, interval in zip(self.slots, self.at(digit), strict=True):
+            atoms[slot] = interval
+
     def assign(self, atoms: list[Interval], place: int) -> None:
         """Set the knob's atoms to what they are in one class."""
         for slot, interval in zip(self.slots, self.known[place], strict=True):

@@ -85,8 +85,7 @@ class KnobGroup:
         atoms = self._assigned(digits)
         for _ in range(_TRIES):
             digit = int(rng.random() * len(knob))
-            for slot, interval in zip(knob.slots, knob.at(digit), strict=True):
-                atoms[slot] = interval
+            knob.assign_value(atoms, digit)
             if digit != own and all_hold(concerned, atoms):
                 return digit
         free: list[int] = []
@@ -115,6 +114,5 @@ class KnobGroup:
     def _assigned(self, digits: Sequence[int]) -> list[Interval]:
         atoms: list[Interval] = [None] * self._slots
         for knob, digit in zip(self._knobs, digits, strict=True):
-            for slot, interval in zip(knob.slots, knob.at(digit), strict=True):
-                atoms[slot] = interval
+            knob.assign_value(atoms, digit)
         return atoms

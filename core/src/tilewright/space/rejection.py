@@ -70,8 +70,7 @@ class Rejection:
         digits = []
         for knob, closing, pool in self._levels:
             digit = pool[int(rng.random() * len(pool))]
-            for slot, interval in zip(knob.slots, knob.at(digit), strict=True):
-                atoms[slot] = interval
+            knob.assign_value(atoms, digit)
             if closing and not all_hold(closing, atoms):
                 return None
             digits.append(digit)

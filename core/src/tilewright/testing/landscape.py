@@ -26,12 +26,11 @@ class Landscape:
     Two alternatives (`hill/narrow`, `hill/wide`) with two splits, a number, a word and a flag; a
     constraint cuts off about a third of the points, and points with a large tile fail as a real
     build would. Seconds have one broad valley with interactions between knobs; the noise of a
-    sample is `noise` wide and depends on the config alone.
+    sample is up to a hundredth and depends on the config alone.
     """
 
-    def __init__(self, size: int = 96, noise: float = 0.01) -> None:
+    def __init__(self, size: int = 96) -> None:
         self.size = size
-        self.noise = noise
         workload = Workload("landscape", (TensorSpec((size, size)),), {"scale": 1})
         self.task = Task(workload, Target("imaginary"))
         self.space = ConfigSpace(
@@ -69,7 +68,7 @@ class Landscape:
             result = MeasureResult(failure=Failure(FailureKind.BUILD_ERROR, "tile too large"))
         else:
             digest = hashlib.sha256(config.text.encode()).digest()
-            costs = tuple(seconds * (1 + self.noise * byte / 255) for byte in digest[:3])
+            costs = tuple(seconds * (1 + 0.01 * byte / 255) for byte in digest[:3])
             result = MeasureResult(costs)
         return Trial(MeasureInput(self.task, config), result)
 

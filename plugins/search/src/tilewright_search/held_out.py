@@ -115,10 +115,10 @@ class Rows:
         return np.concatenate(parts), scores, groups
 
 
-def recall(scores: Floats, predicted: Floats, count: int = TOP) -> float:
-    """The share of the best so many that is among the predicted best so many."""
-    truly, supposed = (set(np.argsort(-v, kind="stable")[:count]) for v in (scores, predicted))
-    return len(truly & supposed) / count
+def recall(scores: Floats, predicted: Floats) -> float:
+    """The share of the best 16 that is among the predicted best 16."""
+    truly, supposed = (set(np.argsort(-v, kind="stable")[:TOP]) for v in (scores, predicted))
+    return len(truly & supposed) / TOP
 
 
 def pairwise_accuracy(scores: Floats, predicted: Floats) -> float:
