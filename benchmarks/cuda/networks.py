@@ -14,8 +14,7 @@ from models import import_options, inputs_of, network_named
 from peer import TorchPeer
 from session import Session
 
-from tilewright.pipeline import Pipeline
-from tilewright.pipeline.pipeline import RunResult
+from tilewright.pipeline import Pipeline, RunResult
 from tilewright.pipeline.yaml_source import YamlSource
 from tilewright_graph.compiled_network import CompiledNetwork
 

@@ -83,7 +83,7 @@ def test_a_compressed_file_is_played_as_the_plain_one(replay, fault_host, bench,
 
 
 def test_a_missing_file_is_one_clear_line(fault_host, tmp_path):
-    with pytest.raises(UsageError, match=r"no file .* to replay"):
+    with pytest.raises(UsageError, match=r"none: cannot read the file: .*No such file"):
         fault_host.make("runner", "replay", {"records": str(tmp_path / "none")}, None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.pipeline.pipeline import Pipeline, RunResult
+from tilewright.pipeline.pipeline import Pipeline
+from tilewright.pipeline.running import RunResult
 
 __all__ = ["Pipeline", "RunResult"]

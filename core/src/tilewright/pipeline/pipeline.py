@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
@@ -13,7 +12,7 @@ from tilewright.explaining import Explains
 from tilewright.host import PluginHost
 from tilewright.pipeline.file_model import PipelineFile
 from tilewright.pipeline.plan import Plan, Planner, plugin_files
-from tilewright.pipeline.running import PipelineRun
+from tilewright.pipeline.running import PipelineRun, RunResult
 from tilewright.pipeline.values import RunValues
 from tilewright.pipeline.yaml_source import YamlSource
 from tilewright.roles import RunContext
@@ -24,20 +23,6 @@ from tilewright.writing import check_folder
 
 _GRAVITY = (DONE, PARTIAL, FAILED, INTERRUPTED)
 """Exit codes, the worst last: of several networks' the worst is that of the run."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """How a run ended: exit code, content of run.json, and what the stages made, by type.
-
-    branches   where there are several networks, how the run of each ended, without its values
-    """
-
-    exit_code: int
-    report: Mapping[str, Any]
-    folder: Path
-    values: Mapping[type, Any]
-    branches: Mapping[str, RunResult] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,23 +98,23 @@ class Pipeline:
             out=out, device=device, seed=seed, more=added, foreign_records=foreign_records
         )
         run = PipelineRun(self.plan.stages, context)
-        exit_code, report, values = run.run()
+        result = run.run()
+        exit_code = result.exit_code
         branches: dict[str, RunResult] = {}
         mistakes: list[str] = []
         for branch in run.branches():
-            name, folder = branch.context.name, branch.context.folder
+            name = branch.context.name
             try:
-                code, branch_report, _ = branch.run()
+                branches[name] = replace(branch.run(), values={})
             except UsageError as error:
                 mistakes.append(f"{name}: {error}")
                 continue
-            branches[name] = RunResult(code, branch_report, folder, {})
-            exit_code = max(exit_code, code, key=_GRAVITY.index)
-            if code == INTERRUPTED:
+            exit_code = max(exit_code, branches[name].exit_code, key=_GRAVITY.index)
+            if exit_code == INTERRUPTED:
                 break
         if mistakes and exit_code != INTERRUPTED:
             raise UsageError("\n".join(mistakes))
-        return RunResult(exit_code, report, context.folder, values, branches)
+        return replace(result, exit_code=exit_code, branches=branches)
 
     def tasks(self, *, device: str | None = None) -> tuple[RunContext, TaskSet]:
         """The tasks to tune, by running only the stages that lead to them; creates nothing.

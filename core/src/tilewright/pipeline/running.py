@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tilewright import exit_codes
@@ -16,6 +18,20 @@ from tilewright.run_report import RunReport, check_report
 from tilewright.task_set import TaskSet
 from tilewright.tuning.interrupt import Interrupt
 from tilewright.writing import writing
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended: exit code, content of run.json, and what the stages made, by type.
+
+    branches   where there are several networks, how the run of each ended, without its values
+    """
+
+    exit_code: int
+    report: Mapping[str, Any]
+    folder: Path
+    values: Mapping[type, Any]
+    branches: Mapping[str, RunResult] = field(default_factory=dict)
 
 
 class PipelineRun:
@@ -37,11 +53,8 @@ class PipelineRun:
         names = tuple(stage.name for stage in stages)
         self._info = RunInfo(context.name, context.folder, context.target, context.device, names)
 
-    def run(self) -> tuple[int, Mapping[str, Any], Mapping[type, Any]]:
-        """(exit code, content of run.json, values by type).
-
-        A stage's UsageError passes through, with the stage's place where it names none.
-        """
+    def run(self) -> RunResult:
+        """A stage's UsageError passes through, with the stage's place where it names none."""
         start = time.monotonic()
         notify = self._context.host.notify
         notify("tilewright_run_started", run=self._info)
@@ -57,7 +70,8 @@ class PipelineRun:
                 self._report.write()
             outcome = RunOutcome(exit_code, time.monotonic() - start, self._report.content())
             notify("tilewright_run_finished", run=self._info, outcome=outcome)
-        return exit_code, outcome.report, self._values.by_type()
+        folder, values = self._context.folder, self._values.by_type()
+        return RunResult(exit_code, outcome.report, folder, values)
 
     def branches(self) -> Iterator[PipelineRun]:
         """After `run`: one run for each branch, of the stages that are left; values go as it goes.

@@ -14,24 +14,19 @@ from tilewright.measure import DeviceFaultError, Failure, FailureKind
 
 
 class RefusedError(Exception):
-    """A candidate ran and what came of it does not count: `wrong_answer` or `invalid_result`."""
+    """What came of a candidate does not count, for a reason of this kind."""
 
     def __init__(self, kind: FailureKind, text: str) -> None:
         super().__init__(text)
         self.kind = kind
 
 
-class NoRoomError(Exception):
-    """What any candidate of a task needs does not fit into a worker: `internal`, nobody's fault."""
-
-    kind = FailureKind.INTERNAL
-
-
 @contextmanager
 def room_for_operands() -> Iterator[None]:
-    """Inputs and answers are made and placed here: NoRoomError where the worker's limit is too low.
+    """Where inputs and answers are made and placed, which any candidate of the task needs.
 
-    Without such a limit it may be a device whose memory is full, and errors stay what they are.
+    Raises RefusedError (`internal`) where the worker's limit is too low for them. Without such a
+    limit it may be a device whose memory is full, and errors stay what they are.
     """
     try:
         yield
@@ -40,16 +35,17 @@ def room_for_operands() -> Iterator[None]:
         if limit == resource.RLIM_INFINITY or not _out_of_memory(error):
             raise
         gib = limit / (1 << 30)
-        raise NoRoomError(
+        raise RefusedError(
+            FailureKind.INTERNAL,
             f"the task's inputs and expected outputs do not fit into memory_gib={gib:g}; give the "
-            f"runner more: {{local: {{memory_gib: {2 * gib:g}}}}}, or 0 for no limit"
+            f"runner more: {{local: {{memory_gib: {2 * gib:g}}}}}, or 0 for no limit",
         ) from error
 
 
 def failure_of(error: Exception, otherwise: FailureKind) -> Failure:
     """The failure an exception is: of its own kind, out of memory, or `otherwise` and its place."""
     kind, text = otherwise, str(error)
-    if isinstance(error, RefusedError | DeviceFaultError | NoRoomError):
+    if isinstance(error, RefusedError | DeviceFaultError):
         kind = error.kind
     elif _out_of_memory(error) and otherwise is not FailureKind.INTERNAL:
         kind = FailureKind.OUT_OF_MEMORY

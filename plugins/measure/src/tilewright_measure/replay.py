@@ -44,15 +44,11 @@ class ReplayRunner:
     """Answers with the last record of a config under equal constants.
 
     Whatever device it was measured on; what the machinery spoiled is no record of the config. The
-    file may be compressed (`.gz`). Raises UsageError where it is missing.
+    file may be compressed (`.gz`). Raises UsageError where it cannot be read.
     """
 
     def __init__(self, options: ReplayOptions, context: MeasureContext) -> None:
         del context  # nothing is measured here
-        if not options.records.is_file():
-            raise UsageError(
-                f"no file {options.records} to replay", remedy="name a records file: records: PATH"
-            )
         self._unknown = FailureKind(options.unknown)
         self._results: dict[tuple[str, str, str], MeasureResult] = {}
         for record in _recorded(options.records):
