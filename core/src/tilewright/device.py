@@ -60,10 +60,10 @@ class Device:
 
 @runtime_checkable
 class MeasuresElsewhere(Protocol):
-    """What a runner's options may offer beside: the device whose times it tells, not this one's."""
+    """An optional part of a runner's options: its times come from another device than this one."""
 
     def measured_on(self, device: Device) -> Device:
-        """What records name in place of the run's device, which is given.
+        """The device that records name in place of the given one, the run's.
 
         Raises UsageError for a file that cannot be read.
         """

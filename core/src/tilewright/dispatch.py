@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Answer:
     """A config and where it came from.
 
-    seconds   its measured median for this very task, None where it was not measured or not for it
+    seconds   its measured median, None where it was not measured for this very task
     source    one line for people: a file, `fallback`, `fixed`
     """
 

@@ -24,7 +24,7 @@ class Conditions:
     number             calls per sample, raised until a sample lasts `min_repeat_ms`
     repeat             samples
     cooldown_interval  seconds of rest before the first sample
-    turns              runs of so many samples each, in turn with the other configs of the batch
+    turns              runs of `repeat` samples each, alternating with the rest of the batch
 
     Raises ValueError for values that no measurement can have.
     """
@@ -99,7 +99,7 @@ class Failure:
     signal: str = ""
 
     def __post_init__(self) -> None:
-        # Whoever tells it: a compiler's whole output is more than the line of a record may hold.
+        # A compiler's whole output is more than the line of a record may hold.
         object.__setattr__(self, "text", self.text[:TEXT_CHARACTERS])
 
     def in_one_line(self) -> str:

@@ -181,7 +181,7 @@ def _console(stream: Any) -> Console:
     from rich.console import Console
 
     class PatientConsole(Console):
-        """A reader that goes ends what is printed, not the run."""
+        """Where the reader of a pipe goes away, printing ends, not the run."""
 
         def on_broken_pipe(self) -> None:
             self.quiet = True

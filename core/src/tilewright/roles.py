@@ -48,7 +48,7 @@ class Kernel(Protocol):
     """A loaded artefact; `bind` first. Operands: inputs, then outputs, in physical layout."""
 
     def bind(self, arrays: Sequence[Array], copies: Mapping[int, int]) -> None:
-        """Give every operand device memory holding the array; operand i in copies[i] >= 1 places.
+        """Copy every array to device memory, operand i to copies[i] >= 1 places.
 
         An operand without an entry has one. Launches rotate through the copies, so that constants
         are cold when their copies exceed the caches.
@@ -82,10 +82,10 @@ class Kernel(Protocol):
 
 @runtime_checkable
 class TellsOverruns(Protocol):
-    """What a `Kernel` may offer beside: whether it wrote where nothing of its own is."""
+    """An optional part of a `Kernel`: it tells whether a launch wrote outside the operands."""
 
     def overrun(self) -> str:
-        """Where launches since `bind` wrote outside the operands; empty where nowhere."""
+        """Where launches since `bind` wrote outside the operands; empty if nowhere."""
         ...
 
 
@@ -119,14 +119,14 @@ class TargetBackend(Protocol):
 
 @runtime_checkable
 class TellsItsParts(Protocol):
-    """What a `TargetBackend` may offer beside: what it stands on, and what of that is not there."""
+    """An optional part of a `TargetBackend`: what it depends on, and what of that is missing."""
 
     def found(self) -> Mapping[str, str]:
         """By part, such as a compiler: its version and place on this machine."""
         ...
 
     def missing(self) -> Mapping[str, str]:
-        """By device or part: what this machine lacks and how to get it; empty where nothing."""
+        """By device or part: what this machine lacks and how to get it; empty if nothing."""
         ...
 
 
@@ -179,7 +179,7 @@ class Reference(Protocol):
         ...
 
     def checked(self, workload: Workload, where: str) -> Workload:
-        """One that somebody wrote by hand, as `parse` makes it. Raises UsageError."""
+        """A workload written by hand in the form that `parse` gives. Raises UsageError."""
         ...
 
 
@@ -188,7 +188,7 @@ class Reference(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MeasureContext:
-    """What builders and runners are made from, beside their options."""
+    """What builders and runners are made from, besides their options."""
 
     host: PluginHost
     device: Device
@@ -334,7 +334,7 @@ class RunContext:
 
     runner, builder  name and options of those that measure
     strategies       glob over the names of alternatives
-    more             added by `--more` to what tuning stages have left, nothing when finished
+    more             what `--more` adds to what tuning stages have left (nothing once finished)
     foreign_records  whether records of other devices may serve as starting points
     branch           which of several networks the stage runs for; empty where there is one
     """
@@ -376,9 +376,9 @@ class StageResult:
     report    top-level members of run.json (`verify`, `benchmark`, ...)
     ok        False: a check failed, exit code 1, and nothing runs behind it
     partial   True: less than was asked for, exit code 3 in the end; the run goes on
-    branches  values of several networks, by name: later stages run for each on its own, but once
-              for all where what they take can be merged (tasks); behind the last of those, each
-              branch is a run of its own in a folder of its name
+    branches  values of several networks, by name: later stages run once for each, or once for all
+              where their inputs can be merged (tasks); after the last of those, each branch is a
+              run of its own, in a folder of its name
     """
 
     values: tuple[Any, ...] = ()

@@ -114,7 +114,7 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
 
 
 def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
-    """Where the runner's times are from; one that is not installed measures nothing."""
+    """The device that the runner's times come from; who measures nothing needs no runner."""
     known = runner.name in host.components("runner")
     options = host.check("runner", runner) if known else None
     return options.measured_on(device) if isinstance(options, MeasuresElsewhere) else device
@@ -123,9 +123,9 @@ def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
 def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore:
     """The store of a records file, which need not exist yet.
 
-    Raises UsageError where the file cannot be read, is a log of another format (a reader
-    recognises it that is neither the store's namesake nor that of our own format, which stores
-    that inherit `JsonlRecordStore` write), or holds something else.
+    Raises UsageError where the file cannot be read, holds no records, or is a log of another
+    format: one recognised by a reader that is neither the store's namesake nor `jsonl`, the format
+    of all stores that inherit `JsonlRecordStore`.
     """
     with writing(path, "records"):
         known = recognised_format(path, host) if path.exists() else choice.name
@@ -144,7 +144,7 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore
 
 
 def _tell_misses(store: JsonlRecordStore, device: Device | None, host: PluginHost) -> None:
-    """Say where no record was made on a device that counts, or some by other revisions."""
+    """Warn where no record is of this device, or some are of other revisions of strategies."""
     devices = store.devices(host.revisions)  # what other systems measured is no history here
     if device and devices and device.fingerprint not in {fingerprint for _, fingerprint in devices}:
         _log.warning(

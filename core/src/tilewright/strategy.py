@@ -42,7 +42,7 @@ class Schedule(Protocol):
 
 @runtime_checkable
 class Adopts(Protocol):
-    """What a `Schedule` may offer beside: it understands configs of other systems' templates."""
+    """An optional part of a `Schedule`: it translates configs of other systems' templates."""
 
     def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         """The config of its own that comes nearest, None where the knobs have no counterpart.
@@ -111,13 +111,13 @@ def variant_of(alternative: str) -> str:
 
 
 def selects(strategies: str, alternative: str) -> bool:
-    """Whether a glob over strategies, or over alternatives of theirs, takes this alternative."""
+    """Whether a glob matches the name of an alternative or of its strategy."""
     names = alternative, strategy_of(alternative)
     return any(fnmatchcase(name, strategies) for name in names)
 
 
 class _Template:
-    """What a template of one's own need not say."""
+    """Defaults of a class under `@strategy`."""
 
     def applies(self, _task: Task) -> bool:
         return True

@@ -52,7 +52,7 @@ class TaskSet:
 
 @runtime_checkable
 class ChecksTasks(Protocol):
-    """What a `TaskScheduler` may offer beside: it tells whether its options suit the tasks."""
+    """An optional part of a `TaskScheduler`: it checks that its options suit the tasks."""
 
     def check(self, tasks: TaskSet) -> None:
         """Raise UsageError where they do not; called before anything is measured."""

@@ -69,7 +69,7 @@ def best(
 
 
 def told_apart(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """What to call devices, by fingerprint: the name, with it where several have that name."""
+    """Names of devices by fingerprint, which is added where several share a name."""
     names = {row["fingerprint"]: row["device"] for row in rows}
     alike = Counter(names.values())
     return {mark: f"{name} {mark}" if alike[name] > 1 else name for mark, name in names.items()}

@@ -51,7 +51,7 @@ class Pipeline:
 
         source     a file, or a text as `YamlSource.parse` gives it
         settings   `stage.option=value`, laid over the file
-        plugins    plugin files beside those that the file names
+        plugins    plugin files besides those that the file names
         observers  objects with notify hooks, such as a progress display
         target     in place of the file's
         only       this stage, with the earlier ones that it needs a value of

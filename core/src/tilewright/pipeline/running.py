@@ -74,7 +74,7 @@ class PipelineRun:
         return RunResult(exit_code, outcome.report, folder, values)
 
     def branches(self) -> Iterator[PipelineRun]:
-        """After `run`: one run for each branch, of the stages that are left; values go as it goes.
+        """After `run`: the run of the stages left for each branch, whose values are then let go.
 
         None where a stage failed or was interrupted.
         """

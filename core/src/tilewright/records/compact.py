@@ -42,7 +42,7 @@ class Compacted:
 
 
 def compact_log(path: Path) -> Compacted:
-    """Replace a records file of our own by what is needed of it, under its lock, at one stroke.
+    """Replace a records file of our own by what is needed of it, under its lock, atomically.
 
     Kept: of every config the last measurement, by task, device, conditions and revision; those in
     turns, and the one before each; of every node the last choice, likewise; of every stage what it

@@ -40,8 +40,8 @@ class LogFile:
     def read_new(self, restart: Callable[[], None]) -> Iterator[bytes]:
         """Lines completed since the last read, without newlines.
 
-        `restart` is called where the file is another one. A last line without its end is left for
-        later.
+        `restart` is called first where the file was replaced. A last line without its end is left
+        for later.
         """
         with self._errors("read"):
             if not exists(self.path):
@@ -80,9 +80,9 @@ class LogFile:
                 os.close(descriptor)
 
     def rewrite(self, shorten: Callable[[Sequence[bytes]], Iterable[bytes]]) -> None:
-        """Put what `shorten` makes of all lines, with newlines, in the file's place, or nothing.
+        """Replace the file by what `shorten` makes of its lines (with newlines), or leave it.
 
-        Done under the lock, in a file beside that is on the disk before it takes the name.
+        Under the lock: another file is written, is on the disk, and then takes the name.
         """
         with self._errors("rewrite"):
             descriptor = self._open_locked()

@@ -45,9 +45,9 @@ class Spent(NamedTuple):
 class Ranked(NamedTuple):
     """A config's last record, and the seconds that the config is taken to need.
 
-    They are the record's own, but where the config had lost to finalists before they were measured
-    in turns, it is taken to slow down as they did, as the one that did least: its time may only
-    look better because theirs are honest now.
+    They are the record's own, with one exception. Finalists are measured again, in turns, and
+    often turn out slower than they had seemed. A config that had lost to them is taken to slow down
+    as they did (as the one that did least): it would lead only for want of a second measurement.
     """
 
     record: Record
@@ -74,8 +74,8 @@ class JsonlRecordStore:
     >>> store.append([Record.of(trial, device, revision)])  # on the disk when it returns
     >>> store.refresh()                                     # what other processes appended since
 
-    Which records count is told by a `Query`; where a query takes `revisions` alone, they mean what
-    they mean there (`stale` counts the misses). Bad lines are skipped and counted in `bad_lines`,
+    A `Query` says which records count; `revisions`, where they are asked for alone, mean what they
+    mean there (`stale` counts the misses). Bad lines are skipped and counted in `bad_lines`,
     lines of a later format in `other_versions`; reading never fails for what a file holds. Raises
     UsageError for what the file system refuses.
     """
@@ -273,7 +273,7 @@ def _current(strategy: str, revision: int, revisions: Mapping[str, int]) -> bool
 
 
 def _slower(races: Mapping[int, Race], row: int, seconds: float) -> float | None:
-    """What a trial is taken to need that had lost to finalists; None where it had to none."""
+    """Seconds by which a trial that had lost to finalists is ranked; None where it had not."""
     later = (race for place, race in races.items() if row < place and row not in races)
     won = (race for race in later if race.before <= seconds)
     return min((seconds * race.now / race.before for race in won), default=None)

@@ -13,8 +13,9 @@ Known = tuple[Interval, ...]
 
 
 class KnobClasses:
-    """A split of 3276 entities of which only the innermost factor is constrained has 26 classes.
+    """Values that all constraints on the knob see alike are one class.
 
+    A split of 3276 entities of which only the innermost factor is constrained has 26 of them.
     Sorting asks every value, which takes milliseconds, and is done when a class is first asked for;
     `at` asks one value.
 

@@ -20,8 +20,8 @@ _PROBES = 50 * _LEAST_HITS
 class Rejection:
     """Uniform over the feasible points whose digits come from `pools`, one a knob.
 
-    Nothing is prepared: a point costs as many attempts as there are points for a feasible one, of
-    some microseconds each.
+    Nothing is prepared: where one point in n is feasible, drawing one takes n attempts of some
+    microseconds each.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A constraint as knobs tied by it see it: over the atoms that each of them decides."""
+"""A constraint in the form that drawing and counting ask for: functions of its atoms."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from tilewright.space.point_value import Value, compile_value
 
 @dataclass(frozen=True, slots=True)
 class TiedConstraint:
-    """What a constraint becomes, and what it is, given its atoms (see `atoms_of`).
+    """A constraint as functions of its atoms (see `atoms_of`).
 
+    bound    what it can still become while some of its knobs are open
+    value    what it is at a point
     slots    of its atoms
     levels   of the knobs that they read, ascending
     """

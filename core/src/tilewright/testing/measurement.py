@@ -58,7 +58,7 @@ class ImaginaryMeasurementContract(MeasurementContract):
 
     @pytest.fixture
     def host(self) -> PluginHost:
-        """Override to load plugin files beside that of the target."""
+        """Override to load plugin files besides that of the target."""
         return PluginHost.load([Path(imaginary_target.__file__)])
 
     def ask(

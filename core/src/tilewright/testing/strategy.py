@@ -31,7 +31,7 @@ class StrategyBasics(OnTarget):
     """Every strategy of some tasks, and some of its points.
 
     strategies   glob over their names, for one's own alone
-    samples      points tried of each alternative, beside the first
+    samples      points tried of each alternative, besides the first
     """
 
     strategies = "*"

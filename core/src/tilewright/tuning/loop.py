@@ -171,8 +171,8 @@ class _Loop:
     def search(self, tuner: Choice, scheduler: TaskScheduler, kept: float) -> bool:
         """Give batches to tasks as the scheduler says, until budget or tasks are exhausted.
 
-        So much of the budget is `kept` for finalists, and once there were some, as much as it takes
-        to measure whoever overtakes them in turns. Tells whether anything was measured.
+        `kept` is held back for finalists; once there were some, also what it takes to measure in
+        turns whoever overtakes them. Returns whether anything was measured.
         """
         for track in self._tracks:
             track.check_end(self._early_stopping)
@@ -251,14 +251,14 @@ class _Loop:
         return track
 
     def _confirming(self) -> int:
-        """Trials that two finalists take of each task that may need them after the next batch."""
+        """Trials held back: two finalists of each task that may need them after the next batch."""
         if not any(track.confirmed for track in self._tracks):
             return 0
         tasks = 1 + sum(track.overtaken for track in self._tracks)
         return self._pace.cost(2 * tasks, each=_FINALIST_TRIALS)
 
     def _in_columns(self) -> Iterator[tuple[TaskTrack, ConfigEntity]]:
-        """Incumbents, those of a task found when its first is due."""
+        """Incumbents; those of a task are looked up when its first is due."""
         others = []
         for track in self._tracks:
             found = [(track, config) for config in self._incumbents(track)]

@@ -51,16 +51,16 @@ class Pace:
         return None if endless else self._budget.less(self._elapsed, self.spent)
 
     def trials(self, amount: float, each: float = 1.0) -> float:
-        """How many an amount pays for; none while nobody knows what one takes.
+        """How many trials an amount pays for; 0 until one was measured.
 
-        `each` is how many times as long as those so far they take.
+        each   how many times as long as those so far they take
         """
         if self._budget.trials is not None:
             return amount
         return amount * self.spent / (each * self._elapsed) if self.spent else 0.0
 
     def cost(self, trials: int, each: float) -> int:
-        """As how many of those so far so many count that take `each` times as long."""
+        """How many trials like those so far cost as much as these, each so many times as long."""
         return trials if self._budget.trials is not None else ceil(trials * each)
 
     def affordable(self, limit: int, *, keep: int = 0, each: float = 1.0) -> int:

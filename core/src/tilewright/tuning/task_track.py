@@ -173,7 +173,7 @@ class TaskTrack:
         return max(seconds, slower or 0.0), slower is not None, seconds
 
     def _slower(self, trial: Trial) -> float | None:
-        """What it is taken to need where it had lost to finalists; None where it had to none."""
+        """Seconds by which it is ranked where it had lost to finalists; None where it had not."""
         own, winners = _seconds(trial), self._winners.get(trial.input.config, {})
         now = ((self._timed[w], before) for w, before in winners.items() if w in self._timed)
         return min((own * _seconds(winner) / before for winner, before in now), default=None)

@@ -38,7 +38,7 @@ class DeviceLease:
 
     @contextmanager
     def held(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[None]:
-        """Have the device for ourselves; without it where `stopped` says so while we wait."""
+        """Have the device to ourselves, or go on without it once `stopped()` is true."""
         if self._device.attributes.get("emulated"):
             yield
             return

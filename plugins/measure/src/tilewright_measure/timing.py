@@ -25,8 +25,8 @@ def take_samples(
 
     first_seconds     what one call took that came before; where that is shorter than a sample, one
                       sample is thrown away to warm up
-    hopeless_seconds  the candidate has lost when it was never faster in three samples; or by a
-                      third slower in the first one and in the call before it
+    hopeless_seconds  the candidate has lost when three samples were all slower; or when the first
+                      one and the call before it were both slower by a third
 
     `number` grows until a sample lasts `min_repeat_ms`, and stays grown. Raises RefusedError
     (`invalid_result`) for a time that cannot be.

@@ -62,8 +62,8 @@ class GuidedTuner(ABC):
 
     Exploring takes hundreds of scores and is led by a model of the knobs; a second model, of the
     loops of the lowered programs, may be asked about the few best. On recordings it saved between
-    none and a fifth of the trials, for more thinking than all the rest takes. Equal seed and equal
-    trials give equal batches.
+    none and a fifth of the trials, and took more time than all the rest of the search. Equal seed
+    and equal trials give equal batches.
     """
 
     def __init__(self, options: Any, context: TunerContext) -> None:
