@@ -54,12 +54,6 @@ class RunReport:
             **self._members,
         }
 
-    def is_partial(self) -> bool:
-        """Whether tuning left a task without any working candidate."""
-        tuned = any(stage["name"] == "tune" for stage in self._stages)
-        entries = [task_entry(entry, self._context) for entry in self._tasks or ()]
-        return tuned and any(entry["trials"] and entry["best_seconds"] is None for entry in entries)
-
     def write(self) -> Path:
         """Write run.json, whole or not at all. Raises UsageError where it cannot be written."""
         path = self._context.folder / "run.json"

@@ -11,7 +11,7 @@ from tilewright.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
 from tilewright.explaining import Explains
 from tilewright.host import PluginHost
 from tilewright.pipeline.file_model import PipelineFile
-from tilewright.pipeline.plan import Plan, Planner, plugin_files
+from tilewright.pipeline.plan import Plan, Planner
 from tilewright.pipeline.running import PipelineRun, RunResult
 from tilewright.pipeline.values import RunValues
 from tilewright.pipeline.yaml_source import YamlSource
@@ -59,8 +59,8 @@ class Pipeline:
         source = source if isinstance(source, YamlSource) else YamlSource.read(Path(source))
         path = Path(source.name)
         planner = Planner(source, settings, target)
-        files = plugin_files(planner.file(), path.parent, plugins)
-        host = PluginHost.load(files, observers)
+        named = [path.parent / name for name in planner.file().plugins]
+        host = PluginHost.load([*plugins, *named], observers)
         return cls(path, planner.plan(host, only=only))
 
     @property

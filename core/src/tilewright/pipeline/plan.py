@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -183,8 +182,3 @@ def stage_that_makes(kind: type, host: PluginHost) -> str | None:
 
 def _makes(factory: Any, kinds: Set[type]) -> bool:
     return any(issubclass(made, kind) for made in factory.produces for kind in kinds)
-
-
-def plugin_files(file: PipelineFile, folder: Path, given: Sequence[Path]) -> tuple[Path, ...]:
-    """Those of the command line, then those of the file, which count from the file's folder."""
-    return (*given, *(folder / name for name in file.plugins))

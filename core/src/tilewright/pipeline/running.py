@@ -97,8 +97,7 @@ class PipelineRun:
             if status != "ok":
                 self._skip(position + 1)
                 return exit_codes.INTERRUPTED if status == "interrupted" else exit_codes.FAILED
-        partial = self._partial or self._report.is_partial()
-        return exit_codes.PARTIAL if partial else exit_codes.DONE
+        return exit_codes.PARTIAL if self._partial else exit_codes.DONE
 
     def _run_stage(self, stage: PlannedStage) -> StageStatus:
         start = time.monotonic()

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from tilewright.errors import UsageError
 from tilewright.options import Choice, Options
 from tilewright.roles import RunContext, StageResult
+from tilewright.run_report import task_entry
 from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
@@ -65,4 +66,6 @@ class TuneStage:
             early_stopping=options.early_stopping,
             more=self._context.more,
         )
-        return StageResult(report=report.members, partial=report.partial)
+        entries = [task_entry(entry, self._context) for entry in values[TaskSet]]
+        dead = any(entry["trials"] and entry["best_seconds"] is None for entry in entries)
+        return StageResult(report=report.members, partial=report.partial or dead)
