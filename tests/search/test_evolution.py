@@ -5,18 +5,12 @@ import random
 import numpy as np
 import pytest
 
-from tilewright.host import PluginHost
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
 from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for, run
 from tilewright_search.evolution import evolve
 from tilewright_search.tile_moves import TileMoves
-
-
-@pytest.fixture
-def host():
-    return PluginHost.load()
 
 
 def _split_space(length, **options):

@@ -8,17 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
 from tilewright.roles import TaskState
 from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.testing.landscape import Landscape
 
 ROUND = 16
-
-
-@pytest.fixture(scope="module")
-def host():
-    return PluginHost.load()
 
 
 def _state(size=16, weight=1.0, trials=160, best=1e-3, gained=0.0, **rest):

@@ -8,18 +8,12 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
 from tilewright.roles import TunerContext
 from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for, run
 from tilewright_search.annealing import anneal
 from tilewright_search.diverse import pick_diverse
-
-
-@pytest.fixture
-def host():
-    return PluginHost.load()
 
 
 def _best(landscape, configs):

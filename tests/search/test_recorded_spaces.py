@@ -7,7 +7,6 @@ from statistics import median
 
 import pytest
 
-from tilewright.host import PluginHost
 from tilewright.measure import FailureKind
 from tilewright.testing.recording import Recording
 from tilewright.testing.tuner import batches, context_for, run
@@ -15,11 +14,6 @@ from tilewright.testing.tuner import batches, context_for, run
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.records.jsonl.gz"))
 TUNERS = ("grid", "random", "genetic", "xgb", "evolutionary")
-
-
-@pytest.fixture(scope="module")
-def host():
-    return PluginHost.load()
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda path: path.name.partition(".")[0])

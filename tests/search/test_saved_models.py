@@ -5,7 +5,6 @@ import random
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
 from tilewright.options import Choice
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
@@ -13,11 +12,6 @@ from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for
 from tilewright_search.cost_model.signature import Signature
 from tilewright_search.held_out import Rows, TaskTrials
-
-
-@pytest.fixture(scope="module")
-def host():
-    return PluginHost.load()
 
 
 def _made(host, name):

@@ -5,15 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.host import PluginHost
 from tilewright.measure import Failure, FailureKind, MeasureResult
 from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for, run
-
-
-@pytest.fixture
-def host():
-    return PluginHost.load()
 
 
 def test_grid_goes_through_the_space_in_order_of_index(host):

@@ -41,30 +41,29 @@ def adopt(
             feasible = host.space(task).is_valid(config)
             adopted[record.config.strategy, config.strategy] += feasible
             rows += [{"from": record.config.to_json(), "to": config.to_json()}] if feasible else []
-    total = len(lines)
+    templates: list[dict[str, Any]] = [
+        {
+            "template": template,
+            "records": count,
+            "adopted": {to: n for (of, to), n in sorted(adopted.items()) if of == template},
+        }
+        for template, count in sorted(of_template.items())
+    ]
     if as_json:
         shared.print_json(
             {
                 "target": str(resolved),
-                "lines": total,
+                "lines": len(lines),
                 "records": len(records),
                 "adopted": len(rows),
-                "templates": [
-                    {
-                        "template": template,
-                        "records": count,
-                        "adopted": {to: n for (of, to), n in adopted.items() if of == template},
-                    }
-                    for template, count in sorted(of_template.items())
-                ],
+                "templates": templates,
                 "configs": rows if configs else [],
             }
         )
         return
-    for template, count in sorted(of_template.items()):
-        into = {to: n for (of, to), n in sorted(adopted.items()) if of == template}
-        shown = ", ".join(f"{n} by {to}" for to, n in into.items()) or "none"
-        shared.say(f"{template}: {count} records, adopted: {shown}")
+    for told in templates:
+        shown = ", ".join(f"{n} by {to}" for to, n in told["adopted"].items()) or "none"
+        shared.say(f"{told['template']}: {told['records']} records, adopted: {shown}")
     for row in rows if configs else ():
         shared.say(f"{row['from']['values']}\n  {row['to']['strategy']} {row['to']['values']}")
-    shared.say(f"{len(rows)} of {total} records are first proposals on {resolved}")
+    shared.say(f"{len(rows)} of {len(lines)} records are first proposals on {resolved}")
