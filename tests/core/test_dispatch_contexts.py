@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -59,9 +60,7 @@ def test_the_inner_context_answers_and_asks_the_outer_where_it_cannot(history, s
     with FallbackContext(ToyHost()) as fallback, history(samples.record(4)) as best:
         assert current() is best
         assert current().query(samples.task).config == samples.config(4)
-        other = samples.task.__class__(
-            samples.task.workload, samples.task.target.replace(threads=1)
-        )
+        other = replace(samples.task, target=samples.task.target.replace(threads=1))
         assert current().query(other).source == "fallback"
         assert fallback.query(samples.task).source == "fallback"
         with ApplyConfig(samples.config(1)):
@@ -100,8 +99,6 @@ def test_another_devices_records_are_no_answer(history, samples):
 
 
 def test_conditions_follow_the_workload(history, samples):
-    from dataclasses import replace
-
     warm = [replace(spec, role="activation") for spec in samples.operands]
     task = replace(samples.task, workload=replace(samples.task.workload, inputs=tuple(warm)))
     context = history(samples.record(4, task=task), samples.record(5, task=task, constants="warm"))

@@ -5,20 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from io import StringIO
 
-import pytest
 from rich.console import Console
 from toy_tasks import entry
 
 from tilewright.device import Device
 from tilewright.events import TuneProgress
-from tilewright.host import PluginHost
 from tilewright.roles import TaskState
 from tilewright.tuning_table import tuning_line, tuning_rows, tuning_table
-
-
-@pytest.fixture
-def toy_host(toy):
-    return PluginHost.load([toy])
 
 
 def progress(*times, following=0):
@@ -37,8 +30,8 @@ def shown(told, host, height=20, width=100):
     return out.getvalue()
 
 
-def test_a_row_has_id_task_latency_speed_share_of_peak_and_trials(toy_host):
-    rows = list(tuning_rows(progress(1e-3, 5e-5, None), toy_host))
+def test_a_row_has_id_task_latency_speed_share_of_peak_and_trials(host):
+    rows = list(tuning_rows(progress(1e-3, 5e-5, None), host))
     assert rows[0] == ("0", "layer1", "1.000", "0.0", "1%", "16")
     assert rows[1] == ("1", "layer2", "0.05000", "0.0", "40%", "32")
     assert rows[2] == ("2", "layer3", "-", "-", "-", "48")
@@ -52,34 +45,34 @@ def test_the_line_has_total_trials_time_and_next_task():
     assert line.endswith("Next ID: -")
 
 
-def test_the_table_has_a_head_and_a_line_a_task(toy_host):
-    text = shown(progress(1e-3, 2e-3), toy_host)
+def test_the_table_has_a_head_and_a_line_a_task(host):
+    text = shown(progress(1e-3, 2e-3), host)
     heads = ["ID", "Task", "Latency (ms)", "Speed (GFLOP/s)", "Peak", "Trials"]
     assert all(head in text.splitlines()[1] for head in heads)
     assert "layer1" in text
     assert "layer2" in text
 
 
-def test_on_a_low_screen_the_costliest_and_the_next_task_stay(toy_host):
+def test_on_a_low_screen_the_costliest_and_the_next_task_stay(host):
     times = [1e-6] * 40
     times[17] = 1.0
-    text = shown(progress(*times, following=3), toy_host, height=4)
+    text = shown(progress(*times, following=3), host, height=4)
     assert "layer18" in text
     assert "layer4 " in text
     assert "and 37 that add less" in text
 
 
-def test_on_a_narrow_screen_names_are_cut_and_numbers_stay(toy_host):
+def test_on_a_narrow_screen_names_are_cut_and_numbers_stay(host):
     told = progress(1e-3)
     told = replace(told, entries=(replace(told.entries[0], name="long " * 20),))
-    text = shown(told, toy_host, width=64)
+    text = shown(told, host, width=64)
     assert "Latency (ms)  Speed (GFLOP/s)  Peak  Trials" in text
     assert "1.000 " in text
     assert "long long" in text
     assert "…" in text
 
 
-def test_control_characters_of_a_name_do_not_reach_the_terminal(toy_host):
+def test_control_characters_of_a_name_do_not_reach_the_terminal(host):
     told = progress(1e-3)
     told = replace(told, entries=(replace(told.entries[0], name="a\x1b[2Jb"),))
-    assert "\x1b" not in shown(told, toy_host)
+    assert "\x1b" not in shown(told, host)

@@ -134,16 +134,7 @@ def test_values_cannot_be_changed_through_what_they_were_made_of():
 def test_configs_differ_where_python_takes_true_for_one():
     assert ConfigEntity("s", {"k": 1}) != ConfigEntity("s", {"k": True})
     assert ConfigEntity("s", {"a": 1, "b": 2}) == ConfigEntity("s", {"b": 2, "a": 1})
-    assert (
-        len(
-            {
-                ConfigEntity("s", {"k": 1}),
-                ConfigEntity("s", {"k": 1.0}),
-                ConfigEntity("s", {"k": 1}),
-            }
-        )
-        == 2
-    )
+    assert len({ConfigEntity("s", {"k": value}) for value in (1, 1.0, 1)}) == 2
 
 
 def test_an_anchor_leaves_out_the_epilogue_and_its_operands():

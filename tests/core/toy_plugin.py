@@ -38,11 +38,8 @@ def toy_workload(size, bias=0):
 class ToyBackend:
     def probe(self):
         name = os.environ.get("TOY_DEVICE", "toy0")
-        return (
-            []
-            if name == "none"
-            else [Device(name, {"model": name}), Device("toy1", {"model": "b"})]
-        )
+        found = [Device(name, {"model": name}), Device("toy1", {"model": "b"})]
+        return found if name != "none" else []
 
     def check_target(self, target, device):
         if target.threads > 4:

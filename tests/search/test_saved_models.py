@@ -11,7 +11,7 @@ from tilewright.space.knobs import Knobs
 from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for
 from tilewright_search.cost_model.signature import Signature
-from tilewright_search.held_out import Rows, TaskTrials
+from tilewright_search.held_out import FeatureTable, TaskTrials
 
 
 def _made(host, name):
@@ -24,7 +24,7 @@ def _trained(host, path, name="xgboost"):
     for size in (48, 64):
         other = Landscape(size)
         trials += other.measure_all(other.space.sample(random.Random(size), 200))
-    Rows(host, "knobs", TaskTrials.group(trials, 256)).save(_made(host, name), path)
+    FeatureTable(host, "knobs", TaskTrials.group(trials, 256)).save(_made(host, name), path)
 
 
 @pytest.mark.parametrize("tuner", ["xgb", "evolutionary"])

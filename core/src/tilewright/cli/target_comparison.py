@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class StrategyUse:
+class StrategyOnTarget:
     """A strategy on a target.
 
     what    what it does, in its author's words
@@ -60,7 +60,7 @@ class TargetComparison:
             for by_target in self.tasks.values()
         )
 
-    def strategies(self) -> list[StrategyUse]:
+    def strategies(self) -> list[StrategyOnTarget]:
         """Every strategy that takes any of the tasks, by target and name."""
         uses = []
         for target, context in self.contexts.items():
@@ -69,7 +69,7 @@ class TargetComparison:
             for name, count in sorted(counts.items()):
                 half = context.host.schedule(name)
                 serves = own_words(half.applies)
-                uses.append(StrategyUse(name, target, own_words(half), serves, count))
+                uses.append(StrategyOnTarget(name, target, own_words(half), serves, count))
         return uses
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -217,7 +217,7 @@ class ImaginaryKernel:
 @hookimpl
 def tilewright_targets() -> Sequence[Component[Any]]:
     """The one target."""
-    return [Component(NAME, "does as it is told", lambda: _make_backend)]
+    return [Component(NAME, "does as it is told", lambda: lambda *_: ImaginaryBackend())]
 
 
 @hookimpl
@@ -230,7 +230,3 @@ def tilewright_strategies() -> Sequence[Strategy]:
 def tilewright_references() -> Sequence[ImaginaryReference]:
     """What is known of the operator."""
     return [ImaginaryReference()]
-
-
-def _make_backend(_options: Any, _host: Any) -> ImaginaryBackend:
-    return ImaginaryBackend()

@@ -51,7 +51,7 @@ def models(
     from tilewright.errors import UsageError
     from tilewright.options import Choice
     from tilewright.writing import check_file
-    from tilewright_search.held_out import Rows, TaskTrials
+    from tilewright_search.held_out import FeatureTable, TaskTrials
 
     host = shared.load_host(plugin)
     chosen = [choice_of("--model", text) for text in models]
@@ -71,7 +71,7 @@ def models(
         )
     found: list[tuple[str, str, Quality | None]] = []
     for kind in kinds or _KINDS:
-        table = Rows(host, kind, tasks)
+        table = FeatureTable(host, kind, tasks)
         for choice in chosen:
             make = _maker(host, choice, tasks[0].task, seed)
             found.append((choice.name, kind, table.evaluate(make)))

@@ -67,7 +67,7 @@ class Quality:
     fit_seconds: float
 
 
-class Rows:
+class FeatureTable:
     """The features of all tasks' trials in one table."""
 
     def __init__(self, host: PluginHost, kind: FeatureKind, tasks: Sequence[TaskTrials]) -> None:
