@@ -12,6 +12,7 @@ from tilewright.host import PluginHost
 from tilewright.measure import Conditions
 from tilewright.options import Choice
 from tilewright.pipeline.plan import stage_that_makes
+from tilewright.roles import RunContext
 from tilewright.run_report import task_entry
 from tilewright.run_setup import make_context, open_store
 from tilewright.task import Task
@@ -19,6 +20,7 @@ from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.task_text import find_task, names_a_key
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
+from tilewright.tuning.tune_report import TuneReport
 from tilewright.writing import check_folder
 
 
@@ -102,21 +104,26 @@ def tune(
         early_stopping=early_stopping,
     )
     best = context.store.best(context.query(task, host.space(task, strategies).is_valid))
+    config, seconds = (best.config, best.seconds) if best is not None else (None, None)
+    summary = _summary(entry, config, report, context)
+    return TuneResult(task, config, seconds, summary, report.partial)
+
+
+def _summary(
+    entry: WeightedTask, config: ConfigEntity | None, report: TuneReport, context: RunContext
+) -> dict[str, Any]:
     known = task_entry(entry, context)
-    summary = {
+    return {
         **{name: known[name] for name in ("best_seconds", "gflops", "peak_share", "strategy")},
         **{name: value for name, value in report.measurement.items() if name != "counts"},
         **report.measurement["counts"],
         "task": entry.name,
         "skipped": report.skipped,
-        "ended": None if report.skipped else report.outcomes[task.key].reason,
+        "ended": None if report.skipped else report.outcomes[entry.task.key].reason,
         "partial": report.partial,
         "records": str(context.store.path),
-        "config": best.config.to_json() if best is not None else None,
+        "config": config.to_json() if config is not None else None,
     }
-    config = best.config if best is not None else None
-    seconds = best.seconds if best is not None else None
-    return TuneResult(task, config, seconds, summary, report.partial)
 
 
 def compile(  # noqa: A001  the name users expect

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,20 +70,25 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
     if as_json:
         shared.print_json({"records": rows, "bad_lines": bad_lines})
         return
+    for line in _lines(rows):
+        shared.say(line)
+    if not rows:
+        shared.say("no trial in it", err=True)
+    if bad_lines:
+        shared.say(f"{bad_lines} bad lines; `tilewright records verify` shows them", err=True)
+
+
+def _lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     devices = told_apart(rows)
     for row in rows:
         seconds, device = row["best_seconds"], devices[row["fingerprint"]]
         failed = row["failures"] == row["trials"]
         unknown = "all failed" if failed else "no time that counts"
         shown = unknown if seconds is None else time_text(seconds)
-        shared.say(
+        yield (
             f"{row['key']}  {row['operator']:20} {device} {row['conditions']}"
             f"  {row['trials']:5} trials  {row['failures']:4} failed  {shown}"
         )
-    if not rows:
-        shared.say("no trial in it", err=True)
-    if bad_lines:
-        shared.say(f"{bad_lines} bad lines; `tilewright records verify` shows them", err=True)
 
 
 def _best_seconds(
