@@ -51,12 +51,6 @@ def measured(context):
     return [(record.task, record.config) for record in context.store.records()]
 
 
-@pytest.fixture(autouse=True)
-def _fresh_device(monkeypatch):
-    """Every toy plugin file is imported anew, and so is its count of what it measured."""
-    monkeypatch.delenv("TOY_SPACE", raising=False)
-
-
 def test_a_config_that_was_lucky_once_loses_its_lead(tmp_path, toy):
     # With these missing seconds two of the first configs of width 7 seem best.
     report, context = run(tmp_path, toy, [entry(1)], 60, lucky=5e-6)
