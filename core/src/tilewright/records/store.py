@@ -20,6 +20,7 @@ from tilewright.records.line import BadLineError, seal
 from tilewright.records.log_file import LogFile
 from tilewright.records.outline import Outline, OutlineReader
 from tilewright.records.query import Query
+from tilewright.records.race import Race, slower
 from tilewright.records.record import (
     AnyRecord,
     BudgetRecord,
@@ -27,7 +28,7 @@ from tilewright.records.record import (
     OtherVersionError,
     Record,
 )
-from tilewright.records.trial_index import Race, Series, TrialIndex
+from tilewright.records.trial_index import Series, TrialIndex
 from tilewright.strategy import strategy_of
 from tilewright.task import Task
 from tilewright.time_text import time_text
@@ -190,9 +191,9 @@ class JsonlRecordStore:
         heapify(waiting)
         while waiting:
             seconds, lost, measured, row, own = heappop(waiting)
-            slower = None if lost else _slower(own, row, seconds)
-            if slower is not None:
-                heappush(waiting, (max(seconds, slower), True, measured, row, own))
+            now = None if lost else slower(own, row, seconds)
+            if now is not None:
+                heappush(waiting, (max(seconds, now), True, measured, row, own))
             else:
                 yield from (Ranked(record, seconds) for record in self._asked_for(row, query))
 
@@ -270,13 +271,6 @@ class JsonlRecordStore:
 
 def _current(strategy: str, revision: int, revisions: Mapping[str, int]) -> bool:
     return revisions.get(strategy_of(strategy)) == revision
-
-
-def _slower(races: Mapping[int, Race], row: int, seconds: float) -> float | None:
-    """Seconds by which a trial that had lost to finalists is ranked; None where it had not."""
-    later = (race for place, race in races.items() if row < place and row not in races)
-    won = (race for race in later if race.before <= seconds)
-    return min((seconds * race.now / race.before for race in won), default=None)
 
 
 def _comparable(series: Iterable[Series], query: Query) -> list[Series]:

@@ -6,20 +6,14 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple, overload
+from typing import overload
 
 from tilewright.records.line import unseal
 from tilewright.records.outline import Head, Outline
+from tilewright.records.race import Race
 from tilewright.records.record import Record, RecordDecoder
 from tilewright.task import Task
 from tilewright.workload import Workload
-
-
-class Race(NamedTuple):
-    """A config that was measured in turns: its time before, infinity where it had none, and now."""
-
-    before: float
-    now: float
 
 
 class Series:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
 
 from tilewright.config import ConfigEntity
 from tilewright.events import EndReason, TuneOutcome
 from tilewright.measure import Conditions, Trial
+from tilewright.records.race import Race, slower
 from tilewright.roles import TaskState, Tuner
 from tilewright.space.config_space import ConfigSpace
 from tilewright.task_set import WeightedTask
@@ -30,7 +31,6 @@ class TaskTrack:
     make_space  called when the space is first asked for: spaces of hundreds of tasks take seconds
     best        the fastest trial that counts, None while all failed
     curve       best seconds after each trial, None while all failed
-    confirmed   finalists were measured in turns
     ended       why it gets no further batch, None while it may
     """
 
@@ -41,14 +41,12 @@ class TaskTrack:
     curve: list[float | None] = field(default_factory=list)
     failures: int = 0
     best: Trial | None = None
-    confirmed: bool = False
     ended: EndReason | None = None
     fresh: list[Trial] = field(default_factory=list)
     _improved_at: int = 0
-    _measured: set[ConfigEntity] = field(default_factory=set)
-    _short: dict[ConfigEntity, float] = field(default_factory=dict)
-    _timed: dict[ConfigEntity, Trial] = field(default_factory=dict)
-    _winners: dict[ConfigEntity, dict[ConfigEntity, float]] = field(default_factory=dict)
+    _last: dict[ConfigEntity, tuple[int, Trial]] = field(default_factory=dict)
+    _raced: dict[int, tuple[ConfigEntity, float]] = field(default_factory=dict)
+    _races: dict[int, Race] = field(default_factory=dict)
     _state: TaskState | None = None
     _space: ConfigSpace | None = None
 
@@ -72,7 +70,7 @@ class TaskTrack:
 
     def unmeasured(self, configs: Iterable[ConfigEntity]) -> list[ConfigEntity]:
         """The configs that were not measured yet, each once, in order."""
-        return [config for config in dict.fromkeys(configs) if config not in self._measured]
+        return [config for config in dict.fromkeys(configs) if config not in self._last]
 
     @property
     def best_seconds(self) -> float | None:
@@ -95,6 +93,11 @@ class TaskTrack:
             return []
         ranked = sorted(self._rivals, key=_seconds)
         return [trial.input.config for trial in ranked[:_FINALISTS]]
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether finalists were measured in turns."""
+        return bool(self._raced)
 
     @property
     def overtaken(self) -> bool:
@@ -141,42 +144,40 @@ class TaskTrack:
         )
 
     def _count(self, trial: Trial) -> None:
-        config, seconds = trial.input.config, trial.result.seconds
-        before, led, known = self._short.pop(config, inf), self.best, config in self._measured
-        self._measured.add(config)
-        self._timed.pop(config, None)
-        self._winners.pop(config, None)
-        if not _in_turns(trial):
-            self._short[config] = inf if seconds is None else seconds
-        elif seconds is not None:
-            self.confirmed = True
-            for other, rival in self._timed.items():
-                if _seconds(rival) >= before and not _in_turns(rival):
-                    self._winners.setdefault(other, {})[config] = before
-        if seconds is not None:
-            self._timed[config] = trial
-        if known or led is None:
-            self.best = min(self._timed.values(), key=self._rank, default=None)
+        number, config, seconds = len(self.curve), trial.input.config, trial.result.seconds
+        led, before = self.best, self._last.pop(config, None)
+        self._last[config] = number, trial
+        if seconds is not None and _in_turns(trial):
+            self._raced[number] = config, _short_seconds(before)
+        self._races = {
+            place: Race(short, _seconds(self._last[own][1]))
+            for place, (own, short) in self._raced.items()
+            if self._last[own][1].result.costs
+        }
+        if before is not None or led is None:
+            self.best = min(self._timed, key=self._rank, default=None)
         elif seconds is not None and self._rank(trial) < self._rank(led):
             self.best = trial
         better = led is None or (seconds is not None and seconds < _seconds(led))
         if self.best is trial and better and not _in_turns(trial):
-            self._improved_at = len(self.curve) + 1
+            self._improved_at = number + 1
+
+    @property
+    def _timed(self) -> Iterator[Trial]:
+        """The last trial of every config that has a time."""
+        return (trial for _, trial in self._last.values() if trial.result.costs)
 
     @property
     def _rivals(self) -> list[Trial]:
         """Those that have not lost to finalists."""
-        return [trial for trial in self._timed.values() if self._slower(trial) is None]
+        return [trial for trial in self._timed if self._slower(trial) is None]
 
     def _rank(self, trial: Trial) -> tuple[float, bool, float]:
-        seconds, slower = _seconds(trial), self._slower(trial)
-        return max(seconds, slower or 0.0), slower is not None, seconds
+        seconds, now = _seconds(trial), self._slower(trial)
+        return max(seconds, now or 0.0), now is not None, seconds
 
     def _slower(self, trial: Trial) -> float | None:
-        """Seconds by which it is ranked where it had lost to finalists; None where it had not."""
-        own, winners = _seconds(trial), self._winners.get(trial.input.config, {})
-        now = ((self._timed[w], before) for w, before in winners.items() if w in self._timed)
-        return min((own * _seconds(winner) / before for winner, before in now), default=None)
+        return slower(self._races, self._last[trial.input.config][0], _seconds(trial))
 
 
 def commonest_errors(trials: Iterable[Trial]) -> tuple[str, ...]:
@@ -188,6 +189,11 @@ def commonest_errors(trials: Iterable[Trial]) -> tuple[str, ...]:
 
 def _in_turns(trial: Trial) -> bool:
     return trial.input.conditions.turns > 1
+
+
+def _short_seconds(last: tuple[int, Trial] | None) -> float:
+    """The time of a config's last trial, infinity where there is none outside of turns."""
+    return inf if last is None or _in_turns(last[1]) else last[1].result.seconds or inf
 
 
 def _seconds(trial: Trial) -> float:
