@@ -8,6 +8,7 @@ import pytest
 
 import tilewright
 from tilewright.device import Device
+from tilewright.errors import UsageError
 from tilewright.events import RunInfo, RunOutcome, Section, StageOutcome, TuneProgress
 from tilewright.host import PluginHost
 from tilewright.progress import Progress
@@ -42,7 +43,7 @@ def test_tune_of_a_task_that_never_works_has_no_config(choices, tmp_path, caplog
     assert (result.config, result.seconds, result.summary["failures"]) == (None, None, 4)
 
 
-def test_compile_runs_the_stage_of_that_name(toy, tmp_path, monkeypatch):
+def test_compile_runs_the_stage_of_that_name_for_one_network(toy, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx")
     stage = tmp_path / "compiling.py"
@@ -51,12 +52,17 @@ def test_compile_runs_the_stage_of_that_name(toy, tmp_path, monkeypatch):
         "class Compile:\n    consumes, optional, produces = (list,), (), (str,)\n"
         "    def __init__(self, options, context): self.target = context.target\n"
         "    def run(self, values): return StageResult((f'{values[list]} for {self.target}',))\n"
+        "class Import(Compile):\n    consumes, produces = (), (list,)\n"
+        "    def run(self, values): return StageResult(branches={'a': (['net'],)})\n"
         "@hookimpl\ndef tilewright_stages():\n"
-        "    return [Component('compile', 'toy', lambda: Compile)]\n"
+        "    stages = {'compile': Compile, 'import': Import}\n"
+        "    return [Component(n, 'toy', lambda kind=kind: kind) for n, kind in stages.items()]\n"
     )
     host = PluginHost.load([toy, stage])
     made = tilewright.compile(["net"], target="toynative", host=host)
     assert made == "['net'] for toy:threads=1"
+    with pytest.raises(UsageError, match="several networks, expected one"):
+        tilewright.compile({}, target="toynative", host=host)
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert left == {"cache", "compiling.py"}
 

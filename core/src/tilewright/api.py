@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.config import ConfigEntity
+from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions
 from tilewright.options import Choice
@@ -167,7 +168,10 @@ def compile(  # noqa: A001  the name users expect
                 run(maker, {})
         wanted = (*stage.consumes, *stage.optional)
         given = {kind: value for kind in wanted for value in values if isinstance(value, kind)}
-        values.extend(stage.run(given).values)
+        result = stage.run(given)
+        if result.branches:
+            raise UsageError("several networks, expected one", remedy="compile each by itself")
+        values.extend(result.values)
 
     if isinstance(network, str | Path):
         run("import", {"model": str(network)})
