@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright.errors import UsageError
-from tilewright_tensor.expr import Var, index
+from tilewright_tensor.affine import Var, index
 from tilewright_tensor.layout import Layout
 
 CASES = [

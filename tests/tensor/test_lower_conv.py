@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from tilewright_tensor.affine import FloorDiv, Mod
 from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.expr import FloorDiv, Load, Mod, ge, leaves, logical_and, lt, maximum, select
+from tilewright_tensor.expr import Load, ge, leaves, logical_and, lt, maximum, select
 from tilewright_tensor.loop_ir import Block, Guard, Loop, Statement, Store
 from tilewright_tensor.lower import lower
 from tilewright_tensor.schedule import Schedule

@@ -100,6 +100,7 @@ def test_any_workload_converts_both_ways(shape, roles, dtype, steps, position, b
             17,
             "expected const, activation or a dtype, got 'weight'",
         ),
+        ("relu(3x5:float99)", 6, "expected const, activation or a dtype, got 'float99'"),
         ("conv2d(1x3x5x5, 2x3x3x3, padding=1, 4x4)", 37, "stands behind an attribute"),
         ("conv2d(1x3x5x5, 2x3x3x3, padding=1, padding=2)", 37, "given twice"),
         ("conv2d(1x3x5x5, 2x3x3x3, padding=[1,)", 38, "expected ')'"),

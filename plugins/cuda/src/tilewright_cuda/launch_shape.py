@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright_cuda.value_text import ITEM_BYTES, c_type
+from tilewright_cuda.value_text import c_type
 from tilewright_tensor.loop_ir import (
     Allocate,
     Buffer,
@@ -76,7 +76,7 @@ def launch_shape(nest: Statement) -> LaunchShape:
 def buffer_bytes(buffer: Buffer) -> int:
     """Size of a buffer. Raises ValueError for a dtype that kernels cannot have."""
     c_type(buffer.dtype)
-    return buffer.size * ITEM_BYTES[buffer.dtype]
+    return buffer.size * buffer.item_bytes
 
 
 def aligned_bytes(buffer: Buffer) -> int:

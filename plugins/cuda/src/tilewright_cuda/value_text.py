@@ -19,9 +19,6 @@ C_TYPES: Mapping[str, str] = {
     "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned",
     "uint64": "unsigned long long",
 }  # fmt: skip
-ITEM_BYTES: Mapping[str, int] = {
-    dtype: 1 if dtype == "bool" else int(dtype.lstrip("uintfloa")) // 8 for dtype in C_TYPES
-}
 
 _INFIX = {
     "add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
@@ -78,7 +75,7 @@ class ValueText:
     def copy(self, store: Store) -> str | None:
         """An asynchronous copy of 4 bytes; None where the store is no copy, or of another size."""
         condition, value = unmasked(store.value)
-        if not isinstance(value, Load) or ITEM_BYTES[store.buffer.dtype] != _COPY_BYTES:
+        if not isinstance(value, Load) or store.buffer.item_bytes != _COPY_BYTES:
             return None
         if (store.buffer.scope, value.buffer.scope) != ("shared", "global"):
             return None

@@ -293,5 +293,5 @@ _FREE = frozenset({"select", "cast", "lt", "le", "gt", "ge", "eq", "ne", "and", 
 def _operations(value: Value) -> int:
     if not isinstance(value, Op):
         return 0
-    own = value.name not in _FREE and value.dtype.startswith(("float", "bfloat"))
+    own = value.name not in _FREE and value.dtype.startswith("float")
     return own + sum(_operations(arg) for arg in value.args)

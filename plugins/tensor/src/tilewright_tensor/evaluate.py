@@ -39,7 +39,7 @@ def widened(array: Array, dtype: str) -> Array:
 
 
 def _wide(dtype: str) -> Any:
-    return np.float64 if dtype.startswith(("float", "bfloat")) else np.dtype(dtype).type
+    return np.float64 if dtype.startswith("float") else np.dtype(dtype).type
 
 
 def _computed(tensor: Tensor, known: Mapping[str, Array]) -> Array:

@@ -1,8 +1,7 @@
 """Scalar values: operations over constants, indexes, reads of tensors and loads of buffers.
 
 Values compose with Python's arithmetic: `a[i, k] * b[k, j] + 1.0`. Comparisons are functions
-(`lt(x, y)`), because `==` compares expressions. Index arithmetic (`Affine`, `Var`, ...) lives in
-`affine` and can be imported from here.
+(`lt(x, y)`), because `==` compares expressions.
 """
 
 from __future__ import annotations
@@ -12,32 +11,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from tilewright_tensor.affine import (
-    Affine,
-    Atom,
-    Bounds,
-    FloorDiv,
-    Index,
-    IndexArithmetic,
-    Mod,
-    Var,
-    floor_div,
-    index,
-    mod,
-)
+from tilewright_tensor.affine import Affine, IndexArithmetic, index
 
 if TYPE_CHECKING:
     from tilewright_tensor.dag import Tensor
     from tilewright_tensor.loop_ir import Buffer
-
-__all__ = [
-    "DTYPES", "OPERATIONS", "Affine", "Atom", "Bounds", "Const", "FloorDiv", "Index", "IndexValue",
-    "Load",
-    "Mod", "Op", "Read", "Value", "Var", "absolute", "as_value", "cast", "ceil", "cos", "divide",
-    "dtype_of", "eq", "erf", "exp", "floor", "floor_div", "ge", "gt", "index", "le", "leaves",
-    "limits", "log", "logical_and", "logical_not", "logical_or", "lt", "map_value", "maximum",
-    "minimum", "mod", "ne", "power", "round_", "select", "sin", "sqrt", "tanh",
-]  # fmt: skip
 
 
 class Arithmetic:
@@ -153,11 +131,12 @@ def dtype_of(value: Value) -> str:
     return value.buffer.dtype if isinstance(value, Load) else "int64"
 
 
-DTYPES = (
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "float16", "float32", "float64",
-)  # fmt: skip
-"""What an element of a tensor may be."""
+ITEM_BYTES: Mapping[str, int] = {
+    "bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8,
+    "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "float16": 2, "float32": 4, "float64": 8,
+}  # fmt: skip
+"""What an element of a tensor may be, and the bytes of one."""
+DTYPES = tuple(ITEM_BYTES)
 
 
 def limits(dtype: str) -> tuple[float, float]:

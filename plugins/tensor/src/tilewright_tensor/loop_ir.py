@@ -8,12 +8,13 @@ affine index a dimension.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import prod
 from operator import is_
 from typing import Literal
 
-from tilewright_tensor.expr import Affine, Value, Var
+from tilewright_tensor.affine import Affine, Var
+from tilewright_tensor.expr import ITEM_BYTES, Value
 
 Scope = Literal["global", "shared", "local", "register"]
 """Who sees a buffer.
@@ -47,6 +48,11 @@ class Buffer:
     def size(self) -> int:
         """Number of elements."""
         return prod(self.shape)
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of an element."""
+        return ITEM_BYTES[self.dtype]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +197,7 @@ class LoopProgram:
     inputs: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
     body: Statement
-    workspace: tuple[Buffer, ...] = field(default=())
+    workspace: tuple[Buffer, ...] = ()
 
     def __str__(self) -> str:
         from tilewright_tensor.text import program_text

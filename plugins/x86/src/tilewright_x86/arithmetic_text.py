@@ -7,7 +7,6 @@ from collections.abc import Callable
 from tilewright_x86 import vector_math
 from tilewright_x86.isa import Isa
 from tilewright_x86.llvm_text import (
-    ITEM_BYTES,
     LLVM_TYPES,
     FunctionText,
     constant,
@@ -27,8 +26,8 @@ _FLOAT_INTRINSICS = {
 
 def check_dtype(dtype: str, isa: Isa) -> None:
     """Raises ValueError for one that there are no values of."""
-    if dtype not in ITEM_BYTES:
-        raise ValueError(f"x86 has no {dtype}; there is {', '.join(ITEM_BYTES)}")
+    if dtype not in LLVM_TYPES:
+        raise ValueError(f"x86 has no {dtype}; there is {', '.join(LLVM_TYPES)}")
     if dtype == "float16" and not isa.fma:
         raise ValueError(f"float16 needs isa=avx2 or above, not {isa.name}")
 

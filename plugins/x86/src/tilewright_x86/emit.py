@@ -26,7 +26,7 @@ from tilewright_x86.arithmetic_text import check_dtype
 from tilewright_x86.index_text import Indexes, LaneVaryingDivisionError, Linear
 from tilewright_x86.isa import Isa
 from tilewright_x86.lane_folding import LaneFold, lane_fold_of
-from tilewright_x86.llvm_text import ITEM_BYTES, FunctionText
+from tilewright_x86.llvm_text import FunctionText
 from tilewright_x86.loop_facts import LoopFacts
 from tilewright_x86.memory_text import Memory, Operand
 from tilewright_x86.module_text import KernelText, handing_over, workspace_layout
@@ -163,7 +163,7 @@ class _Function:
             self.statement(node.body)
             self.registers.held.pop(buffer.name, None)
             return
-        bytes_ = buffer.size * ITEM_BYTES[buffer.dtype]
+        bytes_ = buffer.size * buffer.item_bytes
         self._stack_bytes += bytes_
         if self._stack_bytes > _STACK_BYTES:
             raise ValueError(

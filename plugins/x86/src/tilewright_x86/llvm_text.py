@@ -17,10 +17,6 @@ LLVM_TYPES = {
     "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32",
     "int64": "i64", "uint64": "i64", "bool": "i1",
 }  # fmt: skip
-ITEM_BYTES = {
-    "float16": 2, "float32": 4, "float64": 8, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2,
-    "int32": 4, "uint32": 4, "int64": 8, "uint64": 8, "bool": 1,
-}  # fmt: skip
 
 
 def is_float(dtype: str) -> bool:

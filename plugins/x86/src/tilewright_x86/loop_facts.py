@@ -7,7 +7,6 @@ from tilewright_tensor.expr import Load, leaves
 from tilewright_tensor.loop_ir import Buffer, Loop, Statement, Store, stores
 from tilewright_x86.index_text import Lanes
 from tilewright_x86.isa import Isa
-from tilewright_x86.llvm_text import ITEM_BYTES
 
 
 class LoopFacts:
@@ -34,7 +33,7 @@ class LoopFacts:
         """A vectorised loop cut into vectors, the last one masked where it is not whole."""
         known = self._pieces.get(id(node))
         if known is None:
-            item_bytes = max((ITEM_BYTES[s.buffer.dtype] for s in stores(node.body)), default=4)
+            item_bytes = max((s.buffer.item_bytes for s in stores(node.body)), default=4)
             width = self._isa.lanes(item_bytes)
             whole, rest = divmod(node.extent, width)
             last = [Lanes(node.var, 1 << (rest - 1).bit_length(), rest)] if rest else []

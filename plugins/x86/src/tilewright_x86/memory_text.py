@@ -18,7 +18,7 @@ from tilewright_tensor.expr import Load
 from tilewright_tensor.loop_ir import Buffer, Prefetch, Store
 from tilewright_tensor.rejoined import rejoined
 from tilewright_x86.index_text import Indexes, Lanes, LaneVaryingDivisionError, Linear
-from tilewright_x86.llvm_text import ITEM_BYTES, LLVM_TYPES, FunctionText, mangled
+from tilewright_x86.llvm_text import LLVM_TYPES, FunctionText, mangled
 from tilewright_x86.register_slots import NeedsMemoryError, RegisterSlots
 
 
@@ -92,7 +92,7 @@ class Memory:
 
         Operands start on 64-byte lines.
         """
-        item = ITEM_BYTES[buffer.dtype]
+        item = buffer.item_bytes
         base = self.bases.get(buffer.name)
         if base is None:
             raise NeedsMemoryError(buffer)
@@ -231,7 +231,7 @@ class Memory:
         assert self.indexes.lanes is not None
         width, item = self.indexes.lanes.width, memory_type(buffer.dtype)
         pointer, align = self._address(buffer, at)
-        align = min(align, ITEM_BYTES[buffer.dtype])
+        align = min(align, buffer.item_bytes)
         steps = ", ".join(f"i64 {lane * at.stride}" for lane in range(width))
         pointers = self.function.define(
             f"getelementptr {item}, ptr {pointer}, <{width} x i64> <{steps}>"

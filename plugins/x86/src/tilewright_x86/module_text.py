@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_x86.llvm_text import ITEM_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,5 +63,5 @@ def workspace_layout(program: LoopProgram) -> tuple[dict[str, int], int]:
     offsets, total = {}, 0
     for buffer in program.workspace:
         offsets[buffer.name] = total
-        total += -(-buffer.size * ITEM_BYTES[buffer.dtype] // 64) * 64
+        total += -(-buffer.size * buffer.item_bytes // 64) * 64
     return offsets, total

@@ -16,14 +16,6 @@ from tilewright_tensor.features.footprint import (
 )
 from tilewright_tensor.loop_ir import Buffer, Loop, Store
 
-_ITEM_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "float16": 2, "bfloat16": 2, "int16": 2,
-               "uint16": 2, "float64": 8, "int64": 8, "uint64": 8}  # fmt: skip
-
-
-def item_bytes(buffer: Buffer) -> int:
-    """Bytes of an element."""
-    return _ITEM_BYTES.get(buffer.dtype, 4)
-
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -54,7 +46,7 @@ class Access:
         """The access at the indexes within loops, outermost first."""
         terms = strides(buffer, indices)
         followed = [(step, variables(atom)) for step, atom in terms]
-        per_line = max(1, LINE_BYTES // item_bytes(buffer))
+        per_line = max(1, LINE_BYTES // buffer.item_bytes)
         running: dict[str, int] = {}
         here = Footprint(1, 1)
         levels, stride = [here], 0
@@ -70,7 +62,7 @@ class Access:
                     min(wider.lines, here.lines * extent),
                 )
                 if not moved:
-                    stride = steps[0] * item_bytes(buffer)
+                    stride = steps[0] * buffer.item_bytes
             levels.append(here)
             moved.append(bool(steps))
         return cls(buffer, reads, writes, tuple(levels[::-1]), tuple(moved[::-1]), stride)

@@ -30,7 +30,7 @@ def operations(store: Store) -> list[int]:
 def _count(value: Value, counts: list[int]) -> None:
     if isinstance(value, Op):
         kind = _KIND.get(value.name, _FUNCTION)
-        whole = kind != _LOGIC and not value.dtype.startswith(("float", "bfloat"))
+        whole = kind != _LOGIC and not value.dtype.startswith("float")
         counts[_INTEGER if whole else kind] += 1
         for arg in value.args:
             _count(arg, counts)

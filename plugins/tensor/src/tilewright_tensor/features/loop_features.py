@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tilewright.errors import UsageError
 from tilewright_tensor.expr import Load, leaves
 from tilewright_tensor.features import store_features as store
-from tilewright_tensor.features.access import item_bytes
 from tilewright_tensor.features.arithmetic import KINDS
 from tilewright_tensor.features.store_site import Sites, StoreSite
 from tilewright_tensor.loop_ir import Buffer, LoopProgram
@@ -130,7 +129,7 @@ def _program(program: LoopProgram, sites: Sites, works: Sequence[float]) -> list
 
 
 def _bytes(buffer: Buffer) -> int:
-    return buffer.size * item_bytes(buffer)
+    return buffer.size * buffer.item_bytes
 
 
 def _buffers(site: StoreSite) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tilewright_tensor.features.access import Access, accesses, item_bytes
+from tilewright_tensor.features.access import Access, accesses
 from tilewright_tensor.features.arithmetic import KINDS, operations
 from tilewright_tensor.features.footprint import LINE_BYTES
 from tilewright_tensor.features.store_site import StoreSite
@@ -58,7 +58,7 @@ def store_features(site: StoreSite, shared: frozenset[str]) -> list[float]:
     bytes_by_level = _bytes_by_level(touched, len(site.loops))
     row: list[float] = [iterations]
     row += [count * iterations for count in operations(site.store)]
-    row.append(sum((a.reads + a.writes) * item_bytes(a.buffer) for a in touched) * iterations)
+    row.append(sum((a.reads + a.writes) * a.buffer.item_bytes for a in touched) * iterations)
     row.append(sum(_lines(access, site) for access in touched))
     row.append(_loads(touched, site))
     row += _traffic(bytes_by_level, site)
@@ -137,7 +137,7 @@ def _loads(touched: Sequence[Access], site: StoreSite) -> float:
 def _slot(
     access: Access, site: StoreSite, bytes_by_level: Sequence[int], serial: bool
 ) -> tuple[float, ...]:
-    size = item_bytes(access.buffer)
+    size = access.buffer.item_bytes
     # a lane that all of a vector read is no reuse
     still = [
         i for i, loop in enumerate(site.loops) if not access.moved[i] and loop.kind != "vectorized"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.workload import Role, TensorSpec
+from tilewright_tensor.expr import DTYPES
 from tilewright_tensor.operators.attribute import REQUIRED, Attribute
 
 if TYPE_CHECKING:
@@ -123,6 +124,11 @@ class OperatorDef:
                 where=where,
             )
         for spec in inputs:
+            if spec.dtype not in DTYPES:
+                raise UsageError(
+                    f"{self.name}: expected operands of {', '.join(DTYPES)}, got {spec.dtype}",
+                    where=where,
+                )
             is_float = "float" in spec.dtype
             if (self.values == "float" and not is_float) or (
                 self.values == "number" and spec.dtype == "bool"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from tilewright_tensor.affine import floor_div, index, mod
 from tilewright_tensor.dag import compute
-from tilewright_tensor.expr import floor_div, index, mod
 from tilewright_tensor.operators.attribute import Attribute, from_front, integer, integers
 from tilewright_tensor.operators.operator_def import (
     Attributes,

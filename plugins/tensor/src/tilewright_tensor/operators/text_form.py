@@ -20,6 +20,7 @@ from typing import Any
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError
 from tilewright.workload import EpilogueOp, Role, TensorSpec, Workload
+from tilewright_tensor.expr import DTYPES
 from tilewright_tensor.operators.attribute import Attribute
 from tilewright_tensor.operators.operator_def import NAME, Attributes, Operand, OperatorDef
 from tilewright_tensor.operators.operators import Operators
@@ -201,7 +202,7 @@ class _Reader:
         for word in match[2].split(":")[1:]:
             if word in _ROLES:
                 role = _ROLES[word]
-            elif re.fullmatch(r"(bfloat|float|u?int)\d+|bool", word):
+            elif word in DTYPES:
                 dtype = word
             else:
                 raise self.error(at, f"expected const, activation or a dtype, got {word!r}")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tilewright.task import Task
 from tilewright_tensor.derived.limits import Limits
 from tilewright_tensor.derived.rules import Rule
 from tilewright_tensor.derived.strategy import Derived
+from tilewright_tensor.expr import ITEM_BYTES
 from tilewright_tensor.operators.operators import Operators
 from tilewright_x86.isa import isa_of
 from tilewright_x86.strategies.tensor_schedule import registers
@@ -20,8 +19,7 @@ _CACHE_BYTES = 512 << 10
 
 def limits(task: Task) -> Limits:
     """What a core of the task's target has, and its threads."""
-    item_bytes = np.dtype(task.workload.inputs[0].dtype).itemsize
-    lanes = isa_of(task.target).lanes(item_bytes)
+    lanes = isa_of(task.target).lanes(ITEM_BYTES[task.workload.inputs[0].dtype])
     return Limits(lanes, registers(task), _CACHE_BYTES, task.target.threads)
 
 

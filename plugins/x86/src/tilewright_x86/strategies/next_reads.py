@@ -29,7 +29,6 @@ from tilewright_tensor.loop_ir import (
     stores,
 )
 from tilewright_tensor.peel import ranges
-from tilewright_x86.llvm_text import ITEM_BYTES
 
 _LINE_BYTES = 64
 
@@ -95,7 +94,7 @@ def _in_every_tile(program: LoopProgram, fetching: Callable[[Statement], _Added]
 
 def _lines(buffer: Buffer, indices: tuple[Affine, ...], elements: int) -> list[Statement]:
     """Fetches what begins there, so many elements long."""
-    lines = range(0, elements * ITEM_BYTES[buffer.dtype], _LINE_BYTES)
+    lines = range(0, elements * buffer.item_bytes, _LINE_BYTES)
     return [Prefetch(buffer, indices, line) for line in lines]
 
 
