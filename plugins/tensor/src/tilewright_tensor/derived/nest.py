@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 from tilewright.space.knobs import Knobs
 from tilewright_tensor.derived.access import readers, reads, single_var, stride
 from tilewright_tensor.derived.nest_steps import NestSteps, Row
+from tilewright_tensor.derived.plan import Plan, Values
 from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.vectors import SCALAR, Vectors
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.stage import Stage
 
-Values = Mapping[str, Any]
 _PARTIALS = (1, 2, 4, 8)
 _ITEM_BYTES = 4
 
@@ -31,7 +29,7 @@ class Factored:
 
 
 @dataclass(frozen=True, eq=False)
-class Nest:
+class Nest(Plan):
     """A stage and the producers that no rule inlined or tiled.
 
     stage     what stores the result
@@ -39,10 +37,8 @@ class Nest:
     factored  those of all these that reduce by partial results
     """
 
-    stage: str
     members: tuple[str, ...] = ()
     factored: tuple[Factored, ...] = ()
-    vectors: Vectors = SCALAR
 
     def joined_by(self, member: str, factored: Factored | None) -> Nest:
         """With one more producer."""
@@ -123,16 +119,6 @@ class Nest:
             else:
                 s, row = steps.plain(s, name, row)
         return s
-
-    def with_vectors(self, vectors: Vectors) -> Nest:
-        """The same with another vector axis."""
-        return replace(self, vectors=vectors)
-
-    def constant_layout(
-        self, problem: Problem, schedule: Schedule, name: str, values: Values
-    ) -> str | None:
-        """Constants of a nest lie as its other operands do."""
-        return None
 
 
 def factored_axis(stage: Stage) -> str | None:

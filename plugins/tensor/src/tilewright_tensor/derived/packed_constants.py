@@ -32,7 +32,7 @@ def packed_layout(
     outside = [letter for letter in letters if letter not in letter_of.values()]
     inside: list[str] = []
     tile: list[str] = []
-    for axis in sorted(stage.axes, key=lambda a: a is _vector_axis(stage, vectors)):
+    for _, axis in sorted(enumerate(stage.axes), key=lambda pair: pair[0] == vectors.axis):
         if axis.var in letter_of:
             letter = letter_of[axis.var]
             size = spatial_split(values, axis)[-1]
@@ -45,7 +45,3 @@ def packed_layout(
             (outside if first > 1 else inside).append(letter)
             inside += [f"{second}{letter.lower()}"] if first > 1 and second > 1 else []
     return "".join([*outside, *inside, *tile])
-
-
-def _vector_axis(stage: Stage, vectors: Vectors) -> object:
-    return None if vectors.axis is None else stage.axes[vectors.axis]

@@ -18,8 +18,9 @@ from tilewright_tensor.derived.access import (
     spatial_size,
 )
 from tilewright_tensor.derived.nest import Factored, Nest, factored_axis
+from tilewright_tensor.derived.plan import Plan
 from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.sketch import Plan, Sketch
+from tilewright_tensor.derived.sketch import Sketch
 from tilewright_tensor.derived.tiling import Tiling
 from tilewright_tensor.derived.unrolled import (
     Unrolled,
@@ -62,6 +63,10 @@ class State:
             settled=self.settled | set(stages),
             pending=tuple(name for name in self.pending if name not in stages),
         )
+
+    def inlined(self) -> State:
+        """With the stage computed by its readers."""
+        return replace(self, schedule=self.schedule.inline(self.stage)).settle(self.stage)
 
     def planned(self, name: str, plan: Plan) -> State:
         """With one more plan."""
@@ -119,10 +124,6 @@ def _may_inline(problem: Problem, state: State) -> bool:
     return not _is_output(problem, state) and (
         is_strictly_inlineable(stage) or is_constant(state.schedule, state.stage)
     )
-
-
-def _inline(_problem: Problem, state: State) -> list[State]:
-    return [replace(state, schedule=state.schedule.inline(state.stage)).settle(state.stage)]
 
 
 def _sums_constants(_problem: Problem, state: State) -> bool:
@@ -230,11 +231,11 @@ def _factor(problem: Problem, state: State) -> list[State]:
         # reductions of one DAG are factored alike
         if others <= {in_parts}:
             name = "rfactor-parts" if in_parts else "rfactor"
-            found.append(_nested(problem, state, name, Factored(stage.name, axis, in_parts)))
+            found.append(_nested(state, name, Factored(stage.name, axis, in_parts)))
     return found
 
 
-def _nested(problem: Problem, state: State, name: str, factored: Factored | None) -> State:
+def _nested(state: State, name: str, factored: Factored | None) -> State:
     """The stage joins the nest of the output, or begins it."""
     stage = state.schedule.stages[state.stage]
     state = state.settle(stage.name)
@@ -260,11 +261,11 @@ def _skip(problem: Problem, state: State) -> list[State]:
         plan = Tiling(stage.name, storing, level, deep=False, producers=producers)
         state = _without_nest(state, storing) if storing else state
         return [state.settle(stage.name, *producers).planned("", plan)]
-    return [_nested(problem, state, "", None)]
+    return [_nested(state, "", None)]
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("AlwaysInline", _may_inline, _inline),
+    Rule("AlwaysInline", _may_inline, lambda _p, s: [s.inlined()]),
     Rule("SimplifyComputeWithConstTensor", _sums_constants, _simplify),
     Rule("AddRfactor", _reduces_along_memory, _factor, lambda p, s: not _tiled(p, s)),
     Rule("AddCacheWrite", _wants_cache, _cache, lambda _p, _s: False),

@@ -5,56 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
+from tilewright_tensor.derived.plan import Plan, Values
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.vectors import Vectors, layouts_of
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 
-Values = Mapping[str, Any]
 _LAYOUTS = "layouts"
 """The one knob that plans share."""
-
-
-class Plan(Protocol):
-    """Part of a sketch: knobs, and what they stand for."""
-
-    @property
-    def stage(self) -> str:
-        """What it computes."""
-        ...
-
-    @property
-    def vectors(self) -> Vectors:
-        """The vector axis and the layouts that suit it."""
-        ...
-
-    def with_vectors(self, vectors: Vectors) -> Plan:
-        """The same with another vector axis: known once every rule has been applied."""
-        ...
-
-    def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
-        """Declare the open choices."""
-        ...
-
-    def apply(
-        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
-    ) -> Schedule:
-        """The schedule with the choices made."""
-        ...
-
-    def cost(self, schedule: Schedule, values: Values) -> float:
-        """A guess at how bad the choices are, to compare those of one sketch by."""
-        ...
-
-    def constant_layout(
-        self, problem: Problem, schedule: Schedule, name: str, values: Values
-    ) -> str | None:
-        """How a constant is best arranged; None where this part has no opinion."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,15 @@ over the inner reduction, and only its result is added to what the outer reducti
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from tilewright.space.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
 from tilewright_tensor.dag import Axis
 from tilewright_tensor.derived.access import reads
 from tilewright_tensor.derived.packed_constants import packed_layout
+from tilewright_tensor.derived.plan import Plan, Values
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.splits import (
     define_splits,
@@ -27,12 +27,11 @@ from tilewright_tensor.derived.splits import (
     tile_knob,
 )
 from tilewright_tensor.derived.tiling_steps import TilingSteps
-from tilewright_tensor.derived.vectors import SCALAR, Vectors, is_broadcast
+from tilewright_tensor.derived.vectors import is_broadcast
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.stage import Stage
 
-Values = Mapping[str, Any]
 _FEWEST_ACCUMULATORS = 6
 _MOST_PER_BODY = 128
 _ITEM_BYTES = 4
@@ -41,7 +40,7 @@ _ROWS_PER_COPY = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Tiling:
+class Tiling(Plan):
     """A reduction in tiles.
 
     stage      what reduces
@@ -51,16 +50,10 @@ class Tiling:
     producers  stages that only this one reads, computed before it or for every outer tile
     """
 
-    stage: str
     consumer: str | None
     level: int
     deep: bool = True
     producers: tuple[str, ...] = ()
-    vectors: Vectors = SCALAR
-
-    def with_vectors(self, vectors: Vectors) -> Tiling:
-        """The same with another vector axis."""
-        return replace(self, vectors=vectors)
 
     def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
         """The tile of every axis, the order of the loops, unrolling, and what is packed where."""

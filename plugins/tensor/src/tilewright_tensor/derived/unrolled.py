@@ -8,41 +8,33 @@ unrolled, each of its elements is a number in the code, and terms with a zero ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from tilewright.space.knobs import Knobs
 from tilewright.space.split import divisors
 from tilewright_tensor.dag import Axis
 from tilewright_tensor.derived.access import reads
 from tilewright_tensor.derived.loops import cached, fused, vectorized
+from tilewright_tensor.derived.plan import Plan, Values
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.splits import define_splits, product, tile_knob
-from tilewright_tensor.derived.vectors import SCALAR, Vectors
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.stage import Stage
 
-Values = Mapping[str, Any]
 _MOST_TERMS = 2048
 _MOST_INNER = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Unrolled:
+class Unrolled(Plan):
     """A sum of which some axes are unrolled; the others are in two levels, vectors innermost.
 
     constant_axes  names of the axes, reduce axes too, that index constant tensors
     """
 
-    stage: str
     constant_axes: frozenset[str]
-    vectors: Vectors = SCALAR
-
-    def with_vectors(self, vectors: Vectors) -> Unrolled:
-        """The same with another vector axis."""
-        return replace(self, vectors=vectors)
 
     def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
         """The inner part of every axis that is not unrolled."""
@@ -86,12 +78,6 @@ class Unrolled:
         s = s.compute_at(total, name, inner[-1], "register")
         s, around = fused(s, name, outer)
         return self._summed(s.parallel(name, around), total, free, unrolled)
-
-    def constant_layout(
-        self, problem: Problem, schedule: Schedule, name: str, values: Values
-    ) -> str | None:
-        """Placeholders lie as they are: what is constant here has no memory."""
-        return None
 
     def _summed(self, s: Schedule, total: str, free: list[str], unrolled: list[str]) -> Schedule:
         """The loops of one element of the free axes, or of a vector of them."""

@@ -30,10 +30,6 @@ def _inlines(problem: Problem, state: State) -> bool:
     return stage.combiner is None and stage.name != problem.output
 
 
-def _inline(_problem: Problem, state: State) -> list[State]:
-    return [replace(state, schedule=state.schedule.inline(state.stage)).settle(state.stage)]
-
-
 def _reduces_by_rows(problem: Problem, state: State) -> bool:
     """Many terms, and few elements where tiles would serve as well."""
     stage = state.schedule.stages[state.stage]
@@ -98,7 +94,7 @@ def _without_nest(state: State, name: str) -> State:
 
 
 GPU_RULES: tuple[Rule, ...] = (
-    Rule("AlwaysInline", _inlines, _inline),
+    Rule("AlwaysInline", _inlines, lambda _problem, state: [state.inlined()]),
     Rule("CrossThreadReduction", _reduces_by_rows, _reduce_by_rows),
     Rule("MultiLevelTilingWithFusion", _tiles, _tile),
     Rule("SkipStage", lambda _problem, _state: True, _skip),

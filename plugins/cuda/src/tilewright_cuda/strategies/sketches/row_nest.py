@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tilewright.space.knobs import Knobs
 from tilewright_cuda.strategies.rows import RowThreads
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
 from tilewright_tensor.derived.access import readers, reads, reduction_size, single_var
 from tilewright_tensor.derived.loops import fused
+from tilewright_tensor.derived.plan import Plan, Values
 from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.vectors import SCALAR, Vectors
+from tilewright_tensor.derived.vectors import Vectors
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.loop_ir import Scope
 from tilewright_tensor.schedule import Schedule
@@ -21,16 +21,14 @@ _THREADS = (32, 64, 128, 256, 512)
 
 
 @dataclass(frozen=True, eq=False)
-class RowNest:
+class RowNest(Plan):
     """A storing stage and the reductions of its rows.
 
     stage    what stores
     members  reductions that only the storing stage and each other read, consumers first
     """
 
-    stage: str
     members: tuple[str, ...] = ()
-    vectors: Vectors = SCALAR
 
     def joined_by(self, member: str) -> RowNest:
         """With one more reduction."""
@@ -53,11 +51,7 @@ class RowNest:
         knobs.define_knob("threads", [n for n in _THREADS if n == _THREADS[0] or n <= most])
 
     def apply(
-        self,
-        problem: Problem,
-        s: Schedule,
-        values: Mapping[str, Any],
-        layouts: Mapping[str, Layout],
+        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
     ) -> Schedule:
         """A block a row; the rest of the storing stage over its threads."""
         threads = RowThreads(1, values["threads"])
@@ -79,17 +73,11 @@ class RowNest:
             s = threads.reduced(s, name, self.stage, at, scope)
         return s
 
-    def cost(self, schedule: Schedule, values: Mapping[str, Any]) -> float:
+    def cost(self, schedule: Schedule, values: Values) -> float:
         """About eight terms a thread."""
         terms = max(reduction_size(schedule.stages[name]) for name in self.members)
         threads: int = values["threads"]
         return abs(threads - max(32, terms / 8)) / 1024
-
-    def constant_layout(
-        self, problem: Problem, schedule: Schedule, name: str, values: Mapping[str, Any]
-    ) -> str | None:
-        """Constants stay as they are."""
-        return None
 
     def _leads(self, schedule: Schedule, reader: str, name: str) -> bool:
         stage = schedule.stages[reader]

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tilewright.space.knobs import Knobs
 from tilewright_cuda.strategies.default import one_thread_an_element
+from tilewright_tensor.derived.plan import Plan, Values
 from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.vectors import SCALAR, Vectors
+from tilewright_tensor.derived.vectors import Vectors
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 
 
 @dataclass(frozen=True, eq=False)
-class ThreadNest:
+class ThreadNest(Plan):
     """What no other rule takes; the knob is the number of threads of a block."""
-
-    stage: str
-    vectors: Vectors = SCALAR
 
     def with_vectors(self, vectors: Vectors) -> ThreadNest:
         """The same in whatever unblocked layouts are possible."""
@@ -30,11 +27,7 @@ class ThreadNest:
         knobs.define_knob(f"{self.stage}.block", [64, 128, 256, 512])
 
     def apply(
-        self,
-        problem: Problem,
-        s: Schedule,
-        values: Mapping[str, Any],
-        layouts: Mapping[str, Layout],
+        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
     ) -> Schedule:
         """Blocks and threads over the stage as its memory lies."""
         loops = s.loops(self.stage)
@@ -43,16 +36,10 @@ class ThreadNest:
         s = s.reorder(self.stage, [*order, *loops[len(axes) :]]) if order else s
         return one_thread_an_element(s, self.stage, values[f"{self.stage}.block"])
 
-    def cost(self, schedule: Schedule, values: Mapping[str, Any]) -> float:
+    def cost(self, schedule: Schedule, values: Values) -> float:
         """256 threads are a good start."""
         block: int = values[f"{self.stage}.block"]
         return abs(block - 256) / 1024
-
-    def constant_layout(
-        self, problem: Problem, schedule: Schedule, name: str, values: Mapping[str, Any]
-    ) -> str | None:
-        """Constants stay as they are."""
-        return None
 
 
 def unblocked(vectors: Vectors) -> Vectors:

@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log2, prod
-from typing import Any
 
 from tilewright.space.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
@@ -22,14 +21,14 @@ from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.dag import Axis
 from tilewright_tensor.derived.access import reads
 from tilewright_tensor.derived.loops import fused
+from tilewright_tensor.derived.plan import Plan, Values
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.splits import define_splits, product, tile_knob
-from tilewright_tensor.derived.vectors import SCALAR, Vectors
+from tilewright_tensor.derived.vectors import Vectors
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.stage import Stage
 
-Values = Mapping[str, Any]
 _INNER = (1, 2, 4, 7, 8)
 _VIRTUAL = (1, 2, 4)
 _MOST_VIRTUAL = 8
@@ -39,7 +38,7 @@ _THREADS = (32, 512)
 
 
 @dataclass(frozen=True, eq=False)
-class ThreadTiling:
+class ThreadTiling(Plan):
     """A reduction in tiles.
 
     stage      what reduces
@@ -47,10 +46,8 @@ class ThreadTiling:
     producers  stages that only this one reads, computed into shared memory
     """
 
-    stage: str
     consumer: str
     producers: tuple[str, ...] = ()
-    vectors: Vectors = SCALAR
 
     def with_vectors(self, vectors: Vectors) -> ThreadTiling:
         """The same in unblocked layouts."""
