@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterator
 
 from tilewright_cuda.value_text import ValueText, operation_text, unmasked
 from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, map_value
+from tilewright_tensor.expr import (
+    Const,
+    IndexValue,
+    Load,
+    Op,
+    Value,
+    indexes_in,
+    substituted,
+)
 from tilewright_tensor.facts import Condition
 from tilewright_tensor.loop_ir import Block, Buffer, Guard, Loop, Statement, Store
 
@@ -236,26 +244,12 @@ class _Chunk:
         return self.values.value(self._at_lane(value, lane))
 
     def _at_lane(self, value: Value, lane: int) -> Value:
-        at = {self.var: self.at + lane}
-        bounds = self.values.index.bounds
-
-        def leaf(one: Value) -> Value:
-            if isinstance(one, Load):
-                return Load(one.buffer, tuple(i.substitute(at, bounds) for i in one.indices))
-            if isinstance(one, IndexValue):
-                return IndexValue(one.value.substitute(at, bounds))
-            return one
-
-        return map_value(value, leaf)
+        return substituted(value, {self.var: self.at + lane}, self.values.index.bounds)
 
     # --- where lanes differ ---
 
     def _varies(self, value: Value) -> bool:
-        if isinstance(value, Op):
-            return any(self._varies(arg) for arg in value.args)
-        if isinstance(value, Load):
-            return any(self.var in index.variables() for index in value.indices)
-        return isinstance(value, IndexValue) and self.var in value.value.variables()
+        return any(self.var in index.variables() for index in indexes_in(value))
 
     def _decided_at_once(self, condition: Value) -> bool:
         if not self._varies(condition):

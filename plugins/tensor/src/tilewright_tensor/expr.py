@@ -6,12 +6,12 @@ Values compose with Python's arithmetic: `a[i, k] * b[k, j] + 1.0`. Comparisons 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from tilewright_tensor.affine import Affine, IndexArithmetic, index
+from tilewright_tensor.affine import Affine, Bounds, IndexArithmetic, Var, index
 
 if TYPE_CHECKING:
     from tilewright_tensor.dag import Tensor
@@ -175,6 +175,21 @@ def map_value(
     return result
 
 
+def substituted(value: Value, point: Mapping[Var, Affine], bounds: Bounds = {}) -> Value:  # noqa: B006
+    """The value with variables replaced in all indexes; divisions are simplified anew."""
+
+    def leaf(one: Value) -> Value:
+        if isinstance(one, Load):
+            return Load(one.buffer, tuple([i.substitute(point, bounds) for i in one.indices]))
+        if isinstance(one, Read):
+            return Read(one.tensor, tuple([i.substitute(point, bounds) for i in one.indices]))
+        if isinstance(one, IndexValue):
+            return IndexValue(one.value.substitute(point, bounds))
+        return one
+
+    return map_value(value, leaf)
+
+
 def leaves(value: Value) -> list[Value]:
     """All leaves, left to right, repeats kept."""
     found: list[Value] = []
@@ -186,6 +201,15 @@ def leaves(value: Value) -> list[Value]:
         else:
             found.append(one)
     return found
+
+
+def indexes_in(value: Value) -> Iterator[Affine]:
+    """Every index inside the value: of accesses, and those that are values themselves."""
+    for leaf in leaves(value):
+        if isinstance(leaf, Read | Load):
+            yield from leaf.indices
+        elif isinstance(leaf, IndexValue):
+            yield leaf.value
 
 
 # --- building values ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from operator import is_
 from typing import Literal
 
 from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.expr import ITEM_BYTES, Value
+from tilewright_tensor.expr import ITEM_BYTES, Load, Value, map_value
 
 Scope = Literal["global", "shared", "local", "register"]
 """Who sees a buffer.
@@ -171,6 +171,30 @@ def changed_inside(statement: Statement, change: Callable[[Statement], Statement
         body = change(statement.body)
         return statement if body is statement.body else replace(statement, body=body)
     return statement
+
+
+def changed_throughout(statement: Statement, change: Callable[[Statement], Statement]) -> Statement:
+    """The statement with what `change` makes of it and of everything inside, outside first."""
+    return changed_inside(change(statement), lambda one: changed_throughout(one, change))
+
+
+def changed_leaves(statement: Statement, leaf: Callable[[Value], Value]) -> Statement:
+    """The statement with every leaf of its values replaced by what `leaf` makes of it.
+
+    What is stored to or fetched is given to `leaf` as a load too, and gives one.
+    """
+    if not isinstance(statement, Store | Prefetch):
+        return changed_inside(statement, lambda one: changed_leaves(one, leaf))
+    place = leaf(Load(statement.buffer, statement.indices))
+    assert isinstance(place, Load)
+    if isinstance(statement, Store):
+        return Store(place.buffer, place.indices, map_value(statement.value, leaf))
+    return Prefetch(place.buffer, place.indices, statement.offset_bytes)
+
+
+def guarded(conditions: Sequence[tuple[Affine, int]], statement: Statement) -> Statement:
+    """The statement under the conditions; itself where there are none."""
+    return Guard(tuple(conditions), statement) if conditions else statement
 
 
 def block(statements: Sequence[Statement]) -> Statement:

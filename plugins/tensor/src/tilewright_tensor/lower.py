@@ -22,6 +22,7 @@ from tilewright_tensor.loop_ir import (
     Statement,
     Store,
     block,
+    guarded,
 )
 from tilewright_tensor.peel import peeled, ranges, renamed
 from tilewright_tensor.placement import PlacedLoop, Placement, place
@@ -100,18 +101,18 @@ class _Lowering:
         statement: Statement = Store(buffer, indices, value)
         for depth in range(len(loops) - 1, -1, -1):
             loop = loops[depth]
-            statement = _guarded(_conditions(placement, depth, after_guests=True), statement)
+            statement = guarded(_conditions(placement, depth, after_guests=True), statement)
             guests = placement.guests.get(loop.name, ())
             if any(self.tiles[guest] for guest in guests):
                 statement = self._pipelined(placement, depth, statement)
             else:
                 statement = self._with_guests(guests, statement)
                 statement = self._with_prefetches(placement, depth, statement)
-                statement = _guarded(_conditions(placement, depth, after_guests=False), statement)
+                statement = guarded(_conditions(placement, depth, after_guests=False), statement)
                 statement = _looped(loop, loop.var, statement)
             if depth == first and reduces:
                 statement = block([self._initial(placement, indices), statement])
-        return _guarded(_conditions(placement, -1, after_guests=False), statement)
+        return guarded(_conditions(placement, -1, after_guests=False), statement)
 
     def _element(self, placement: Placement) -> tuple[Affine, ...]:
         """Where the stage's element lies in its buffer."""
@@ -185,11 +186,11 @@ class _Lowering:
             loop = inner[position]
             here = [c for c in pending if loop.var in c[0].variables()]
             pending = [c for c in pending if c not in here]
-            statement = _guarded(
+            statement = guarded(
                 [(index.substitute(rename), limit) for index, limit in here], statement
             )
             statement = _looped(loop, fresh.get(loop.var, loop.var), statement)
-        return _guarded(pending, statement)
+        return guarded(pending, statement)
 
     def _with_guests(self, guests: Sequence[str], statement: Statement) -> Statement:
         """What is attached here, then the statement.
@@ -329,10 +330,6 @@ def _conditions(placement: Placement, depth: int, *, after_guests: bool) -> list
         if guard.depth == depth and guard.after_guests is after_guests
         for condition in guard.conditions
     ]
-
-
-def _guarded(conditions: Sequence[Condition], statement: Statement) -> Statement:
-    return Guard(tuple(conditions), statement) if conditions else statement
 
 
 def _looped(loop: PlacedLoop, var: Var, statement: Statement) -> Statement:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import gcd
 
 from tilewright_tensor.affine import Affine, Bounds, Mod, Var
-from tilewright_tensor.expr import IndexValue, Load, Value, map_value
+from tilewright_tensor.expr import Load, Value, substituted
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import (
     Allocate,
@@ -22,10 +22,11 @@ from tilewright_tensor.loop_ir import (
     CopyGroup,
     Guard,
     Loop,
-    Prefetch,
     Statement,
-    Store,
     block,
+    changed_leaves,
+    changed_throughout,
+    guarded,
     inside,
 )
 
@@ -44,7 +45,7 @@ def peeled(statement: Statement, facts: Facts) -> Statement:
             c for c, holds in zip(statement.conditions, known, strict=True) if not holds
         )
         body = peeled(statement.body, facts.with_conditions(conditions))
-        return Guard(conditions, body) if conditions else body
+        return guarded(conditions, body)
     if not isinstance(statement, Loop):
         return statement
     loop, last = statement, statement.extent - 1
@@ -52,7 +53,7 @@ def peeled(statement: Statement, facts: Facts) -> Statement:
     if loop.kind == "serial" and _cuts_inside(loop.body, loop.var, facts, before):
         body = peeled(loop.body, before)
         full = (
-            Loop(loop.var, last, "serial", body)
+            replace(loop, extent=last, body=body)
             if last > 1
             else renamed(body, {loop.var: Affine()}, "")
         )
@@ -62,8 +63,8 @@ def peeled(statement: Statement, facts: Facts) -> Statement:
     wholes = _wholes(loop, facts) if loop.kind == "parallel" else ()
     body = _versions(loop, wholes, facts)
     if isinstance(body, Guard) and loop.kind in ("serial", "unrolled", "parallel"):
-        return _shortened(Loop(loop.var, loop.extent, loop.kind, body), body)
-    return Loop(loop.var, loop.extent, loop.kind, body)
+        return _shortened(loop, body)
+    return replace(loop, body=body)
 
 
 def _versions(loop: Loop, wholes: Sequence[Condition], facts: Facts) -> Statement:
@@ -147,14 +148,12 @@ def _shortened(loop: Loop, guard: Guard) -> Statement:
             extent = min(extent, -(-(limit - index.constant) // index.terms[0][1]))
         else:
             kept.append((index, limit))
-    body = Guard(tuple(kept), guard.body) if kept else guard.body
+    body = guarded(kept, guard.body)
     if extent <= 0:
         return Block(())
-    return (
-        Loop(loop.var, extent, loop.kind, body)
-        if extent > 1
-        else renamed(body, {loop.var: Affine()}, "")
-    )
+    if extent == 1:
+        return renamed(body, {loop.var: Affine()}, "")
+    return replace(loop, extent=extent, body=body)
 
 
 def ranges(statement: Statement) -> dict[Var, tuple[int, int]]:
@@ -172,58 +171,31 @@ def renamed(
     bounds: Bounds = {},  # noqa: B006
 ) -> Statement:
     """A copy with indexes for variables, its loops and scratch with a suffix to their names."""
-    return _Copy(suffix, bounds).statement(statement, values, {})
+    point = dict(values)
+    if suffix:
+        point |= {var: Var(var.name + suffix).affine() for var in ranges(statement)}
+    own = {buffer: replace(buffer, name=buffer.name + suffix) for buffer in _scratch(statement)}
+
+    def named(one: Statement) -> Statement:
+        if isinstance(one, Loop):
+            return replace(one, var=Var(one.var.name + suffix))
+        if isinstance(one, Allocate):
+            return replace(one, buffer=own[one.buffer])
+        if isinstance(one, Guard):
+            conditions = tuple((i.substitute(point, bounds), limit) for i, limit in one.conditions)
+            return replace(one, conditions=conditions)
+        return one
+
+    def leaf(value: Value) -> Value:
+        value = substituted(value, point, bounds)
+        if isinstance(value, Load):
+            return Load(own.get(value.buffer, value.buffer), value.indices)
+        return value
+
+    return changed_leaves(changed_throughout(statement, named), leaf)
 
 
-class _Copy:
-    def __init__(self, suffix: str, bounds: Bounds) -> None:
-        self.suffix = suffix
-        self.bounds = bounds
-
-    def statement(
-        self, statement: Statement, values: Mapping[Var, Affine], buffers: Mapping[Buffer, Buffer]
-    ) -> Statement:
-        def indices(given: tuple[Affine, ...]) -> tuple[Affine, ...]:
-            return tuple(index.substitute(values, self.bounds) for index in given)
-
-        def leaf(value: Value) -> Value:
-            if isinstance(value, Load):
-                return Load(buffers.get(value.buffer, value.buffer), indices(value.indices))
-            return (
-                IndexValue(value.value.substitute(values, self.bounds))
-                if isinstance(value, IndexValue)
-                else value
-            )
-
-        if isinstance(statement, Block):
-            return Block(
-                tuple(self.statement(one, values, buffers) for one in statement.statements)
-            )
-        if isinstance(statement, Loop):
-            var = Var(statement.var.name + self.suffix)
-            inner = {**values, statement.var: Affine(((var, 1),))} if self.suffix else values
-            return Loop(
-                var,
-                statement.extent,
-                statement.kind,
-                self.statement(statement.body, inner, buffers),
-            )
-        if isinstance(statement, CopyGroup):
-            return CopyGroup(self.statement(statement.body, values, buffers))
-        if isinstance(statement, Guard):
-            conditions = tuple(
-                (index.substitute(values, self.bounds), limit)
-                for index, limit in statement.conditions
-            )
-            return Guard(conditions, self.statement(statement.body, values, buffers))
-        if isinstance(statement, Allocate):
-            old = statement.buffer
-            new = Buffer(old.name + self.suffix, old.shape, old.dtype, old.scope)
-            return Allocate(new, self.statement(statement.body, values, {**buffers, old: new}))
-        if isinstance(statement, Store):
-            buffer = buffers.get(statement.buffer, statement.buffer)
-            return Store(buffer, indices(statement.indices), map_value(statement.value, leaf))
-        if isinstance(statement, Prefetch):
-            buffer = buffers.get(statement.buffer, statement.buffer)
-            return Prefetch(buffer, indices(statement.indices), statement.offset_bytes)
-        return statement
+def _scratch(statement: Statement) -> list[Buffer]:
+    """What is allocated in the statement."""
+    here = [statement.buffer] if isinstance(statement, Allocate) else []
+    return [*here, *(buffer for one in inside(statement) for buffer in _scratch(one))]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tilewright_tensor.affine import Affine, Var, index
+from tilewright_tensor.affine import Var, index
 from tilewright_tensor.dag import Axis, Tensor
-from tilewright_tensor.expr import IndexValue, Op, Read, Value, logical_and, lt, map_value
+from tilewright_tensor.expr import Op, Read, Value, logical_and, lt, map_value, substituted
 from tilewright_tensor.loop_ir import Scope
 from tilewright_tensor.stage import Split, Stage
 
@@ -22,7 +22,8 @@ def inlined(stages: Stages, name: str) -> Stages:
 
     def leaf(value: Value) -> Value:
         if isinstance(value, Read) and value.tensor.name == name:
-            return at(gone.body, dict(zip((a.var for a in gone.axes), value.indices, strict=True)))
+            point = zip((axis.var for axis in gone.axes), value.indices, strict=True)
+            return substituted(gone.body, dict(point))
         return value
 
     return {
@@ -30,17 +31,6 @@ def inlined(stages: Stages, name: str) -> Stages:
         for key, stage in stages.items()
         if key != name
     }
-
-
-def at(value: Value, point: Mapping[Var, Affine]) -> Value:
-    """The value with variables replaced, in reads too."""
-
-    def leaf(one: Value) -> Value:
-        if isinstance(one, Read):
-            return Read(one.tensor, tuple(i.substitute(point) for i in one.indices))
-        return IndexValue(one.value.substitute(point)) if isinstance(one, IndexValue) else one
-
-    return map_value(value, leaf)
 
 
 def with_cached_read(
@@ -104,7 +94,7 @@ def with_factored_reduction(stages: Stages, name: str, loop: str) -> Stages:
         extents,
         {Var(one): (0, extents[one] - 1) for one in stage.loops},
     )
-    body = at(stage.body, {axis.var: where[axis.name] for axis in stage.reduce_axes})
+    body = substituted(stage.body, {axis.var: where[axis.name] for axis in stage.reduce_axes})
     beyond = [
         lt(where[relation.parent], extents[relation.parent])
         for relation in stage.relations

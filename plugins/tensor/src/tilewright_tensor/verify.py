@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.expr import IndexValue, Load, Op, Read, Value, leaves
+from tilewright_tensor.expr import Load, Op, Read, Value, indexes_in, leaves
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import (
     Allocate,
@@ -186,15 +186,14 @@ def _inputs_are_not_written(site: Site) -> Iterator[str]:
 
 def _variables_are_bound(site: Site) -> Iterator[str]:
     bound = site.facts.bounds.keys()
-    used: set[Var] = set()
-    for _, indices, _ in _accesses(site):
-        used.update(*(index.variables() for index in indices))
+    found: list[Affine] = []
+    if isinstance(site.statement, Store | Prefetch):
+        found += site.statement.indices
     if isinstance(site.statement, Store):
-        for leaf in leaves(site.statement.value):
-            used.update(leaf.value.variables() if isinstance(leaf, IndexValue) else ())
+        found += indexes_in(site.statement.value)
     elif isinstance(site.statement, Guard):
-        used.update(*(index.variables() for index, _ in site.statement.conditions))
-    for var in used - bound:
+        found += (index for index, _ in site.statement.conditions)
+    for var in frozenset[Var]().union(*(index.variables() for index in found)) - bound:
         yield f"{var.name} is used outside of its loop"
     if isinstance(site.statement, Loop):
         if site.statement.var in bound:

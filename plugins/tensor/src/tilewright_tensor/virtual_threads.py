@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.expr import IndexValue, Load, Value, leaves, map_value
+from tilewright_tensor.affine import Var
+from tilewright_tensor.expr import Load, Value, indexes_in, leaves
 from tilewright_tensor.loop_ir import (
     Allocate,
+    Around,
     Barrier,
     Block,
     Buffer,
@@ -24,7 +25,9 @@ from tilewright_tensor.loop_ir import (
     Prefetch,
     Statement,
     Store,
-    block,
+    changed_inside,
+    changed_leaves,
+    changed_throughout,
     inside,
 )
 
@@ -34,83 +37,48 @@ def without_virtual_threads(statement: Statement) -> Statement:
 
     Raises ValueError where virtual threads would meet a barrier under different conditions.
     """
-    if isinstance(statement, Block):
-        inner = [without_virtual_threads(one) for one in statement.statements]
-        changed = any(new is not old for new, old in zip(inner, statement.statements, strict=True))
-        return block(inner) if changed else statement
-    if not isinstance(statement, Loop | Guard | Allocate):
+    lowered = changed_inside(statement, without_virtual_threads)
+    if not isinstance(lowered, Loop) or lowered.kind != "vthread":
+        return lowered
+    return _distributed(_with_private_scratch(lowered), lowered)
+
+
+def _with_private_scratch(loop: Loop) -> Statement:
+    """The loop's body, a place for each virtual thread in the scratch in which they differ."""
+    differing: set[Buffer] = set()
+    while more := set(_private_stores(loop.body, loop.var, differing, guarded=False)) - differing:
+        differing |= more
+    wider = {buffer: replace(buffer, shape=(loop.extent, *buffer.shape)) for buffer in differing}
+
+    def leaf(value: Value) -> Value:
+        if isinstance(value, Load) and value.buffer in wider:
+            return Load(wider[value.buffer], (loop.var.affine(), *value.indices))
+        return value
+
+    def allocated(one: Statement) -> Statement:
+        if isinstance(one, Allocate):
+            return replace(one, buffer=wider.get(one.buffer, one.buffer))
+        return one
+
+    return changed_leaves(changed_throughout(loop.body, allocated), leaf)
+
+
+def _distributed(statement: Statement, loop: Loop) -> Statement:
+    """The statement with whatever the loop's variable is in done for all virtual threads."""
+    if isinstance(statement, Guard) and _guards(statement, loop.var):
+        if _synchronises(statement):
+            raise ValueError(
+                f"a barrier stands inside a guard in which virtual threads {loop.var.name} differ"
+            )
+    elif isinstance(statement, Block | Around) and not _is_vectorized(statement):
+        return changed_inside(statement, lambda one: _distributed(one, loop))
+    if not _mentions(statement, loop.var):
         return statement
-    body = without_virtual_threads(statement.body)
-    if isinstance(statement, Loop) and statement.kind == "vthread":
-        return _Distribution(statement.var, statement.extent).carried_out(body)
-    return statement if body is statement.body else replace(statement, body=body)
+    return Loop(loop.var, loop.extent, "unrolled", statement)
 
 
-class _Distribution:
-    """One loop of virtual threads."""
-
-    def __init__(self, var: Var, extent: int) -> None:
-        self.var, self.extent = var, extent
-        self.copies: dict[Buffer, Buffer] = {}
-
-    def carried_out(self, body: Statement) -> Statement:
-        differing: set[Buffer] = set()
-        while more := set(_private_stores(body, self.var, differing, guarded=False)) - differing:
-            differing |= more
-        self.copies = {
-            buffer: Buffer(buffer.name, (self.extent, *buffer.shape), buffer.dtype, buffer.scope)
-            for buffer in differing
-        }
-        return self._statement(body)
-
-    def _statement(self, statement: Statement) -> Statement:
-        if isinstance(statement, Block):
-            return block([self._statement(one) for one in statement.statements])
-        if isinstance(statement, Barrier | CopyWait):
-            return statement
-        if isinstance(statement, Allocate):
-            buffer = self.copies.get(statement.buffer, statement.buffer)
-            return Allocate(buffer, self._statement(statement.body))
-        if isinstance(statement, CopyGroup) or (
-            isinstance(statement, Loop) and statement.kind != "vectorized"
-        ):
-            return replace(statement, body=self._statement(statement.body))
-        if isinstance(statement, Guard):
-            differ = _guards(statement, self.var)
-            if differ and _synchronises(statement):
-                raise ValueError(
-                    f"a barrier stands inside a guard in which virtual threads {self.var.name} "
-                    "differ"
-                )
-            if not differ:
-                return replace(statement, body=self._statement(statement.body))
-        renamed = self._renamed(statement)
-        if not _mentions(renamed, self.var):
-            return renamed
-        return Loop(self.var, self.extent, "unrolled", renamed)
-
-    def _renamed(self, statement: Statement) -> Statement:
-        """With the virtual thread's place in scratch that has one for each."""
-        if isinstance(statement, Allocate):
-            buffer = self.copies.get(statement.buffer, statement.buffer)
-            return Allocate(buffer, self._renamed(statement.body))
-        if isinstance(statement, Loop | Guard):
-            return replace(statement, body=self._renamed(statement.body))
-        if isinstance(statement, Block):
-            return Block(tuple(self._renamed(one) for one in statement.statements))
-        if isinstance(statement, Store):
-            place = self._place(Load(statement.buffer, statement.indices))
-            return Store(place.buffer, place.indices, map_value(statement.value, self._leaf))
-        return statement
-
-    def _leaf(self, value: Value) -> Value:
-        return self._place(value) if isinstance(value, Load) else value
-
-    def _place(self, access: Load) -> Load:
-        copy = self.copies.get(access.buffer)
-        if copy is None:
-            return access
-        return Load(copy, (Affine(((self.var, 1),)), *access.indices))
+def _is_vectorized(statement: Statement) -> bool:
+    return isinstance(statement, Loop) and statement.kind == "vectorized"
 
 
 def _private_stores(
@@ -146,17 +114,9 @@ def _mentions(statement: Statement, var: Var) -> bool:
     if isinstance(statement, Guard) and _guards(statement, var):
         return True
     if isinstance(statement, Store | Prefetch):
-        values = leaves(statement.value) if isinstance(statement, Store) else ()
-        return any(var in index.variables() for index in statement.indices) or any(
-            _in_leaf(leaf, var) for leaf in values
-        )
+        read = indexes_in(statement.value) if isinstance(statement, Store) else ()
+        return any(var in index.variables() for index in (*statement.indices, *read))
     return any(_mentions(one, var) for one in inside(statement))
-
-
-def _in_leaf(leaf: Value, var: Var) -> bool:
-    if isinstance(leaf, Load):
-        return any(var in index.variables() for index in leaf.indices)
-    return isinstance(leaf, IndexValue) and var in leaf.value.variables()
 
 
 def _synchronises(statement: Statement) -> bool:

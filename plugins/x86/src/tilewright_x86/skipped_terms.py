@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright_tensor.affine import Affine, Var, index
+from tilewright_tensor.affine import Affine, index
 from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import (
@@ -25,6 +25,7 @@ from tilewright_tensor.loop_ir import (
     Store,
     block,
     changed_inside,
+    guarded,
     inside,
 )
 from tilewright_tensor.peel import ranges, renamed
@@ -95,17 +96,9 @@ def _around(loop: Loop, body: Statement) -> Statement:
     """The loop, inside of the conditions of its body that are the same in every iteration."""
     if not isinstance(body, Guard):
         return replace(loop, body=body)
-    outer, inner = _parted(body.conditions, loop.var)
-    inside = Guard(inner, body.body) if inner else body.body
-    whole = replace(loop, body=inside)
-    return Guard(outer, whole) if outer else whole
-
-
-def _parted(
-    conditions: tuple[Condition, ...], var: Var
-) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
-    outer = tuple(c for c in conditions if var not in c[0].variables())
-    return outer, tuple(c for c in conditions if c not in outer)
+    outer = [c for c in body.conditions if loop.var not in c[0].variables()]
+    inner = [c for c in body.conditions if c not in outer]
+    return guarded(outer, replace(loop, body=guarded(inner, body.body)))
 
 
 def _in_front(statements: list[Statement]) -> Statement:

@@ -9,10 +9,9 @@ from math import prod
 import numpy as np
 
 from tilewright.errors import UsageError
-from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.dag import Axis, Dag, Tensor
 from tilewright_tensor.evaluate import evaluate
-from tilewright_tensor.expr import IndexValue, Read, Value, map_value
+from tilewright_tensor.expr import substituted
 from tilewright_tensor.numpy_value import Array
 
 _EDGE = 2
@@ -53,18 +52,12 @@ def spot_check(dag: Dag, arrays: Sequence[Array], result: Array) -> None:
 
 def _corner(tensor: Tensor, start: Sequence[int], extents: Sequence[int]) -> Tensor:
     """The part of a tensor from a place on."""
-    moved: dict[Var, Affine] = {
+    moved = {
         axis.var: axis.affine() + begin for axis, begin in zip(tensor.axes, start, strict=True)
     }
-
-    def leaf(value: Value) -> Value:
-        if isinstance(value, Read):
-            return Read(value.tensor, tuple(index.substitute(moved) for index in value.indices))
-        return IndexValue(value.value.substitute(moved)) if isinstance(value, IndexValue) else value
-
     assert tensor.body is not None
     axes = tuple(Axis(a.name, extent) for a, extent in zip(tensor.axes, extents, strict=True))
-    return replace(tensor, shape=tuple(extents), axes=axes, body=map_value(tensor.body, leaf))
+    return replace(tensor, shape=tuple(extents), axes=axes, body=substituted(tensor.body, moved))
 
 
 def _points(tensor: Tensor) -> int:

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
 from tilewright.layouts import Layouts
 from tilewright.workload import TensorSpec, Workload
-from tilewright_tensor.affine import Affine, floor_div, mod
-from tilewright_tensor.expr import Load, Value, map_value
+from tilewright_tensor.affine import floor_div, mod
+from tilewright_tensor.expr import Load, Value
 from tilewright_tensor.layout import Layout
-from tilewright_tensor.loop_ir import (
-    Buffer,
-    LoopProgram,
-    Prefetch,
-    Statement,
-    Store,
-    changed_inside,
-)
+from tilewright_tensor.loop_ir import Buffer, LoopProgram, changed_leaves
 
 
 def is_pointwise(workload: Workload) -> bool:
@@ -58,13 +50,21 @@ def unflattened(program: LoopProgram, layouts: Layouts, height: int, width: int)
         shape = list(buffer.shape)
         if row is not None and prod(shape[row : row + 2]) == height * width:
             shape[row : row + 2] = height, width
-            places[buffer] = Buffer(buffer.name, tuple(shape), buffer.dtype), row
-    return LoopProgram(
-        program.name,
-        tuple(places[buffer][0] if buffer in places else buffer for buffer in program.inputs),
-        tuple(places[buffer][0] if buffer in places else buffer for buffer in program.outputs),
-        _Unflattened(places, width).statement(program.body),
-        program.workspace,
+            places[buffer] = replace(buffer, shape=tuple(shape)), row
+
+    def leaf(value: Value) -> Value:
+        if not isinstance(value, Load) or value.buffer not in places:
+            return value
+        (whole, row), indices = places[value.buffer], value.indices
+        pixel = indices[row] * value.buffer.shape[row + 1] + indices[row + 1]
+        split = floor_div(pixel, width), mod(pixel, width)
+        return Load(whole, (*indices[:row], *split, *indices[row + 2 :]))
+
+    return replace(
+        program,
+        inputs=tuple(places[b][0] if b in places else b for b in program.inputs),
+        outputs=tuple(places[b][0] if b in places else b for b in program.outputs),
+        body=changed_leaves(program.body, leaf),
     )
 
 
@@ -75,36 +75,3 @@ def row_dim(layout: Layout) -> int | None:
     row = next(i for i, dim in enumerate(layout.dims) if dim.axis == 2)
     together = row + 1 < len(layout.dims) and layout.dims[row + 1].axis == 3
     return row if together else None
-
-
-class _Unflattened:
-    """Rewrites accesses; `places` has an operand's new buffer and its dimension of rows."""
-
-    def __init__(self, places: Mapping[Buffer, tuple[Buffer, int]], width: int) -> None:
-        self._places = places
-        self._width = width
-
-    def statement(self, statement: Statement) -> Statement:
-        if isinstance(statement, Store):
-            buffer, indices = self._place(statement.buffer, statement.indices)
-            return Store(buffer, indices, map_value(statement.value, self._leaf))
-        if isinstance(statement, Prefetch):
-            return Prefetch(
-                *self._place(statement.buffer, statement.indices), statement.offset_bytes
-            )
-        return changed_inside(statement, self.statement)
-
-    def _leaf(self, value: Value) -> Value:
-        if isinstance(value, Load):
-            return Load(*self._place(value.buffer, value.indices))
-        return value
-
-    def _place(
-        self, buffer: Buffer, indices: tuple[Affine, ...]
-    ) -> tuple[Buffer, tuple[Affine, ...]]:
-        if buffer not in self._places:
-            return buffer, indices
-        whole, row = self._places[buffer]
-        pixel = indices[row] * buffer.shape[row + 1] + indices[row + 1]
-        split = floor_div(pixel, self._width), mod(pixel, self._width)
-        return whole, (*indices[:row], *split, *indices[row + 2 :])
