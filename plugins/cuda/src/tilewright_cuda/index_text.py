@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright_cuda.c_names import CNames
-from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var, weighted_sum
+from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var
 from tilewright_tensor.facts import Condition
 from tilewright_tensor.loop_ir import Buffer
-from tilewright_tensor.rejoined import rejoined
 
 _INT_MAX = 2**31 - 1
 
@@ -59,15 +58,9 @@ class IndexText:
     def flat(self, buffer: Buffer, indices: Sequence[Affine]) -> Affine:
         """The access as one index into row-major memory."""
         key = buffer.name, id(indices)
-        if key in self._flat:
-            return self._flat[key][1]
-        parts, step = [], 1
-        for index, extent in zip(reversed(indices), reversed(buffer.shape), strict=True):
-            parts.append((index, step))
-            step *= extent
-        flat = rejoined(weighted_sum(reversed(parts)))
-        self._flat[key] = indices, flat
-        return flat
+        if key not in self._flat:
+            self._flat[key] = indices, buffer.flat(indices)
+        return self._flat[key][1]
 
     def _division(self, atom: FloorDiv | Mod) -> str:
         value, divisor, is_mod = atom.value, atom.divisor, isinstance(atom, Mod)

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright_cuda.index_text import IndexText
 from tilewright_cuda.prelude import FLOAT_FUNCTIONS
 from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, dtype_of, logical_and
-from tilewright_tensor.facts import Condition
+from tilewright_tensor.facts import condition_of
 from tilewright_tensor.loop_ir import Store
 
 C_TYPES: Mapping[str, str] = {
@@ -26,7 +26,6 @@ _INFIX = {
 }  # fmt: skip
 _SMALL = frozenset({"int8", "int16", "uint8", "uint16"})
 _COPY_BYTES = 4
-_COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 
 
 def c_type(dtype: str) -> str:
@@ -84,24 +83,15 @@ class ValueText:
         return f"{self.index.helper('cp4')}(&{target}, &{self.element(value)}{valid})"
 
     def _operation(self, value: Op) -> str:
-        if value.name in _COMPARISONS:
+        # indexes are compared as they are computed, not as 64-bit values
+        if condition := condition_of(value.name, value.args):
+            return f"({self.index.condition(condition)})"
+        if value.name in ("eq", "ne"):
             left, right = value.args
             if isinstance(left, IndexValue) and isinstance(right, IndexValue):
-                return self._index_comparison(value.name, left, right)
+                texts = self.index.index(left.value), self.index.index(right.value)
+                return f"({texts[0]} {_INFIX[value.name]} {texts[1]})"
         return operation_text(value, [self.value(arg) for arg in value.args], self.index.helpers)
-
-    def _index_comparison(self, name: str, left: IndexValue, right: IndexValue) -> str:
-        """Compared as indexes are computed, not as 64-bit values."""
-        strict: dict[str, Condition] = {
-            "lt": (left.value - right.value, 0),
-            "le": (left.value - right.value, 1),
-            "gt": (right.value - left.value, 0),
-            "ge": (right.value - left.value, 1),
-        }
-        if name in strict:
-            return f"({self.index.condition(strict[name])})"
-        left_text, right_text = self.index.index(left.value), self.index.index(right.value)
-        return f"({left_text} {_INFIX[name]} {right_text})"
 
 
 def unmasked(value: Value) -> tuple[Value | None, Value]:

@@ -20,7 +20,7 @@ from tilewright_tensor.expr import (
     indexes_in,
     substituted,
 )
-from tilewright_tensor.facts import Condition
+from tilewright_tensor.facts import Condition, condition_of
 from tilewright_tensor.loop_ir import Block, Buffer, Guard, Loop, Statement, Store
 
 _LANES = "xyzw"
@@ -258,14 +258,8 @@ class _Chunk:
             return False
         if condition.name in ("and", "or", "not"):
             return all(self._decided_at_once(arg) for arg in condition.args)
-        left, right = condition.args if len(condition.args) == 2 else (condition, condition)
-        if not isinstance(left, IndexValue) or not isinstance(right, IndexValue):
-            return False
-        if condition.name in ("lt", "le"):
-            return self._is_uniform((left.value - right.value, int(condition.name == "le")))
-        if condition.name in ("gt", "ge"):
-            return self._is_uniform((right.value - left.value, int(condition.name == "ge")))
-        return False
+        less = condition_of(condition.name, condition.args)
+        return less is not None and self._is_uniform(less)
 
     def _is_uniform(self, condition: Condition) -> bool:
         """Whether the condition holds for all lanes or for none."""

@@ -88,8 +88,8 @@ class Facts:
                     return one if bool(one.value) is decisive else other
         if name == "not" and isinstance(args[0], Const):
             return Const(not args[0].value, "bool")
-        if name in _LESS and isinstance(args[0], IndexValue) and isinstance(args[1], IndexValue):
-            condition = _LESS[name](args[0].value, args[1].value)
+        condition = condition_of(name, args)
+        if condition is not None:
             known = self.holds(condition)
             if known is not None:
                 return Const(known, "bool")
@@ -97,6 +97,14 @@ class Facts:
             if short != condition:
                 return lt(short[0], Affine((), short[1]))
         return Op(name, args, dtype)
+
+
+def condition_of(name: str, args: Sequence[Value]) -> Condition | None:
+    """What a comparison of two indexes by `<`, `<=`, `>` or `>=` says; None for any other value."""
+    if name not in _LESS or not all(isinstance(arg, IndexValue) for arg in args):
+        return None
+    left, right = (arg.value for arg in args if isinstance(arg, IndexValue))
+    return _LESS[name](left, right)
 
 
 def _scales(index: Affine, known: Affine) -> tuple[int, int]:
@@ -113,7 +121,7 @@ def _scales(index: Affine, known: Affine) -> tuple[int, int]:
     return 1, 1
 
 
-_LESS: Mapping[str, Callable[[Affine, Affine], tuple[Affine, int]]] = {
+_LESS: Mapping[str, Callable[[Affine, Affine], Condition]] = {
     "lt": lambda a, b: (a - b, 0),
     "le": lambda a, b: (a - b, 1),
     "gt": lambda a, b: (b - a, 0),

@@ -13,8 +13,9 @@ from math import prod
 from operator import is_
 from typing import Literal
 
-from tilewright_tensor.affine import Affine, Var
+from tilewright_tensor.affine import Affine, Var, weighted_sum
 from tilewright_tensor.expr import ITEM_BYTES, Load, Value, map_value
+from tilewright_tensor.rejoined import rejoined
 
 Scope = Literal["global", "shared", "local", "register"]
 """Who sees a buffer.
@@ -53,6 +54,11 @@ class Buffer:
     def item_bytes(self) -> int:
         """Bytes of an element."""
         return ITEM_BYTES[self.dtype]
+
+    def flat(self, indices: Sequence[Affine]) -> Affine:
+        """The element at the indices as one index into the memory."""
+        steps = (prod(self.shape[d + 1 :]) for d in range(len(self.shape)))
+        return rejoined(weighted_sum(zip(indices, steps, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ _INFIX = {
     "lt": " < ", "le": " <= ", "gt": " > ", "ge": " >= ", "eq": " == ", "ne": " != ",
     "and": " and ", "or": " or ",
 }  # fmt: skip
-_UPDATE = {"sum": "+=", "prod": "*=", "max": "max=", "min": "min="}
+_UPDATE = {"sum": "+=", "prod": "*="}
 
 
 def value_text(value: Value) -> str:

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.expr import Load
 from tilewright_tensor.loop_ir import Buffer, Prefetch, Store
-from tilewright_tensor.rejoined import rejoined
 from tilewright_x86.index_text import Indexes, Lanes, LaneVaryingDivisionError, Linear
 from tilewright_x86.llvm_text import LLVM_TYPES, FunctionText, mangled
 from tilewright_x86.register_slots import NeedsMemoryError, RegisterSlots
@@ -70,13 +69,7 @@ class Memory:
         """The access as one index into row-major memory."""
         known = self._flat.get(id(node))
         if known is None:
-            total, step = Affine(), 1
-            for index, extent in zip(
-                reversed(node.indices), reversed(node.buffer.shape), strict=True
-            ):
-                total = index * step + total
-                step *= extent
-            known = self._flat[id(node)] = rejoined(total)
+            known = self._flat[id(node)] = node.buffer.flat(node.indices)
         return known
 
     def in_bounds(self, node: Load) -> bool:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright_tensor.affine import Affine, index
-from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value
-from tilewright_tensor.facts import Condition, Facts
+from tilewright_tensor.expr import Const, Load, Op, Value
+from tilewright_tensor.facts import Condition, Facts, condition_of
 from tilewright_tensor.loop_ir import (
     Allocate,
     Block,
@@ -86,10 +86,8 @@ def _conditions(value: Value) -> list[Condition] | None:
     if value.name == "and":
         sides = [_conditions(arg) for arg in value.args]
         return None if None in sides else [one for side in sides for one in side or ()]
-    left, right = (arg.value if isinstance(arg, IndexValue) else None for arg in value.args)
-    if left is None or right is None or value.name not in ("lt", "ge"):
-        return None
-    return [(left - right, 0) if value.name == "lt" else (right - left, 1)]
+    condition = condition_of(value.name, value.args)
+    return None if condition is None else [condition]
 
 
 def _around(loop: Loop, body: Statement) -> Statement:

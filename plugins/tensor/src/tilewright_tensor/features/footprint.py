@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from tilewright_tensor.affine import Affine, Atom, FloorDiv, Var
 from tilewright_tensor.loop_ir import Buffer
@@ -30,7 +31,7 @@ def strides(buffer: Buffer, indices: Sequence[Affine]) -> tuple[tuple[int, Atom]
     for extent, place in zip(reversed(buffer.shape), reversed(indices), strict=True):
         found += [(abs(factor) * row, atom) for atom, factor in place.terms]
         row *= extent
-    found.sort(key=_stride)
+    found.sort(key=itemgetter(0))
     return tuple(found)
 
 
@@ -75,10 +76,6 @@ def variables(atom: Atom) -> tuple[str, ...]:
     if isinstance(atom, Var):
         return (atom.name,)
     return tuple(name for inner, _ in atom.value.terms for name in variables(inner))
-
-
-def _stride(term: tuple[int, Atom]) -> int:
-    return term[0]
 
 
 def _values(atom: Atom, extents: Extents) -> tuple[int, int]:
