@@ -80,6 +80,17 @@ def logical_layouts(task: Task, output_rank: int) -> Layouts:
     return Layouts(inputs, (Layout.logical(output_rank).text,), constants(task))
 
 
+def epilogue_layouts(task: Task, first: int, output: str) -> tuple[str, ...]:
+    """Layouts of operands from `first` on: the output's, where its rank and blocks fit them."""
+    layout = Layout.parse(output)
+    return tuple(
+        output
+        if len(spec.shape) == layout.rank and layout.divides(spec.shape)
+        else Layout.logical(len(spec.shape)).text
+        for spec in task.workload.inputs[first:]
+    )
+
+
 def is_float32(task: Task) -> bool:
     """Whether every operand is float32."""
     return all(spec.dtype == "float32" for spec in task.workload.inputs)

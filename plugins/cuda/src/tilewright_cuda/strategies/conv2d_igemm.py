@@ -20,12 +20,17 @@ from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
 from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
-from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_layouts
+from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.expr import Value, ge, logical_and, lt, select
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
 
 
 class Conv2dIgemm(TensorSchedule):

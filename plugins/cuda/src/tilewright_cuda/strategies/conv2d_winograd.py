@@ -20,15 +20,20 @@ from tilewright.task import Task
 from tilewright_cuda.arch import arch_of
 from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
 from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
-from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, epilogue_layouts
+from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, over_threads
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
-from tilewright_tensor.derived.loops import fused
+from tilewright_tensor.derived.loops import inlined_behind
 from tilewright_tensor.expr import Const, Value, as_value, eq, ge, logical_and, lt, select
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
 from tilewright_tensor.winograd import TAPS, Matrix, Winograd
 
 _OUTPUTS = (2, 4)
@@ -117,22 +122,18 @@ class Conv2dWinograd(TensorSchedule):
         a, b, c, p = s.loops("tiles")
         inner = [p, c] if form.layout == "NHWC" else [c, p]
         s = s.reorder("tiles", [*inner, a, b]).unroll("tiles", a, b)
-        s, thread = _threads(s, "tiles", inner, config["block"])
+        s, thread = over_threads(s, "tiles", inner, config["block"])
         for stage in ("rows", "image"):
             s = _in_registers(s, stage, "tiles", thread)
         # results -> image
-        final, behind = s.dag.outputs[0].name, False
-        for tensor in s.dag.computes:
-            if behind and tensor.name != final:
-                s = s.inline(tensor)
-            behind = behind or tensor.name == "outputs"
+        s, final = inlined_behind(s, "outputs"), s.dag.outputs[0].name
         n, c, h, w = s.loops(final)
         s = s.split(final, h, [form.outputs]).split(final, w, [form.outputs])
         places = [n, f"{h}.0", f"{w}.0"]
         around = [*places, c] if form.layout == "NHWC" else [n, c, *places[1:]]
         s = s.reorder(final, [*around, f"{h}.1", f"{w}.1"])
         s = s.unroll(final, f"{h}.1", f"{w}.1")
-        s, thread = _threads(s, final, around, config["block"])
+        s, thread = over_threads(s, final, around, config["block"])
         for stage in ("outputs", "result_rows", "results"):
             s = _in_registers(s, stage, final, thread)
         return s
@@ -190,18 +191,14 @@ class _Form:
         if self.layout == "NHWC":
             return MatrixProduct(
                 size * size, self.places, filters, channels,
-                lambda b, p, c: of_tiles(b, c, p), of_filters, self._unused, (), (), (),
+                lambda b, p, c: of_tiles(b, c, p), of_filters,
                 left_runs=channels, left_along_depth=True, right_runs=filters,
             )  # fmt: skip
         return MatrixProduct(
             size * size, filters, self.places, channels,
-            lambda b, oc, c: of_filters(b, c, oc), of_tiles, self._unused, (), (), (),
+            lambda b, oc, c: of_filters(b, c, oc), of_tiles,
             left_runs=filters, right_runs=self.places,
         )  # fmt: skip
-
-    @staticmethod
-    def _unused(product: Tensor) -> Tensor:
-        return product
 
     def computed(self, tensors: Sequence[Tensor], padded: Padded) -> Tensor:
         """The convolution."""
@@ -280,14 +277,6 @@ def _combined(matrix: Matrix, row: Axis, element: Callable[[Affine], Value]) -> 
     for number in reversed(range(len(others))):
         value = select(eq(at, number), others[number], value)
     return value
-
-
-def _threads(s: Schedule, stage: str, loops: Sequence[str], threads: int) -> tuple[Schedule, str]:
-    """(schedule, the thread's loop): the loops over blocks and threads."""
-    s, one = fused(s, stage, loops)
-    s = s.split(stage, one, [threads])
-    s = s.bind(stage, f"{one}.0", "blockIdx.x").bind(stage, f"{one}.1", "threadIdx.x")
-    return s, f"{one}.1"
 
 
 def _in_registers(s: Schedule, stage: str, consumer: str, loop: str) -> Schedule:

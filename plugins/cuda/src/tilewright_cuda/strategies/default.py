@@ -9,9 +9,9 @@ from tilewright.config import ConfigEntity
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_cuda.strategies.tensor_schedule import over_threads
 from tilewright_cuda.value_text import C_TYPES
 from tilewright_tensor.default_schedule import DefaultSchedule
-from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 
@@ -45,11 +45,9 @@ def one_thread_an_element(s: Schedule, stage: str, block: int) -> Schedule:
     found = s.stages[stage]
     if found.combiner is not None:
         s = s.cache_write(stage, "register")
-    s, one = fused(s, stage, s.loops(stage))
-    s = s.split(stage, one, [min(block, max(1, prod(found.shape)))])
-    s = s.bind(stage, f"{one}.0", "blockIdx.x").bind(stage, f"{one}.1", "threadIdx.x")
+    s, thread = over_threads(s, stage, s.loops(stage), min(block, max(1, prod(found.shape))))
     if found.combiner is not None:
-        s = s.compute_at(f"{stage}.register", stage, f"{one}.1", "register")
+        s = s.compute_at(f"{stage}.register", stage, thread, "register")
     return s
 
 

@@ -52,19 +52,10 @@ class DenseSmallBatch(TensorSchedule):
     def fallback(self, task: Task) -> ConfigEntity:
         """A warp an output, the widest loads."""
         depth, outputs = task.workload.inputs[0].shape[1], task.workload.inputs[1].shape[0]
-        return ConfigEntity(
-            self.name,
-            {
-                "rows": max(n for n in (1, 2, 4) if n == 1 or n <= outputs),
-                "threads": 32
-                if depth >= 32
-                else 8
-                if outputs < 4
-                else max(n for n in (8, 16) if n == 8 or n <= depth),
-                "vec": next(n for n in (4, 2, 1) if depth % n == 0),
-                "unroll": 1,
-            },
-        )
+        rows = max(n for n in (1, 2, 4) if n == 1 or n <= outputs)
+        threads = 32 if depth >= 32 else 16 if depth >= 16 and rows == 4 else 8
+        vec = next(n for n in (4, 2, 1) if depth % n == 0)
+        return ConfigEntity(self.name, {"rows": rows, "threads": threads, "vec": vec, "unroll": 1})
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Logical: the weights of an output lie together."""

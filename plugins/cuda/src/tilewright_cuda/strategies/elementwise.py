@@ -10,13 +10,14 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
-from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts, image_layouts
+from tilewright_cuda.strategies.tensor_schedule import image_layouts
 from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import (
     TensorSchedule,
     constants,
+    epilogue_layouts,
     is_elementwise,
     is_float32,
 )

@@ -14,14 +14,18 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_cuda.limits import MOST_BLOCKS
-from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.expr import Value
 from tilewright_tensor.loop_ir import LoopKind
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
 
 _TILE = 32
 _BANKS = 32

@@ -34,7 +34,7 @@ class MatrixProduct:
     """`product[b, m, n]`: the sum over k of `left[b, m, k] * right[b, k, n]`.
 
     left, right   elements of the factors, within the true extents
-    result        the operator's output, made of the product
+    result        the operator's output, made of the product; without it, the product itself
     batch_axes, row_axes, column_axes
                   axes of the output, in the order in which b, m and n count them
     column_runs, left_runs, right_runs
@@ -50,10 +50,10 @@ class MatrixProduct:
     depth: int
     left: Element
     right: Element
-    result: Callable[[Tensor], Tensor]
-    batch_axes: tuple[int, ...]
-    row_axes: tuple[int, ...]
-    column_axes: tuple[int, ...]
+    result: Callable[[Tensor], Tensor] = lambda product: product
+    batch_axes: tuple[int, ...] = ()
+    row_axes: tuple[int, ...] = ()
+    column_axes: tuple[int, ...] = ()
     column_runs: int = 1
     left_runs: int = 1
     right_runs: int = 1

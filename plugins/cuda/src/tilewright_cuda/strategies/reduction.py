@@ -17,14 +17,19 @@ from tilewright_cuda.strategies.rows import (
     define_row_threads,
     fallback_row_threads,
 )
-from tilewright_cuda.strategies.tensor_schedule import epilogue_layouts, image_layouts
+from tilewright_cuda.strategies.tensor_schedule import image_layouts
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_max, reduce_sum
 from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.expr import Value
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
 
 
 class Reduction(TensorSchedule):

@@ -126,7 +126,7 @@ class RowThreads:
 
 def define_row_threads(knobs: Knobs, rows: Rows, *, contiguous: bool) -> None:
     """Knobs `rows` and `threads`; blocks hold whole warps, unless there are fewer elements."""
-    some = knobs.define_knob("rows", [n for n in (1, 2, 4, 8, 16, 32) if n == 1 or n <= rows.count])
+    some = knobs.define_knob("rows", _row_counts(rows))
     threads = knobs.define_knob("threads", _thread_counts(rows))
     block: Expression = some * threads
     least = min(32, rows.count * rows.length)
@@ -137,21 +137,16 @@ def define_row_threads(knobs: Knobs, rows: Rows, *, contiguous: bool) -> None:
 
 def fallback_row_threads(rows: Rows, *, contiguous: bool) -> dict[str, int]:
     """A warp or more to a row where rows are contiguous, else a warp of rows."""
-    counts = _thread_counts(rows)
+    counts, some = _thread_counts(rows), _row_counts(rows)
     if not contiguous:
-        some = max(n for n in (1, 2, 4, 8, 16, 32) if n == 1 or n <= rows.count)
-        return {"rows": some, "threads": max(n for n in counts if n * some <= 256)}
+        return {"rows": some[-1], "threads": max(n for n in counts if n * some[-1] <= 256)}
     threads = max(n for n in counts if n <= max(32, rows.length // 4))
     least = min(32, rows.count * rows.length)
-    some = next(
-        (
-            n
-            for n in (1, 2, 4, 8, 16, 32)
-            if n * threads * 2 >= least and (n == 1 or n <= rows.count)
-        ),
-        1,
-    )
-    return {"rows": some, "threads": threads}
+    return {"rows": next((n for n in some if n * threads * 2 >= least), 1), "threads": threads}
+
+
+def _row_counts(rows: Rows) -> list[int]:
+    return [n for n in (1, 2, 4, 8, 16, 32) if n == 1 or n <= rows.count]
 
 
 def _thread_counts(rows: Rows) -> list[int]:

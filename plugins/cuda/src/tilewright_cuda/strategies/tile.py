@@ -16,7 +16,8 @@ from tilewright.space.knobs import Knobs
 from tilewright_cuda.arch import Arch
 from tilewright_cuda.limits import MOST_BLOCKS
 from tilewright_cuda.strategies.matrix_product import MatrixProduct
-from tilewright_tensor.derived.loops import fused
+from tilewright_cuda.strategies.tensor_schedule import over_threads
+from tilewright_tensor.derived.loops import fused, inlined_behind
 from tilewright_tensor.schedule import Schedule
 
 _VECTOR = 4
@@ -61,12 +62,7 @@ class Tile:
 
     def scheduled(self, s: Schedule, product: MatrixProduct) -> Schedule:
         """The steps that compute the output of a product with this tile."""
-        final = s.dag.outputs[0].name
-        behind = False
-        for tensor in s.dag.computes:
-            if behind and tensor.name != final:
-                s = s.inline(tensor)
-            behind = behind or tensor.name == "product"
+        s, final = inlined_behind(s, "product"), s.dag.outputs[0].name
         axes = s.loops(final)
         groups = (product.batch_axes, product.row_axes, product.column_axes)
         names = [[axes[axis] for axis in group] for group in groups]
@@ -81,10 +77,8 @@ class Tile:
             s = s.compute_at("product", final, place, "register")
             return self._accumulated(s, product, "product")
         s = self.stored(s, product, "partial")
-        s, one = fused(s, final, loops)
-        s = s.split(final, one, [256])
-        s = s.bind(final, f"{one}.0", "blockIdx.x").bind(final, f"{one}.1", "threadIdx.x")
-        return s.compute_at("product", final, f"{one}.1", "register")
+        s, thread = over_threads(s, final, loops, 256)
+        return s.compute_at("product", final, thread, "register")
 
     def stored(self, s: Schedule, product: MatrixProduct, stage: str) -> Schedule:
         """The padded product, or the parts of it, computed into memory by a launch of its own."""

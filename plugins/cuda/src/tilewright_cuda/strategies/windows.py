@@ -9,8 +9,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.strategy import variant_of
 from tilewright.task import Task
-from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS
-from tilewright_tensor.derived.loops import fused
+from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, over_threads
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule
 
@@ -60,10 +59,8 @@ def windows_scheduled(s: Schedule, anchor: str, config: ConfigEntity) -> Schedul
     inside = [f"{h}.1", f"{w}.1", f"{c}.1"]
     s = s.reorder(final, [*blocks, *inside])
     s = s.unroll(final, inside[0], inside[1]).vectorize(final, inside[2])
-    s, one = fused(s, final, blocks)
-    s = s.split(final, one, [config["block"]])
-    s = s.bind(final, f"{one}.0", "blockIdx.x").bind(final, f"{one}.1", "threadIdx.x")
-    s = s.compute_at(total, final, f"{one}.1", "register")
+    s, thread = over_threads(s, final, blocks, config["block"])
+    s = s.compute_at(total, final, thread, "register")
     n, c, h, w, *window = s.loops(total)
     s = s.reorder(total, [n, *window, h, w, c])
     return s.unroll(total, *(window if config["unroll"] else []), h, w).vectorize(total, c)

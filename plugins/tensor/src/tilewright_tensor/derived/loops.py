@@ -42,6 +42,14 @@ def fused(s: Schedule, stage: str, loops: Sequence[str]) -> tuple[Schedule, str]
     return s.fuse(stage, list(loops)), "@".join(loops) or "once"
 
 
+def inlined_behind(s: Schedule, stage: str) -> Schedule:
+    """What lies between a stage and the last one is computed where the last one stores."""
+    names = [tensor.name for tensor in s.dag.computes]
+    for name in names[names.index(stage) + 1 : -1]:
+        s = s.inline(name)
+    return s
+
+
 def memory_nest(s: Schedule, stage: str, layout: Layout, lanes: int) -> Schedule:
     """A stage of its own, in the order of its memory: parallel outside, vectors innermost."""
     axes = s.loops(stage)[: len(s.stages[stage].axes)]
@@ -54,9 +62,7 @@ def memory_nest(s: Schedule, stage: str, layout: Layout, lanes: int) -> Schedule
             s = s.split(stage, name, [block])
     for dim in layout.dims:
         name = axes[dim.axis]
-        order.append(
-            f"{name}.{0 if not dim.extent else 1}" if layout.blocks[dim.axis] > 1 else name
-        )
+        order.append(f"{name}.{int(dim.extent > 0)}" if layout.blocks[dim.axis] > 1 else name)
     s = s.reorder(stage, order)
     extents = layout.physical_shape(shape)
     inner = max((d for d, e in enumerate(extents) if e > 1), default=len(order) - 1)

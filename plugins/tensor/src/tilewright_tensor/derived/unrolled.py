@@ -73,9 +73,7 @@ class Unrolled(Plan):
             inner.append(parts[0])
             lanes = [parts[1]]
         s = s.reorder(name, [*outer, *inner, *unrolled, *lanes])
-        for loop in unrolled:
-            s = s.unroll(name, loop)
-        s = s.compute_at(total, name, inner[-1], "register")
+        s = s.unroll(name, *unrolled).compute_at(total, name, inner[-1], "register")
         s, around = fused(s, name, outer)
         return self._summed(s.parallel(name, around), total, free, unrolled)
 
@@ -93,9 +91,7 @@ class Unrolled(Plan):
             single.append(parts[0])
             lanes = [parts[1]]
         s = s.reorder(total, [*rolled, *steps, *single, *unrolled, *lanes])
-        for loop in (*steps, *unrolled):
-            s = s.unroll(total, loop)
-        return s
+        return s.unroll(total, *steps, *unrolled)
 
     def _free(self, stage: Stage) -> list[Axis]:
         return [a for a in stage.axes if a.name not in self.constant_axes and a.extent > 1]

@@ -10,12 +10,16 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
 from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_registers
 from tilewright_x86.strategies.tensor_schedule import (
     blocked,
     channel_blocks,
-    epilogue_layouts,
     lanes,
     largest_divisor,
     padded,

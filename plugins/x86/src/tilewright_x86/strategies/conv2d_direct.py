@@ -19,7 +19,12 @@ from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
 from tilewright_x86.isa import isa_of
 from tilewright_x86.skipped_terms import skipping_zero_terms
 from tilewright_x86.strategies.flat_images import flattened, is_pointwise, unflattened
@@ -29,7 +34,6 @@ from tilewright_x86.strategies.tensor_schedule import (
     CHAINS,
     blocked,
     channel_blocks,
-    epilogue_layouts,
     lanes,
     registers,
     vector_counts,

@@ -14,6 +14,7 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
@@ -82,18 +83,15 @@ class Conv2dPixels(TensorSchedule):
         n, c, h, w = s.loops(final)
         s = s.split(final, c, config["tile_oc"]).split(final, w, [config["vectors"], lanes(task)])
         around, inside = [n, f"{c}.0", f"{c}.1", h], [f"{c}.2", f"{w}.1"]
-        s = s.reorder(final, [*around, f"{w}.0", *inside, f"{w}.2"])
-        for loop in inside:
-            s = s.unroll(final, loop)
+        s = s.reorder(final, [*around, f"{w}.0", *inside, f"{w}.2"]).unroll(final, *inside)
         s = s.vectorize(final, f"{w}.2").compute_at(total, final, f"{w}.0", "register")
-        s = s.fuse(final, around).parallel(final, "@".join(around))
+        s, one = fused(s, final, around)
+        s = s.parallel(final, one)
         n, c, h, w, ic, kh, kw = s.loops(total)
         s = s.split(total, w, [lanes(task)]).split(total, ic, [config["unroll_ic"]])
         inside = [f"{ic}.1", n, c, h, f"{w}.0"]
         s = s.reorder(total, [f"{ic}.0", kh, kw, *inside, f"{w}.1"])
-        for loop in inside:
-            s = s.unroll(total, loop)
-        return s.vectorize(total, f"{w}.1")
+        return s.unroll(total, *inside).vectorize(total, f"{w}.1")
 
     def _tiles(self, task: Task) -> list[tuple[int, int]]:
         """(filters, vectors) of the register tiles that fit the registers."""

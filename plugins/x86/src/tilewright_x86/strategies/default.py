@@ -9,6 +9,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.default_schedule import DefaultSchedule
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_x86.strategies.tensor_schedule import lanes
@@ -42,12 +43,11 @@ class Default(DefaultSchedule):
         around.append(f"{last}.0")
         if width > 1:
             s = s.vectorize(stage, f"{last}.1")
-        if len(around) > 1:
-            s = s.fuse(stage, around)
-        s = s.parallel(stage, "@".join(around))
+        s, one = fused(s, stage, around)
+        s = s.parallel(stage, one)
         if reduces:
             total = f"{stage}.register"
-            s = s.compute_at(total, stage, "@".join(around), "register")
+            s = s.compute_at(total, stage, one, "register")
             loops = s.loops(total)
             inner = loops[len(spatial) - 1]
             s = s.reorder(total, [loop for loop in loops if loop != inner] + [inner])

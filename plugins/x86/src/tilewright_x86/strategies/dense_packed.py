@@ -68,13 +68,12 @@ class DensePacked(TensorSchedule):
             final, n, [config["tile_n"][-1]]
         )
         s = s.reorder(final, [f"{o}.0", f"{n}.0", f"{n}.1", f"{o}.1", f"{o}.2"])
-        s = s.unroll(final, f"{n}.1").unroll(final, f"{o}.1").vectorize(final, f"{o}.2")
+        s = s.unroll(final, f"{n}.1", f"{o}.1").vectorize(final, f"{o}.2")
         s = s.compute_at(total, final, f"{n}.0", "register").parallel(final, f"{o}.0")
         n, o, k = s.loops(total)
         s = s.split(total, o, [lanes(task)]).split(total, k, [config["unroll_k"]])
         s = s.reorder(total, [f"{k}.0", f"{k}.1", n, f"{o}.0", f"{o}.1"])
-        s = s.unroll(total, f"{k}.1").unroll(total, n).unroll(total, f"{o}.0")
-        s = s.vectorize(total, f"{o}.1")
+        s = s.unroll(total, f"{k}.1", n, f"{o}.0").vectorize(total, f"{o}.1")
         if config["prefetch_bytes"]:
             for line in range(config["vectors"]):
                 offset = config["prefetch_bytes"] + 64 * line

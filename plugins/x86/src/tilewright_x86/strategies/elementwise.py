@@ -10,16 +10,17 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import (
     TensorSchedule,
     constants,
+    epilogue_layouts,
     is_elementwise,
     is_float32,
 )
 from tilewright_x86.strategies.tensor_schedule import (
-    epilogue_layouts,
     image_layouts,
     lanes,
     largest_divisor,
@@ -69,17 +70,15 @@ class Elementwise(TensorSchedule):
             s = s.reorder(final, loops)
         inner = loops.pop()
         while loops and self._same_operands(task, axes[-1], axes[-2]):
-            s = s.fuse(final, [loops[-1], inner])
-            inner = f"{loops.pop()}@{inner}"
+            s, inner = fused(s, final, [loops.pop(), inner])
             axes.pop()
         if not loops:
             extent = prod(self.operators.output(task.workload).shape)
             parts = largest_divisor(extent, max(1, extent // _SMALLEST_PART))
             s = s.split(final, inner, [extent // parts])
             loops, inner = [f"{inner}.0"], f"{inner}.1"
-        around = loops[:-1] or loops
-        s = s.fuse(final, around) if len(around) > 1 else s
-        return s.parallel(final, "@".join(around)).vectorize(final, inner)
+        s, around = fused(s, final, loops[:-1] or loops)
+        return s.parallel(final, around).vectorize(final, inner)
 
     def _same_operands(self, task: Task, *axes: int) -> bool:
         """Whether an operand that is broadcast along one of the axes is so along all."""

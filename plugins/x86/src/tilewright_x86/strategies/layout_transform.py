@@ -11,13 +11,19 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright_tensor.tensor_schedule import (
+    TensorSchedule,
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
 from tilewright_x86.strategies.flat_images import flattened, row_dim, unflattened
 from tilewright_x86.strategies.register_tile import accumulate_in_registers
-from tilewright_x86.strategies.tensor_schedule import epilogue_layouts, lanes, largest_divisor
+from tilewright_x86.strategies.tensor_schedule import lanes, largest_divisor
 
 
 class LayoutTransform(TensorSchedule):
@@ -79,19 +85,12 @@ class LayoutTransform(TensorSchedule):
         row, column = (read, write) if _crossed(task) else (write, read)
         s = s.reorder(final, [*around, f"{loops[row]}.1", f"{loops[column]}.1"])
         s = s.unroll(final, f"{loops[row]}.1").vectorize(final, f"{loops[column]}.1")
-        s = s.fuse(final, outer) if len(outer) > 1 else s
-        fused = "@".join(outer)
-        s = s.parallel(final, fused)
-        s = s.compute_at(held, final, around[-1] if len(outer) < len(around) else fused, "register")
+        s, one = fused(s, final, outer)
+        s = s.parallel(final, one)
+        s = s.compute_at(held, final, around[-1] if len(outer) < len(around) else one, "register")
         loops = s.loops(held)
-        s = s.reorder(
-            held,
-            [
-                *(x for x in loops if x not in (loops[read], loops[write])),
-                loops[write],
-                loops[read],
-            ],
-        )
+        tile = dict.fromkeys([loops[write], loops[read]])
+        s = s.reorder(held, [*(loop for loop in loops if loop not in tile), *tile])
         return s.unroll(held, loops[write]).vectorize(held, loops[read])
 
 

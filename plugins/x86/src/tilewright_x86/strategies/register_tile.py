@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewright_tensor.derived.loops import fused, inlined_behind
 from tilewright_tensor.schedule import Schedule
 
 
@@ -34,13 +35,13 @@ class RegisterTile:
         inside = [f"{h}.1", f"{w}.1", f"{c}.1"]
         if height % self.rows:
             around.remove(f"{h}.0")
-            s = s.reorder(final, [*around, f"{h}.0", f"{w}.0", *inside, f"{c}.2"])
+            columns = [f"{h}.0", f"{w}.0"]
         else:
-            s = s.reorder(final, [*around, f"{w}.0", *inside, f"{c}.2"])
-        for loop in inside:
-            s = s.unroll(final, loop)
+            columns = [f"{w}.0"]
+        s = s.reorder(final, [*around, *columns, *inside, f"{c}.2"]).unroll(final, *inside)
         s = s.vectorize(final, f"{c}.2").compute_at(total, final, f"{w}.0", "register")
-        return s.fuse(final, around).parallel(final, "@".join(around))
+        s, one = fused(s, final, around)
+        return s.parallel(final, one)
 
     def accumulated(
         self, schedule: Schedule, total: str, terms: Sequence[str], unrolled: Sequence[str]
@@ -52,9 +53,7 @@ class RegisterTile:
         s = schedule.split(total, c, [self.width])
         inside = [n, h, w, f"{c}.0"]
         s = s.reorder(total, [*terms, *inside, f"{c}.1"])
-        for loop in [*unrolled, *inside]:
-            s = s.unroll(total, loop)
-        return s.vectorize(total, f"{c}.1")
+        return s.unroll(total, *unrolled, *inside).vectorize(total, f"{c}.1")
 
 
 def accumulate_in_registers(schedule: Schedule, anchor: str) -> tuple[Schedule, str, str]:
@@ -66,9 +65,4 @@ def accumulate_in_registers(schedule: Schedule, anchor: str) -> tuple[Schedule, 
     final = schedule.dag.outputs[0].name
     if final == anchor:
         return schedule.cache_write(anchor, "register"), f"{anchor}.register", final
-    behind = False
-    for tensor in schedule.dag.computes:
-        if behind and tensor.name != final:
-            schedule = schedule.inline(tensor)
-        behind = behind or tensor.name == anchor
-    return schedule, anchor, final
+    return inlined_behind(schedule, anchor), anchor, final

@@ -9,6 +9,7 @@ from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
@@ -48,9 +49,7 @@ class SoftmaxRows(TensorSchedule):
         """
         s, final = schedule, "softmax"
         *rows, last = s.loops(final)
-        row = "@".join(rows)
-        if len(rows) > 1:
-            s = s.fuse(final, rows)
+        s, row = fused(s, final, rows)
         s = s.parallel(final, row).split(final, last, [lanes(task)]).vectorize(final, f"{last}.1")
         for stage in ("softmax_max", "softmax_sum"):
             s = s.split(stage, "k", [config["partials"]]).rfactor(stage, "k.1")

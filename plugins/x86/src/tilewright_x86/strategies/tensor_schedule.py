@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.task import Task
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_x86.isa import isa_of
@@ -52,24 +53,16 @@ def image_layouts(shape: tuple[int, ...], lane_count: int) -> list[str]:
     return [Layout.logical(len(shape)).text, *(blocked(block) for block in blocks if block > 1)]
 
 
-def epilogue_layouts(task: Task, first: int, output: str) -> tuple[str, ...]:
-    """Layouts of operands from `first` on: the output's, where its blocks divide them."""
-    layout = Layout.parse(output)
-    return tuple(
-        output if layout.divides(spec.shape) else Layout.logical(len(spec.shape)).text
-        for spec in task.workload.inputs[first:]
-    )
-
-
 def padded(schedule: Schedule, block: int) -> Schedule:
     """A padded image, where there is one, is a stage of its own in the layout of the image."""
     if "pad" not in schedule.stages:
         return schedule
     n, c, h, w = schedule.loops("pad")
     if block == 1:
-        s = schedule.fuse("pad", [n, c, h])
-        return s.parallel("pad", f"{n}@{c}@{h}").vectorize("pad", w)
+        s, one = fused(schedule, "pad", [n, c, h])
+        return s.parallel("pad", one).vectorize("pad", w)
     s = schedule.transform_layout("pad", blocked(block)).split("pad", c, [block])
     around = [n, f"{c}.0", h]
     s = s.reorder("pad", [*around, w, f"{c}.1"]).vectorize("pad", f"{c}.1")
-    return s.fuse("pad", around).parallel("pad", "@".join(around))
+    s, one = fused(s, "pad", around)
+    return s.parallel("pad", one)
