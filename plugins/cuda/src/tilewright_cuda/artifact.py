@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 
 from tilewright.errors import UsageError
@@ -55,7 +55,7 @@ def artifact_of(
             "arch": target.get("arch"),
             "modules": len(program.modules),
             "counts": {"cubins": sum(cubin is not None for cubin in cubins)},
-            "resources": {name: one.to_json() for name, one in resources.items()},
+            "resources": {name: asdict(one) for name, one in resources.items()},
             "sha256": sha256(data).hexdigest(),
             **program.to_json(),
         },

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import prod
 
 from tilewright_cuda.arch import Arch
@@ -41,10 +41,6 @@ class Resources:
     local_loads: int
     local_stores: int
     shared: int
-
-    def to_json(self) -> dict[str, int]:
-        """As the metadata of artefacts has it."""
-        return asdict(self)
 
     def spills(self, local_bytes: int = 0) -> bool:
         """Whether a thread keeps more on its stack than the kernel's own local buffers."""

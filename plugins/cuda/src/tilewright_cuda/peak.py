@@ -16,6 +16,7 @@ from tilewright.device import Device
 from tilewright.roles import Kernel
 from tilewright.target import Target
 from tilewright_cuda.arch import ARCHS, runs_on
+from tilewright_cuda.devices import is_emulated
 from tilewright_cuda.program import CudaProgram, Launch, Pointer
 
 _CHAINS = 16
@@ -59,7 +60,7 @@ extern "C" __global__ void __launch_bounds__({threads}) read_all(
 
 def measure_flops(device: Device) -> float:
     """Float32 operations a second, a multiply-add counting two; best of several samples."""
-    blocks, rounds = _blocks(device), 20 if _slow(device) else 4096
+    blocks, rounds = _blocks(device), 20 if is_emulated(device) else 4096
     text = flops_text(rounds)
     kernel = _kernel(device, text, "multiply_adds", blocks, np.full(_THREADS, 0.5, np.float32))
     return 2.0 * blocks * _THREADS * _CHAINS * rounds / _best_seconds(kernel, device)
@@ -72,7 +73,7 @@ def flops_text(rounds: int) -> str:
 
 def measure_bandwidth(device: Device) -> float:
     """Bytes a second read from memory many times the last-level cache."""
-    blocks, size = _blocks(device), 4 << 20 if _slow(device) else 512 << 20
+    blocks, size = _blocks(device), 4 << 20 if is_emulated(device) else 512 << 20
     text = _READ_TEXT.format(threads=_THREADS, blocks=blocks, count=size // 16)
     kernel = _kernel(device, text, "read_all", blocks, np.ones(size // 4, np.float32))
     return size / _best_seconds(kernel, device)
@@ -97,7 +98,7 @@ def _kernel(
 
 def _best_seconds(kernel: Kernel, device: Device) -> float:
     kernel.time(1)
-    end = time.monotonic() + (0 if _slow(device) else _WARMING_SECONDS)
+    end = time.monotonic() + (0 if is_emulated(device) else _WARMING_SECONDS)
     seconds = [kernel.time(1) for _ in range(5)]
     while time.monotonic() < end:
         seconds.append(kernel.time(1))
@@ -107,10 +108,6 @@ def _best_seconds(kernel: Kernel, device: Device) -> float:
 
 def _blocks(device: Device) -> int:
     return 8 * int(device.attributes.get("multiprocessors", 1))
-
-
-def _slow(device: Device) -> bool:
-    return bool(device.attributes.get("emulated"))
 
 
 def _arch(device: Device) -> str:

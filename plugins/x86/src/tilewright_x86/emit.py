@@ -296,8 +296,6 @@ class _Function:
         """Outline the body; the context is an array of every pointer and loop counter in reach."""
         name = f"{self.kernel.symbol}.parallel{len(self.kernel.functions)}"
         outlined = _Function(self.kernel, outlined=True)
-        self.kernel.functions.append("")  # keeps the number
-        place = len(self.kernel.functions) - 1
         entry = outlined.text.entry
         slots: list[str] = []
         for buffer, pointer in self.memory.bases.items():
@@ -314,9 +312,8 @@ class _Function:
                 terms.append((inner, factor))
             outlined.indexes.bind(variable, Linear(value.constant, tuple(terms)))
         outlined.chunk(node)
-        self.kernel.functions[place] = outlined.text.text(
-            f"internal void @{name}(ptr noalias %context, i64 %begin, i64 %end) #0"
-        )
+        signature = f"internal void @{name}(ptr noalias %context, i64 %begin, i64 %end) #0"
+        self.kernel.functions.append(outlined.text.text(signature))
         context = self.text.alloca(8 * len(slots))
         for position, slot in enumerate(slots):
             at = self.text.define(f"getelementptr ptr, ptr {context}, i64 {position}")

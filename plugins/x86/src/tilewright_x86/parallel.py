@@ -64,13 +64,14 @@ def _release(hold: object, stop: Callable[[], None]) -> None:
 class _Pool(NamedTuple):
     """`stop` ends the workers, until they are needed again; `run` is `tw_parallel_for`."""
 
+    code: object
     stop: Callable[[], None]
     run: Callable[[int, int, int, int], None]
 
 
 @cache
 def _pool() -> _Pool:
-    """Loads it."""
+    """Loads it; its code lives as long as the process."""
     from tilewright_x86 import jit
     from tilewright_x86.isa import ISAS
 
@@ -92,9 +93,5 @@ def _pool() -> _Pool:
         _lock.release()
 
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=forked)
-    _KEPT.append(code)
     long = ctypes.c_int64
-    return _Pool(stop, ctypes.CFUNCTYPE(None, long, long, long, long)(address))
-
-
-_KEPT: list[object] = []  # code of the pool lives as long as the process
+    return _Pool(code, stop, ctypes.CFUNCTYPE(None, long, long, long, long)(address))
