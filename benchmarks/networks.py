@@ -37,7 +37,7 @@ from tilewright_graph.compiled_network import CompiledNetwork
 from tilewright_graph.dispatching import Best, dispatch_network
 from tilewright_graph.extraction import ExtractedNetwork, extract
 from tilewright_graph.frontend import frontend_for
-from tilewright_graph.graph_tuning import Measured, tune_graph
+from tilewright_graph.graph_tuning import tune_graph
 from tilewright_graph.network import Network
 from tilewright_graph.passes.graph_pass import apply_passes
 from tilewright_graph.prediction import recorded_seconds
@@ -84,7 +84,7 @@ class Bench:
         """With the choice of a graph tuner, which is also kept in the records."""
         host = self._context.host
         tuner = host.choose("graph_tuner", Choice(name), host)
-        choice = tune_graph(self._extracted, tuner, self._context, Measured())
+        choice = tune_graph(self._extracted, tuner, self._context)
         row = self.untuned(name, "graph")
         row.solver_s, row.gap = choice.solver_seconds, choice.solution.gap
         row.kept = choice.kept

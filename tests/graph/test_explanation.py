@@ -16,7 +16,7 @@ from tilewright_graph.assembly import assemble
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.explanation import Explainer
 from tilewright_graph.extraction import extract
-from tilewright_graph.graph_tuning import Measured, tune_graph
+from tilewright_graph.graph_tuning import tune_graph
 from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.transforms import TRANSFORM
 from tilewright_tensor.operators.operators import Operators
@@ -38,7 +38,7 @@ def extracted(context, measured, record):
 
 def choose(extracted, context):
     tuner = ExhaustiveTuner(ExhaustiveOptions(), context.host)
-    tune_graph(extracted, tuner, context, Measured())
+    tune_graph(extracted, tuner, context)
 
 
 def test_a_node_that_gave_way_says_for_what(extracted, context):

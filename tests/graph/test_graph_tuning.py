@@ -17,7 +17,7 @@ from tilewright_graph.candidates import find_candidates
 from tilewright_graph.compile import compile_network
 from tilewright_graph.dispatching import dispatch_network
 from tilewright_graph.extraction import extract
-from tilewright_graph.graph_tuning import Effort, Measured, tune_graph
+from tilewright_graph.graph_tuning import Effort, tune_graph
 from tilewright_graph.network import Network
 from tilewright_graph.prediction import recorded_seconds
 from tilewright_graph.problem import Solution
@@ -49,7 +49,7 @@ class First:
 
 def tune(extracted, context, **effort):
     tuner = ExhaustiveTuner(ExhaustiveOptions(), context.host)
-    return tune_graph(extracted, tuner, context, Measured(), Effort(**effort))
+    return tune_graph(extracted, tuner, context, Effort(**effort))
 
 
 def fail(context, task, config):
@@ -165,7 +165,7 @@ def test_a_choice_that_is_slower_than_history_best_is_not_kept(chain, context, m
         def solve(self, problem):
             return Solution(tuple(costs.index(max(costs)) for costs in problem.costs), 0.0)
 
-    choice = tune_graph(chain, Worst(), context, Measured())
+    choice = tune_graph(chain, Worst(), context)
     assert choice.solution.cost > choice.predicted["history_best"].seconds
     assert choice.kept == "history best"
     assert dict(choice.configs) == dict(choice.history)
@@ -174,7 +174,7 @@ def test_a_choice_that_is_slower_than_history_best_is_not_kept(chain, context, m
 
 
 def test_what_a_choice_costs_is_not_for_its_tuner_to_say(chain, context, measured):
-    solution = tune_graph(chain, First(bound=-2.0), context, Measured()).solution
+    solution = tune_graph(chain, First(bound=-2.0), context).solution
     assert solution.cost > 0
     assert not solution.optimal
 
@@ -184,7 +184,7 @@ def test_what_a_choice_costs_is_not_for_its_tuner_to_say(chain, context, measure
 )
 def test_a_solution_that_is_none_of_the_problem_is_its_tuners_defect(chain, context, told):
     with pytest.raises(RuntimeError, match=r"the graph tuner First gave .* expected a permitted"):
-        tune_graph(chain, First(**told), context, Measured(), Effort(transform_budget=0))
+        tune_graph(chain, First(**told), context, Effort(transform_budget=0))
 
 
 def test_needed_transforms_are_measured_and_the_choice_made_again(chain, context, measured, record):
@@ -306,10 +306,9 @@ def test_kernels_without_a_record_are_measured(chain, context, measured):
 
 
 def test_what_was_measured_adds_up(chain, context, measured):
-    account = Measured()
-    tune_graph(chain, First(), context, account)
-    assert account.report["trials"] == len(measured)
-    assert account.report["split"]["time"] > 0
+    measurement = tune_graph(chain, First(), context).measurement
+    assert measurement["trials"] == len(measured)
+    assert measurement["split"]["time"] > 0
 
 
 # --- records -------------------------------------------------------------------------------------
@@ -356,7 +355,7 @@ def test_the_same_choice_is_not_written_twice(chain, context, measured, record):
 def test_resnet_18_has_a_line_for_each_of_its_21_convolutions_and_12_anchors(context, measured):
     network = context.host.make("frontend", "zoo", {}, context.host).read("zoo:resnet-18", {}, 0)
     extracted, _ = ExtractStage(ExtractOptions(), context).run({Network: network}).values
-    tune_graph(extracted, First(), context, Measured(), Effort(transform_budget=0))
+    tune_graph(extracted, First(), context, Effort(transform_budget=0))
     again = JsonlRecordStore(context.store.path)
     kept = again.graph_choices(context.device.fingerprint, context.host.revisions).values()
     assert len(kept) == len(extracted.kernels)
@@ -376,7 +375,7 @@ def test_a_choice_for_another_task_of_the_same_node_is_not_used(chain, context, 
 def test_a_choice_outside_the_strategies_of_the_run_is_not_used(context, measured, residual):
     both = replace(context, strategies="p*")
     extracted, _ = ExtractStage(ExtractOptions(), context).run({Network: residual}).values
-    choice = tune_graph(extracted, First(), both, Measured(), Effort(transform_budget=0))
+    choice = tune_graph(extracted, First(), both, Effort(transform_budget=0))
     narrow = replace(both, strategies="paper")
     _, report = compile_network(extracted, narrow)
     paper = [config for config in choice.configs.values() if config.strategy == "paper"]

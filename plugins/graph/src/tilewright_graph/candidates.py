@@ -60,24 +60,24 @@ def find_candidates(
     host, store = context.host, context.store
     space = host.space(task, context.strategies)
 
-    def signature(config: ConfigEntity) -> object:
-        return host.layouts(task, config).signature
-
     def usable(config: ConfigEntity) -> bool:
         return space.is_valid(config) and allowed(config.strategy, host, accuracy)
 
     query = context.query(task, where=usable)
     found: dict[object, Candidate] = {}
+
+    def add(config: ConfigEntity, seconds: float, recorded: bool) -> None:
+        layouts = host.layouts(task, config)
+        found.setdefault(layouts.signature, Candidate(config, layouts, seconds, recorded))
+
     for record, seconds in store.ranked(query):
-        layouts = host.layouts(task, record.config)
-        found.setdefault(layouts.signature, Candidate(record.config, layouts, seconds, True))
+        add(record.config, seconds, recorded=True)
     failed = store.failed(query)
     kin = store.best_of_anchor(query)
 
     def guess(config: ConfigEntity, seconds: float) -> None:
-        if config not in failed and usable(config) and signature(config) not in found:
-            layouts = host.layouts(task, config)
-            found[layouts.signature] = Candidate(config, layouts, seconds, recorded=False)
+        if config not in failed and usable(config):
+            add(config, seconds, recorded=False)
 
     for config in (*([kin.config] if kin else []), fallback_config(task, context, accuracy)):
         guess(config, estimated_seconds(task, context))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -46,6 +46,7 @@ class GraphChoice:
     possible     distinct transforms that the candidates may need
     priced       how many of them have no record, so that the fitted model answers for them
     solver_seconds  of all times that it was asked together
+    measurement  of what was measured on the way, as run.json has it
     """
 
     configs: Mapping[str, ConfigEntity]
@@ -58,6 +59,7 @@ class GraphChoice:
     possible: int
     priced: int
     solver_seconds: float
+    measurement: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         """What run.json says of it."""
@@ -78,16 +80,6 @@ class GraphChoice:
         }
 
 
-@dataclass(slots=True)
-class Measured:
-    """What was measured on the way; `report` is the member of run.json."""
-
-    report: Mapping[str, Any] = field(default_factory=lambda: Spent().report(0.0))
-
-    def add(self, measurement: Mapping[str, Any]) -> None:
-        self.report = summed(self.report, measurement)
-
-
 @dataclass(frozen=True, slots=True)
 class Effort:
     """What may be used: see the options of the stage `graph-tune`."""
@@ -101,7 +93,6 @@ def tune_graph(
     extracted: ExtractedNetwork,
     tuner: GraphTuner,
     context: RunContext,
-    measured: Measured,
     effort: Effort = Effort(),
 ) -> GraphChoice:
     """The tuner's choice, or history best where that beats it; kept as records.
@@ -111,7 +102,7 @@ def tune_graph(
     in history best's, without a record is measured and the choice is made again, until both rest on
     records alone, or no more can be had.
     """
-    return _GraphTuning(extracted, tuner, context, measured, effort).tune()
+    return _GraphTuning(extracted, tuner, context, effort).tune()
 
 
 class _GraphTuning:
@@ -120,18 +111,17 @@ class _GraphTuning:
         extracted: ExtractedNetwork,
         tuner: GraphTuner,
         context: RunContext,
-        measured: Measured,
         effort: Effort,
     ) -> None:
         self._extracted = extracted
         self._tuner = tuner
         self._context = context
-        self._measured = measured
         self._effort = effort
         self._table = CostTable(context, effort.accuracy, effort.max_sch_num)
         self._possible: dict[Task, None] = {}
         self._tried: set[_Measurable] = set()
         self._solver_seconds = 0.0
+        self._measurement = Spent().report(0.0)
 
     def tune(self) -> GraphChoice:
         while True:
@@ -164,6 +154,7 @@ class _GraphTuning:
             len(self._possible),
             len(self._priced(self._possible)),
             self._solver_seconds,
+            self._measurement,
         )
         _keep(self._extracted, choice, self._context)
         return choice
@@ -241,7 +232,8 @@ class _GraphTuning:
             return False
         self._tried.update(fresh)
         named = [(WeightedTask(task, name=task.workload.operator), c) for task, c in fresh]
-        self._measured.add(measure_configs(named, self._context).measurement)
+        measured = measure_configs(named, self._context)
+        self._measurement = summed(self._measurement, measured.measurement)
         self._table.forget(task for task, _ in fresh)
         return True
 

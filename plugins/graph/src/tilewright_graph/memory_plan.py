@@ -59,7 +59,8 @@ def plan_memory(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
 
 
 def _size(tensor: Lifetime) -> int:
-    return _aligned(tensor.bytes)
+    """Its bytes in the arena."""
+    return -(-tensor.bytes // ALIGNMENT) * ALIGNMENT
 
 
 def _placed(tensors: Sequence[Lifetime]) -> tuple[dict[str, int], int]:
@@ -94,7 +95,3 @@ def _largest_live_set(lifetimes: Sequence[Lifetime]) -> int:
         (sum(_size(t) for t in lifetimes if t.first <= step <= t.last) for step in steps),
         default=0,
     )
-
-
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT

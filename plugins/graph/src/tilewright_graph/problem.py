@@ -60,6 +60,14 @@ class Problem:
             total += entry
         return total
 
+    def solution(self, choice: Mapping[int, int], bound: float, note: str) -> Solution:
+        """A permitted choice by node with its bound; the note where that is no proof."""
+        picks = tuple(choice[node] for node in range(len(self.costs)))
+        cost = self.cost(picks)
+        assert cost is not None, "a solver gave a forbidden pair"
+        found = Solution(picks, cost, min(bound, cost))
+        return found if found.optimal else replace(found, note=note)
+
     def checked(self, solution: Solution) -> Solution | None:
         """A solution at what its choice costs; None where it is none of this problem.
 

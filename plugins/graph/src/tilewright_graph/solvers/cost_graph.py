@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
-from tilewright_graph.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.problem import InfeasibleProblemError, Problem
 
 
 class CostGraph:
@@ -142,11 +141,6 @@ class CostGraph:
                     total += float(matrix[places[node], places[neighbour]])
         return total
 
-    @staticmethod
-    def solution(problem: Problem, choice: Mapping[int, int], bound: float, note: str) -> Solution:
-        """A choice for every node of a problem with its bound; the note where that is no proof."""
-        picks = tuple(choice[node] for node in range(len(problem.costs)))
-        cost = problem.cost(picks)
-        assert cost is not None, "a solver gave a forbidden pair"
-        found = Solution(picks, cost, min(bound, cost))
-        return found if found.optimal else replace(found, note=note)
+    def choice(self, places: Mapping[int, int]) -> dict[int, int]:
+        """The problem's picks, by their places among the candidates left."""
+        return {node: int(self.picks[node][place]) for node, place in places.items()}

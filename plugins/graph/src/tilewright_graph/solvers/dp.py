@@ -48,14 +48,14 @@ class DpTuner:
             choice = buckets.choice()
             if choice is None:  # tables that were not split forget nothing
                 raise InfeasibleProblemError("every choice holds a forbidden pair", order.nodes)
-            return graph.solution(problem, choice, buckets.bound, "")
+            return problem.solution(choice, buckets.bound, "")
         dual = DualBound(graph)
         for _ in range(_SWEEPS):
             dual.sweep()
         buckets = _Buckets(dual.graph(), order.nodes, self._limit)
         choice = improve(graph, buckets.choice() or feasible_choice(graph), _SWEEPS)
         note = f"a table of {order.states:.1g} states is over max_num_states={self._limit}"
-        return graph.solution(problem, choice, max(buckets.bound, dual.value), note)
+        return problem.solution(choice, max(buckets.bound, dual.value), note)
 
 
 class _Table(NamedTuple):
@@ -94,7 +94,7 @@ class _Buckets:
             places[node] = int(costs.argmin())
             if not np.isfinite(costs[places[node]]):
                 return None
-        return {node: int(self._graph.picks[node][place]) for node, place in places.items()}
+        return self._graph.choice(places)
 
     def _split(self, tables: Sequence[_Table]) -> list[list[_Table]]:
         """Parts whose sum is not over the limit, the widest tables first; one part if it can be."""

@@ -54,7 +54,7 @@ class ExactTuner:
         if graph.vectors:
             choice, bound = _solve(graph, deadline)
         complete(choice, reduced)
-        return graph.solution(problem, choice, bound, f"stopped after {self._limit:g} s")
+        return problem.solution(choice, bound, f"stopped after {self._limit:g} s")
 
 
 def _solve(graph: CostGraph, deadline: float) -> tuple[dict[int, int], float]:
@@ -119,7 +119,7 @@ def _run_highs(graph: CostGraph, size: float, seconds: float) -> tuple[dict[int,
     model.solve(pulp.HiGHS(msg=False, timeLimit=seconds, gapRel=0.0))
     if model.status == pulp.LpStatusInfeasible:
         raise InfeasibleProblemError("every choice holds a forbidden pair", tuple(graph.vectors))
-    places = {node: np.argmax([v.value() or 0.0 for v in own]) for node, own in chosen.items()}
-    choice = {node: int(graph.picks[node][place]) for node, place in places.items()}
+    places = {node: int(np.argmax([v.value() or 0.0 for v in own])) for node, own in chosen.items()}
+    choice = graph.choice(places)
     bound = graph.constant + model.solverModel.getInfo().mip_dual_bound / scale
     return (choice if np.isfinite(graph.cost(choice)) else {}), bound

@@ -31,7 +31,7 @@ class GreedyTuner:
     def solve(self, problem: Problem) -> Solution:
         graph = CostGraph(problem)
         choice = improve(graph, _first_pass(graph), self._sweeps)
-        return graph.solution(problem, choice, graph.bound(), "greedy looks at one node at a time")
+        return problem.solution(choice, graph.bound(), "greedy looks at one node at a time")
 
 
 def _first_pass(graph: CostGraph) -> dict[int, int]:
@@ -42,4 +42,4 @@ def _first_pass(graph: CostGraph) -> dict[int, int]:
         if not np.isfinite(costs.min()):
             return feasible_choice(graph)
         places[node] = int(costs.argmin())
-    return {node: int(graph.picks[node][place]) for node, place in places.items()}
+    return graph.choice(places)

@@ -26,7 +26,7 @@ def improve(graph: CostGraph, choice: Mapping[int, int], sweeps: int) -> dict[in
                 places[node] = best
         if places == before:
             break
-    return {node: int(graph.picks[node][place]) for node, place in places.items()}
+    return graph.choice(places)
 
 
 def costs_beside(graph: CostGraph, node: int, places: Mapping[int, int]) -> np.ndarray:

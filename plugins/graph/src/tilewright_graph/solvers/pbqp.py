@@ -49,7 +49,7 @@ class PbqpTuner:
             bound = dual.value
         complete(choice, reduced)
         note = f"{left} of {len(problem.costs)} nodes have three neighbours or more: RN guessed"
-        return graph.solution(problem, choice, bound, note)
+        return problem.solution(choice, bound, note)
 
 
 def near_optimal(graph: CostGraph, sweeps: int) -> tuple[dict[int, int], DualBound]:

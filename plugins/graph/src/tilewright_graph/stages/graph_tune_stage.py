@@ -18,7 +18,6 @@ from tilewright_graph.graph_tuning import (
     TRANSFORM_BUDGET,
     Effort,
     GraphChoice,
-    Measured,
     tune_graph,
 )
 from tilewright_graph.layout_flow import layout_flow
@@ -63,9 +62,8 @@ class GraphTuneStage:
         options, context = self._options, self._context
         extracted: ExtractedNetwork = values[ExtractedNetwork]
         tuner = context.host.choose("graph_tuner", options.graph_tuner, context.host)
-        measured = Measured()
         effort = Effort(options.accuracy, options.max_sch_num, options.transform_budget)
-        choice = tune_graph(extracted, tuner, context, measured, effort)
+        choice = tune_graph(extracted, tuner, context, effort)
         unproved = options.proof and not choice.solution.optimal
         if unproved:
             why = choice.solution.note or "this solver proves nothing"
@@ -73,7 +71,7 @@ class GraphTuneStage:
         if options.svg is not None:
             self._draw(self._picture_of(options.svg), extracted, choice)
         graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
-        report = {"graph": graph, "measurement": measured.report}
+        report = {"graph": graph, "measurement": choice.measurement}
         return StageResult((choice,), report, partial=unproved)
 
     def _picture_of(self, svg: str) -> Path:
