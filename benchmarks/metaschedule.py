@@ -36,7 +36,6 @@ TASKS = {
 }
 """Text form and operations."""
 TARGET = "x86:threads=1"
-GOAL = 1 / 20
 ROUNDS = 9
 
 

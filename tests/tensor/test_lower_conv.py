@@ -8,8 +8,8 @@ import pytest
 
 from tilewright_tensor.affine import FloorDiv, Mod
 from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.expr import Load, ge, leaves, logical_and, lt, maximum, select
-from tilewright_tensor.loop_ir import Block, Guard, Loop, Statement, Store
+from tilewright_tensor.expr import ge, indexes_in, leaves, logical_and, lt, maximum, select
+from tilewright_tensor.loop_ir import Guard, Loop, Store, stores, walk
 from tilewright_tensor.lower import lower
 from tilewright_tensor.schedule import Schedule
 
@@ -69,22 +69,10 @@ def tiled(dag, width, vectors, block=16, in_block=16):
     return s.unroll("conv", "x").unroll("conv", "f.0").vectorize("conv", "f.1")
 
 
-def statements(statement: Statement):
-    yield statement
-    for inner in (
-        statement.statements if isinstance(statement, Block) else [getattr(statement, "body", None)]
-    ):
-        if inner is not None:
-            yield from statements(inner)
-
-
 def indices(program):
-    for store in statements(program.body):
-        if isinstance(store, Store):
-            yield from store.indices
-            for load in leaves(store.value):
-                if isinstance(load, Load):
-                    yield from load.indices
+    for store in stores(program.body):
+        yield from store.indices
+        yield from indexes_in(store.value)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +97,7 @@ def test_odd_blocks_give_the_answer(checked, c, f, vectors, block, in_block):
 
 def test_the_56_pixel_layer_lowers_without_guards_and_divides_only_the_fused_loop():
     program = lower(tiled(conv(64, 56, 64, 3), 14, 2), "conv")
-    assert not any(isinstance(s, Guard) for s in statements(program.body))
+    assert not any(isinstance(s, Guard) for s in walk(program.body))
     divided = {
         str(atom.value)
         for index in indices(program)
@@ -123,13 +111,11 @@ def test_the_micro_kernel_is_the_nest_that_was_asked_for():
     program = lower(tiled(conv(64, 56, 64, 3), 14, 2), "conv")
     (update,) = (
         s
-        for s in statements(program.body)
+        for s in walk(program.body)
         if isinstance(s, Store) and s.buffer.name == "conv" and leaves(s.value)[1:]
     )
     loops = [
-        s
-        for s in statements(program.body)
-        if isinstance(s, Loop) and s.var.name.startswith("conv.")
+        s for s in walk(program.body) if isinstance(s, Loop) and s.var.name.startswith("conv.")
     ]
     assert [(loop.var.name, loop.extent, loop.kind) for loop in loops] == [
         ("conv.x.init", 14, "unrolled"),
@@ -163,6 +149,6 @@ def test_padding_can_be_inlined(checked):
 def test_padding_can_be_computed_inside_a_tile(checked):
     s = tiled(conv(16, 14, 32, 3), 7, 2)
     program = checked(s.compute_at("pad", "conv", "rc.0"))
-    assert next(s.buffer for s in statements(program.body) if getattr(s, "buffer", None) and s.buffer.name == "pad").shape == (
+    assert next(s.buffer for s in walk(program.body) if getattr(s, "buffer", None) and s.buffer.name == "pad").shape == (
         1, 1, 3, 9, 16,
     )  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
 from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import Barrier, CopyGroup, CopyWait, inside
+from tilewright_tensor.loop_ir import Barrier, CopyGroup, CopyWait, walk
 from tilewright_tensor.lower import lower
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.verify import verify, verify_schedule
@@ -28,8 +28,7 @@ def _row_sums(columns: int, factor: int, scope: str = "shared") -> Schedule:
 
 
 def _count(statement, kind) -> int:
-    own = isinstance(statement, kind)
-    return own + sum(_count(one, kind) for one in inside(statement))
+    return sum(isinstance(one, kind) for one in walk(statement))
 
 
 @pytest.mark.parametrize("tiles", [2, 3, 4, 9])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,21 +9,15 @@ import numpy as np
 from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var
 from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
 from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import Allocate, Barrier, Block, Loop, Statement, inside
+from tilewright_tensor.loop_ir import Allocate, Barrier, Block, Loop, walk
 from tilewright_tensor.lower import lower
 from tilewright_tensor.rejoined import rejoined
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.verify import verify
 
 
-def statements(statement: Statement) -> Iterator[Statement]:
-    yield statement
-    for one in inside(statement):
-        yield from statements(one)
-
-
 def scratch(program: Any) -> dict[str, tuple[int, ...]]:
-    found = (one for one in statements(program.body) if isinstance(one, Allocate))
+    found = (one for one in walk(program.body) if isinstance(one, Allocate))
     return {one.buffer.name: one.buffer.shape for one in found}
 
 
@@ -39,7 +32,7 @@ def test_threads_are_as_many_as_the_factor_says_however_few_the_elements() -> No
     dag, _ = sums(5, 3)
     s = Schedule.of(dag).split("total", "n", [8]).bind("total", "n.1", "threadIdx.x")
     program = lower(s, "few")
-    loops = [one for one in statements(program.body) if isinstance(one, Loop)]
+    loops = [one for one in walk(program.body) if isinstance(one, Loop)]
     assert [loop.extent for loop in loops if loop.kind == "threadIdx.x"] == [8]
 
 
@@ -83,7 +76,7 @@ def test_a_barrier_stands_between_partial_results_and_who_reads_them_inside() ->
         s = s.compute_at(part, "total", "n", "shared")
         s = s.compute_at(f"{part}.register", part, s.loops(part)[1], "register")
     program = lower(s.compute_at(total, "total", "n", "shared"), "tree")
-    (nest,) = (one for one in statements(program.body) if isinstance(one, Block) and
+    (nest,) = (one for one in walk(program.body) if isinstance(one, Block) and
                sum(isinstance(part, Barrier) for part in one.statements) > 1)  # fmt: skip
     kinds = "".join("|" if isinstance(one, Barrier) else "." for one in nest.statements)
     # before the first, after either part, and before the last sum is stored

@@ -13,7 +13,7 @@ from tilewright.host import PluginHost
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright_tensor.affine import Var
-from tilewright_tensor.loop_ir import Guard, Loop, LoopProgram, Prefetch, Statement, inside
+from tilewright_tensor.loop_ir import Guard, Loop, LoopProgram, Prefetch, Statement, inside, walk
 
 LINE = 16
 """float32 elements."""
@@ -71,14 +71,8 @@ def test_all_of_the_next_filters_is_fetched_while_the_present_are_used(
 def test_filters_far_ahead_are_asked_for_a_line_at_a_time() -> None:
     """A tile of several asks for its share between its multiply-adds, not all at once."""
     lowered = program("(1x512x7x7, 512x512x1x1)", prefetch="filters")
-    assert max(_together(lowered.body)) <= 2
-
-
-def _together(statement: Statement) -> Iterator[int]:
-    parts = inside(statement)
-    yield sum(isinstance(one, Prefetch) for one in parts)
-    for one in parts:
-        yield from _together(one)
+    together = [inside(one) for one in walk(lowered.body)]
+    assert max(sum(isinstance(one, Prefetch) for one in parts) for parts in together) <= 2
 
 
 def test_all_pixels_of_the_next_tile_are_fetched_while_the_present_ones_are_used() -> None:

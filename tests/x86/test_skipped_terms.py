@@ -25,6 +25,7 @@ from tilewright_tensor.loop_ir import (
     Statement,
     Store,
     inside,
+    walk,
 )
 from tilewright_tensor.peel import ranges
 from tilewright_x86.emit import emit
@@ -140,17 +141,12 @@ def test_guarded_code_with_tiles_apart_agrees_with_the_interpreter(
 
 
 def loops(statement: Statement) -> Iterator[Loop]:
-    if isinstance(statement, Loop):
-        yield statement
-    for one in inside(statement):
-        yield from loops(one)
+    return (one for one in walk(statement) if isinstance(one, Loop))
 
 
 def conditions(statement: Statement) -> Iterator[tuple[Affine, int]]:
-    if isinstance(statement, Guard):
-        yield from statement.conditions
-    for one in inside(statement):
-        yield from conditions(one)
+    guards = (one for one in walk(statement) if isinstance(one, Guard))
+    return (condition for guard in guards for condition in guard.conditions)
 
 
 def test_only_tiles_at_the_edges_of_a_row_test_their_columns(

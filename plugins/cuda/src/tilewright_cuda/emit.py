@@ -37,7 +37,8 @@ from tilewright_tensor.loop_ir import (
     Prefetch,
     Statement,
     Store,
-    inside,
+    stores,
+    walk,
 )
 from tilewright_tensor.virtual_threads import without_virtual_threads
 
@@ -90,7 +91,6 @@ class _Kernel:
         self.shared_bytes = 0
         self.used: dict[str, bool] = {}
         """Global buffers by name: whether they are written."""
-        self._barriers: dict[int, bool] = {}
 
     def text(self) -> KernelText:
         numbers = self._operands()
@@ -107,16 +107,12 @@ class _Kernel:
     def _operands(self) -> tuple[int, ...]:
         """Numbers of the global buffers that the nest touches."""
         own = {buffer.name: number for number, buffer in enumerate(self.buffers)}
-        pending = [self.nest]
-        while pending:
-            statement = pending.pop()
-            pending += inside(statement)
-            if isinstance(statement, Store):
-                for leaf in leaves(statement.value):
-                    if isinstance(leaf, Load) and leaf.buffer.name in own:
-                        self.used.setdefault(leaf.buffer.name, False)
-                if statement.buffer.name in own:
-                    self.used[statement.buffer.name] = True
+        for store in stores(self.nest):
+            for leaf in leaves(store.value):
+                if isinstance(leaf, Load) and leaf.buffer.name in own:
+                    self.used.setdefault(leaf.buffer.name, False)
+            if store.buffer.name in own:
+                self.used[store.buffer.name] = True
         return tuple(sorted(own[name] for name in self.used))
 
     def _parameter(self, buffer: Buffer) -> str:
@@ -135,7 +131,7 @@ class _Kernel:
         elif isinstance(statement, Loop):
             self._loop(statement)
         elif isinstance(statement, Guard):
-            if self._has_barrier(statement) and self._differs(statement):
+            if _has_barrier(statement) and self._differs(statement):
                 raise ValueError("a barrier stands inside a guard in which threads differ")
             self._braced(f"if ({self.indexes.conditions(statement.conditions)})", statement.body)
         elif isinstance(statement, Allocate):
@@ -194,7 +190,7 @@ class _Kernel:
         self.open.add(loop.kind)
         self._line(f"const int {name} = {loop.kind};")
         if loop.extent < self.shape.extents[loop.kind]:
-            if loop.kind in THREADS and self._has_barrier(loop.body):
+            if loop.kind in THREADS and _has_barrier(loop.body):
                 raise ValueError(
                     f"a barrier stands in a loop of {loop.extent} {loop.kind}, "
                     f"of which the block has {self.shape.extents[loop.kind]}"
@@ -222,15 +218,12 @@ class _Kernel:
 
     def _check_private(self, allocate: Allocate) -> None:
         """Raise ValueError where threads would exchange values through private memory."""
-        pending = [allocate.body]
-        while pending:
-            statement = pending.pop()
+        for statement in walk(allocate.body):
             if isinstance(statement, Loop) and statement.kind in THREADS:
                 raise ValueError(
                     f"{allocate.buffer.name} is {allocate.buffer.scope} to a thread, but stands "
                     f"around the loop of {statement.kind}: compute it inside, or make it shared"
                 )
-            pending += inside(statement)
 
     def _once(self, buffer: Buffer) -> str:
         """The condition that picks one of the threads and blocks that would store alike."""
@@ -244,14 +237,9 @@ class _Kernel:
         ]
         return f"if ({' && '.join(tests)}) " if tests else ""
 
-    def _has_barrier(self, statement: Statement) -> bool:
-        known = self._barriers.get(id(statement))
-        if known is None:
-            known = isinstance(statement, Barrier) or any(
-                self._has_barrier(one) for one in inside(statement)
-            )
-            self._barriers[id(statement)] = known
-        return known
-
     def _differs(self, guard: Guard) -> bool:
         return any(self.thread_variables & index.variables() for index, _ in guard.conditions)
+
+
+def _has_barrier(statement: Statement) -> bool:
+    return any(isinstance(one, Barrier) for one in walk(statement))

@@ -31,7 +31,7 @@ from tilewright_tensor.loop_ir import (
     Prefetch,
     Statement,
     Store,
-    inside,
+    synchronises,
 )
 from tilewright_tensor.numpy_value import Array, element, index_at, value_at
 
@@ -126,10 +126,7 @@ class _Interpreter:
     def _has_barrier(self, statement: Statement) -> bool:
         known = self._synchronises.get(id(statement))
         if known is None:
-            known = isinstance(statement, Barrier | CopyGroup | CopyWait) or any(
-                self._has_barrier(one) for one in inside(statement)
-            )
-            self._synchronises[id(statement)] = known
+            known = self._synchronises[id(statement)] = synchronises(statement)
         return known
 
     def _run(self, statement: Statement, points: _Points, memory: _Memory) -> None:

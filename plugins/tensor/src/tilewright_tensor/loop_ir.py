@@ -7,7 +7,7 @@ affine index a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from operator import is_
@@ -160,11 +160,23 @@ def inside(statement: Statement) -> tuple[Statement, ...]:
     return (statement.body,) if isinstance(statement, Around) else ()
 
 
+def walk(statement: Statement) -> Iterator[Statement]:
+    """The statement and all inside it, in order, outside first."""
+    pending = [statement]
+    while pending:
+        one = pending.pop()
+        yield one
+        pending += inside(one)[::-1]
+
+
 def stores(statement: Statement) -> list[Store]:
     """All stores of a statement, in order."""
-    if isinstance(statement, Store):
-        return [statement]
-    return [store for one in inside(statement) for store in stores(one)]
+    return [one for one in walk(statement) if isinstance(one, Store)]
+
+
+def synchronises(statement: Statement) -> bool:
+    """Whether threads wait in it, for each other or for copies."""
+    return any(isinstance(one, Barrier | CopyGroup | CopyWait) for one in walk(statement))
 
 
 def changed_inside(statement: Statement, change: Callable[[Statement], Statement]) -> Statement:

@@ -18,7 +18,6 @@ from tilewright_tensor.loop_ir import (
     Allocate,
     Around,
     Block,
-    Buffer,
     CopyGroup,
     Guard,
     Loop,
@@ -27,7 +26,7 @@ from tilewright_tensor.loop_ir import (
     changed_leaves,
     changed_throughout,
     guarded,
-    inside,
+    walk,
 )
 
 
@@ -158,10 +157,8 @@ def _shortened(loop: Loop, guard: Guard) -> Statement:
 
 def ranges(statement: Statement) -> dict[Var, tuple[int, int]]:
     """How far every loop in the statement runs."""
-    found = {var: span for one in inside(statement) for var, span in ranges(one).items()}
-    if isinstance(statement, Loop):
-        found[statement.var] = (0, statement.extent - 1)
-    return found
+    loops = (one for one in walk(statement) if isinstance(one, Loop))
+    return {loop.var: (0, loop.extent - 1) for loop in loops}
 
 
 def renamed(
@@ -174,7 +171,8 @@ def renamed(
     point = dict(values)
     if suffix:
         point |= {var: Var(var.name + suffix).affine() for var in ranges(statement)}
-    own = {buffer: replace(buffer, name=buffer.name + suffix) for buffer in _scratch(statement)}
+    scratch = (one.buffer for one in walk(statement) if isinstance(one, Allocate))
+    own = {buffer: replace(buffer, name=buffer.name + suffix) for buffer in scratch}
 
     def named(one: Statement) -> Statement:
         if isinstance(one, Loop):
@@ -193,9 +191,3 @@ def renamed(
         return value
 
     return changed_leaves(changed_throughout(statement, named), leaf)
-
-
-def _scratch(statement: Statement) -> list[Buffer]:
-    """What is allocated in the statement."""
-    here = [statement.buffer] if isinstance(statement, Allocate) else []
-    return [*here, *(buffer for one in inside(statement) for buffer in _scratch(one))]

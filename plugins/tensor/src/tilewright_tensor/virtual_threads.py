@@ -8,18 +8,16 @@ differs stands in an unrolled loop. This is the lowering of Chen et al., TVM (OS
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tilewright_tensor.affine import Var
+from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.expr import Load, Value, indexes_in, leaves
 from tilewright_tensor.loop_ir import (
     Allocate,
     Around,
-    Barrier,
     Block,
     Buffer,
-    CopyGroup,
-    CopyWait,
     Guard,
     Loop,
     Prefetch,
@@ -29,6 +27,8 @@ from tilewright_tensor.loop_ir import (
     changed_leaves,
     changed_throughout,
     inside,
+    synchronises,
+    walk,
 )
 
 
@@ -66,7 +66,7 @@ def _with_private_scratch(loop: Loop) -> Statement:
 def _distributed(statement: Statement, loop: Loop) -> Statement:
     """The statement with whatever the loop's variable is in done for all virtual threads."""
     if isinstance(statement, Guard) and _guards(statement, loop.var):
-        if _synchronises(statement):
+        if synchronises(statement):
             raise ValueError(
                 f"a barrier stands inside a guard in which virtual threads {loop.var.name} differ"
             )
@@ -111,15 +111,13 @@ def _guards(guard: Guard, var: Var) -> bool:
 
 
 def _mentions(statement: Statement, var: Var) -> bool:
-    if isinstance(statement, Guard) and _guards(statement, var):
-        return True
-    if isinstance(statement, Store | Prefetch):
-        read = indexes_in(statement.value) if isinstance(statement, Store) else ()
-        return any(var in index.variables() for index in (*statement.indices, *read))
-    return any(_mentions(one, var) for one in inside(statement))
+    return any(var in index.variables() for one in walk(statement) for index in _indexes(one))
 
 
-def _synchronises(statement: Statement) -> bool:
-    return isinstance(statement, Barrier | CopyGroup | CopyWait) or any(
-        map(_synchronises, inside(statement))
-    )
+def _indexes(statement: Statement) -> Sequence[Affine]:
+    """What the statement itself tests, stores to, reads or fetches."""
+    if isinstance(statement, Guard):
+        return [index for index, _ in statement.conditions]
+    if isinstance(statement, Store):
+        return [*statement.indices, *indexes_in(statement.value)]
+    return statement.indices if isinstance(statement, Prefetch) else ()

@@ -26,7 +26,7 @@ from tilewright_tensor.loop_ir import (
     block,
     changed_inside,
     guarded,
-    inside,
+    walk,
 )
 from tilewright_tensor.peel import ranges, renamed
 
@@ -137,5 +137,5 @@ def _edges_apart(statement: Statement, facts: Facts) -> Statement:
 
 def _tested(statement: Statement) -> list[Condition]:
     """The conditions of all guards inside."""
-    here = statement.conditions if isinstance(statement, Guard) else ()
-    return [*here, *(condition for one in inside(statement) for condition in _tested(one))]
+    guards = (one for one in walk(statement) if isinstance(one, Guard))
+    return [condition for guard in guards for condition in guard.conditions]

@@ -27,6 +27,7 @@ from tilewright_tensor.loop_ir import (
     changed_inside,
     inside,
     stores,
+    walk,
 )
 from tilewright_tensor.peel import ranges
 
@@ -114,8 +115,8 @@ def _turns(statement: Statement) -> int:
 
 def _rolled(statement: Statement) -> set[Var]:
     """Variables of the rolled loops."""
-    here = {statement.var} if isinstance(statement, Loop) and statement.kind == "serial" else set()
-    return here.union(*map(_rolled, inside(statement)))
+    loops = (one for one in walk(statement) if isinstance(one, Loop))
+    return {loop.var for loop in loops if loop.kind == "serial"}
 
 
 def _place(tile: Statement, output: Buffer) -> tuple[Affine, ...]:
