@@ -12,8 +12,6 @@ import pytest
 
 from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
-from tilewright.measure import MeasureInput, MeasureResult, Trial
-from tilewright.records import Record
 from tilewright.target import Target
 from tilewright_graph.assembly import assemble
 from tilewright_graph.builder import NetworkBuilder
@@ -24,33 +22,21 @@ from tilewright_graph.extraction import extract
 from tilewright_graph.passes.builtin import BUILTIN_PASSES
 from tilewright_graph.passes.graph_pass import apply_passes
 from tilewright_graph.random_inputs import random_inputs
+from tilewright_tensor.operators.operators import Operators
 
 
 def compiled(network, context, target=None, accuracy="default"):
-    operators = _operators(context)
+    operators = Operators.of(context.host)
     passed = apply_passes(network, BUILTIN_PASSES, operators)
     extracted = extract(passed, target or context.target, operators)
     return compile_network(extracted, context, accuracy)
 
 
-def _operators(context):
-    from tilewright_tensor.operators.operators import Operators
-
-    return Operators.of(context.host)
-
-
 def assert_answers(network, found, context, inputs) -> None:
-    expected = evaluate(network, inputs, _operators(context))
+    expected = evaluate(network, inputs, Operators.of(context.host))
     assert found.keys() == expected.keys()
     for name, answer in found.items():
         np.testing.assert_allclose(answer, expected[name], rtol=2e-4, atol=1e-5)
-
-
-def record(context, task, block, seconds) -> Record:
-    config = ConfigEntity("paper", {"block": block})
-    conditions = context.conditions.for_workload(task.workload)
-    trial = Trial(MeasureInput(task, config, conditions), MeasureResult((seconds,) * 3))
-    return Record.of(trial, context.device, 1)
 
 
 def test_outputs_and_observed_tensors_are_those_of_the_references(residual, context):
@@ -71,17 +57,16 @@ def test_run_returns_outputs_only(residual, context):
     assert tuple(network.run(random_inputs(residual, 4))) == residual.outputs
 
 
-def test_neighbours_that_disagree_get_transforms(residual, context):
+def test_neighbours_that_disagree_get_transforms(residual, context, record):
     """Each kernel another block than its neighbour, by records: answers stay."""
-    operators = _operators(context)
+    operators = Operators.of(context.host)
     extracted = extract(
         apply_passes(residual, BUILTIN_PASSES, operators), context.target, operators
     )
     tasks = dict.fromkeys(kernel.task for kernel in extracted.kernels)
     blocks = (1, 4, 8)
-    context.store.append(
-        [record(context, task, blocks[i % 3], 1e-3) for i, task in enumerate(tasks)]
-    )
+    for i, task in enumerate(tasks):
+        record(task, blocks[i % 3], 1e-3)
     network, report = compile_network(extracted, context)
     assert report.transforms > 0
     kernels = len(extracted.kernels)
@@ -94,7 +79,7 @@ def test_a_tensor_is_transformed_once_for_all_readers(context):
     b = NetworkBuilder("net")
     x = b.input("x", (1, 8, 3, 3))
     network = b.network([b.max_pool2d(x, pool_size=1), b.max_pool2d(x, pool_size=2)])
-    extracted = extract(network, context.target, _operators(context))
+    extracted = extract(network, context.target, Operators.of(context.host))
     calls = assemble(
         extracted, lambda task, node: ConfigEntity("paper", {"block": 4}), context.host
     ).calls
@@ -102,14 +87,15 @@ def test_a_tensor_is_transformed_once_for_all_readers(context):
 
 
 @pytest.mark.parametrize("name", ["y@NCHW", "y@NCHW8c"])
-def test_tensors_may_be_called_as_one_in_a_layout(context, name):
+def test_tensors_may_be_called_as_one_in_a_layout(context, record, name):
     b = NetworkBuilder("net")
     x, other = b.input("x", (1, 8, 4, 4)), b.input(name, (1, 8, 4, 4))
     y = b.apply("max_pool2d", [x], {"pool_size": 1}, output="y")
     network = b.network([b.add(b.max_pool2d(y, pool_size=1), other)])
-    kernels = extract(network, context.target, _operators(context)).kernels
+    kernels = extract(network, context.target, Operators.of(context.host)).kernels
     for block, seconds in ((8, 2e-6), (1, 1e-6)):
-        context.store.append([record(context, k.task, block, seconds) for k in kernels])
+        for kernel in kernels:
+            record(kernel.task, block, seconds)
         made, _ = compiled(network, context)
         inputs = random_inputs(network, 4)
         assert_answers(network, made.run(inputs), context, inputs)
@@ -120,23 +106,23 @@ def test_layouts_that_are_the_same_bytes_need_no_transform(context):
     b = NetworkBuilder("net")
     x = b.input("x", (1, 8, 1, 1))
     network = b.network([b.max_pool2d(b.relu(x), pool_size=1)])
-    extracted = extract(network, context.target, _operators(context))
+    extracted = extract(network, context.target, Operators.of(context.host))
     configs = iter([ConfigEntity("paper", {"block": 8}), ConfigEntity("paper", {"block": 1})])
     assembly = assemble(extracted, lambda task, node: next(configs), context.host)
     assert [call.task.workload.operator for call in assembly.calls] == ["relu", "max_pool2d"]
 
 
-def test_the_prediction_sums_what_is_recorded_and_says_what_is_not(context):
+def test_the_prediction_sums_what_is_recorded_and_says_what_is_not(context, record):
     b = NetworkBuilder("net")
     network = b.network(
         [b.max_pool2d(b.max_pool2d(b.input("x", (1, 3, 9, 9)), pool_size=3), pool_size=3)]
     )
-    first, second = extract(network, context.target, _operators(context)).kernels
-    context.store.append([record(context, first.task, 1, 2.0)])
+    first, second = extract(network, context.target, Operators.of(context.host)).kernels
+    record(first.task, 1, 2.0)
     _, report = compiled(network, context)
     assert report.prediction.seconds > 2.0
     assert 0 < report.prediction.share_without_record < 0.01
-    context.store.append([record(context, second.task, 1, 1.0)])
+    record(second.task, 1, 1.0)
     _, report = compiled(network, context)
     assert (report.prediction.seconds, report.prediction.share_without_record) == (3.0, 0.0)
 
@@ -145,7 +131,7 @@ def test_strict_accuracy_takes_only_strategies_with_the_direct_error(residual, c
     from dataclasses import replace
 
     free = replace(context, strategies="*")
-    operators = _operators(context)
+    operators = Operators.of(context.host)
     extracted = extract(
         apply_passes(residual, BUILTIN_PASSES, operators), context.target, operators
     )
