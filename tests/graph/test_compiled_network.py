@@ -25,11 +25,14 @@ from tilewright_graph.random_inputs import random_inputs
 from tilewright_tensor.operators.operators import Operators
 
 
-def compiled(network, context, target=None, accuracy="default"):
+def extracted_from(network, context, target=None):
     operators = Operators.of(context.host)
     passed = apply_passes(network, BUILTIN_PASSES, operators)
-    extracted = extract(passed, target or context.target, operators)
-    return compile_network(extracted, context, accuracy)
+    return extract(passed, target or context.target, operators)
+
+
+def compiled(network, context, target=None, accuracy="default"):
+    return compile_network(extracted_from(network, context, target), context, accuracy)
 
 
 def assert_answers(network, found, context, inputs) -> None:
@@ -59,10 +62,7 @@ def test_run_returns_outputs_only(residual, context):
 
 def test_neighbours_that_disagree_get_transforms(residual, context, record):
     """Each kernel another block than its neighbour, by records: answers stay."""
-    operators = Operators.of(context.host)
-    extracted = extract(
-        apply_passes(residual, BUILTIN_PASSES, operators), context.target, operators
-    )
+    extracted = extracted_from(residual, context)
     tasks = dict.fromkeys(kernel.task for kernel in extracted.kernels)
     blocks = (1, 4, 8)
     for i, task in enumerate(tasks):
@@ -131,10 +131,7 @@ def test_strict_accuracy_takes_only_strategies_with_the_direct_error(residual, c
     from dataclasses import replace
 
     free = replace(context, strategies="*")
-    operators = Operators.of(context.host)
-    extracted = extract(
-        apply_passes(residual, BUILTIN_PASSES, operators), context.target, operators
-    )
+    extracted = extracted_from(residual, context)
     conv = next(k for k in extracted.kernels if k.task.workload.operator == "conv2d")
 
     def strategies(accuracy):
