@@ -316,6 +316,23 @@ def test_the_schema_accepts_the_good_and_refuses_the_misspelt(host):
             jsonschema.validate(bad, schema)
 
 
+def test_the_schema_has_every_default_as_a_file_would_write_it(host):
+    from tilewright.pipeline.schema import pipeline_schema
+
+    schema = pipeline_schema(host)
+    (tune,) = (
+        stage
+        for stage in schema["properties"]["stages"]["items"]["anyOf"]
+        if "tune" in stage["properties"]
+    )
+    options = tune["properties"]["tune"]["anyOf"][0]["properties"]
+    shown = {name: options[name]["default"] for name in ("tuner", "scheduler", "budget")}
+    assert shown == {"tuner": "xgb", "scheduler": "round-robin", "budget": "60s"}
+    assert schema["properties"]["measure"]["properties"]["runner"]["default"] == "local"
+    assert schema["properties"]["record_store"]["default"] == "jsonl"
+    assert schema["properties"]["target"]["default"] == "native"
+
+
 def test_a_target_that_the_device_cannot_run_is_refused(pipeline_file, tmp_path):
     with pytest.raises(UsageError, match=r"target.threads=64: .*toy:threads=64: toy0 has 4"):
         run(pipeline_file(), "target.threads=64")

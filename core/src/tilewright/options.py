@@ -22,7 +22,7 @@ class Options(BaseModel):
 
 
 class NoOptions(Options):
-    """For a component that has none."""
+    """A component without options."""
 
 
 @dataclass(frozen=True, slots=True)

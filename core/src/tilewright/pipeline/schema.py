@@ -30,8 +30,9 @@ def pipeline_schema(host: PluginHost) -> dict[str, Any]:
         "measure": writer.options(MeasureSection),
         "record_store": writer.choice("record_store"),
         "stages": {"type": "array", "minItems": 1, "items": {"anyOf": stages}},
-        "target": _TARGET,
+        "target": dict(_TARGET),
     }
+    _with_defaults(schema, PipelineFile)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["$defs"] = writer.definitions
     return schema
@@ -58,13 +59,21 @@ class _Writer:
             chosen = self.choice(role_of(name))
             several = getattr(field.annotation, "__origin__", None) in (tuple, list)
             properties[name] = {"type": "array", "items": chosen} if several else chosen
-        return schema
+        return _with_defaults(schema, model)
 
     def choice(self, role: str) -> dict[str, Any]:
         """A name, or `{name: {options}}`."""
         components = self._host.components(role)
         named = [_named(name, self.options(c.options())) for name, c in components.items()]
         return {"anyOf": [{"enum": list(components)}, *named]}
+
+
+def _with_defaults(schema: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+    """The schema with what each option is where a file does not say, as a file would write it."""
+    written = model.model_construct().model_dump(mode="json", exclude_none=True)
+    for name in schema.get("properties", {}).keys() & written.keys():
+        schema["properties"][name]["default"] = written[name]
+    return schema
 
 
 def _moved(schema: Any, space: str) -> Any:
