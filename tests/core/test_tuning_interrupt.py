@@ -12,6 +12,7 @@ from collections import Counter
 
 import pytest
 
+from tilewright import Pipeline
 from tilewright.records import JsonlRecordStore, verify_log
 from tilewright.tuning.interrupt import Interrupt
 
@@ -146,6 +147,23 @@ def test_a_stopped_run_goes_on_where_it_stopped(pipeline_file, start, number):
     assert len(records) == before + measured
     # Up to two are kept for a newcomer that overtakes finalists.
     assert (30 if number == signal.SIGKILL else 30 - before) - measured in (0, 1, 2)
+
+
+def test_what_native_code_makes_of_ctrl_c_while_it_is_imported_is_ctrl_c(pipeline_file, tmp_path):
+    (tmp_path / "cut.py").write_text(
+        "import os, signal, time\nfrom tilewright import Component, hookimpl\n"
+        "class Cut:\n    consumes = optional = produces = ()\n"
+        "    def __init__(self, options, context): pass\n"
+        "    def run(self, values):\n"
+        "        try:\n            os.kill(os.getpid(), signal.SIGINT)\n            time.sleep(9)\n"
+        "        except KeyboardInterrupt as cut:\n"
+        "            raise ImportError('initialization failed') from cut\n"
+        "@hookimpl\ndef tilewright_stages():\n    return [Component('cut', '', lambda: Cut)]\n"
+    )
+    path = pipeline_file(check="{}\n  - cut: {}\n  - check: {}")
+    result = Pipeline.load(path, plugins=[tmp_path / "cut.py"]).run()
+    status = [stage["status"] for stage in result.report["stages"]]
+    assert (result.exit_code, status) == (130, ["ok", "ok", "ok", "interrupted", "skipped"])
 
 
 def test_a_shielded_section_is_not_cut():

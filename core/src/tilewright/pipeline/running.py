@@ -16,7 +16,7 @@ from tilewright.pipeline.values import RunValues, branch_context, is_joint
 from tilewright.roles import RunContext, StageResult
 from tilewright.run_report import RunReport, check_report
 from tilewright.task_set import TaskSet
-from tilewright.tuning.interrupt import Interrupt
+from tilewright.tuning.interrupt import Interrupt, is_ctrl_c
 from tilewright.writing import writing
 
 
@@ -108,18 +108,18 @@ class PipelineRun:
             check_report(result.report)
             status = "ok" if result.ok else "failed"
             self._partial |= result.partial
-        except KeyboardInterrupt as interrupt:
-            status = "interrupted"
-            result = getattr(interrupt, "result", result)
         except UsageError as error:
             self._finish(stage, "failed", start, result)
             raise error.placed(stage.place) from None
-        except (Exception, SystemExit) as error:
-            owner = self._context.host.owners("stage")[stage.name]
-            error.add_note(f"in the stage '{stage.name}' of {owner}")
-            self._begun = True
-            self._finish(stage, "failed", start, StageResult())
-            raise
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            if not is_ctrl_c(error):
+                owner = self._context.host.owners("stage")[stage.name]
+                error.add_note(f"in the stage '{stage.name}' of {owner}")
+                self._begun = True
+                self._finish(stage, "failed", start, StageResult())
+                raise
+            status = "interrupted"
+            result = getattr(error, "result", result)
         self._begun = True
         self._report.note_tasks(self._values.find(TaskSet))
         self._finish(stage, status, start, result)

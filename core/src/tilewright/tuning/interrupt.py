@@ -16,6 +16,13 @@ from tilewright import exit_codes
 _SHOW_CURSOR = b"\x1b[?25h\n"
 
 
+def is_ctrl_c(error: BaseException | None) -> bool:
+    """Whether it is a KeyboardInterrupt, or what the import of native code makes of one."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__
+    return error is not None
+
+
 class Interrupt:
     """While entered, SIGINT raises KeyboardInterrupt, never inside `shield`; a second one exits.
 
