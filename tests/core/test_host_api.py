@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 
 import pytest
 
@@ -87,6 +88,23 @@ def test_names_of_strangers_cannot_steer_the_terminal(host, capsys):
     assert "\x1b" not in captured.out + captured.err
     assert "[red]t" in captured.out
     assert "[bold]x" in captured.out
+
+
+def test_a_narrow_terminal_breaks_no_name_and_no_number_of_a_table(host, capsys, monkeypatch):
+    class Wide:
+        @tilewright.hookimpl
+        def tilewright_summary_sections(self, summary):
+            return [Section("wide", ("name", "ms"), (("n" * 50, "1." + "2" * 40),))]
+
+    progress = Progress()
+    loaded = PluginHost.load(host.files, [progress, Wide()])
+    progress.watch(loaded)
+    run = RunInfo("r", loaded.files[0].parent, Target("toy"), Device("d"), ("tune",))
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    outcome = RunOutcome(0, 1.0, {"tasks": []})
+    loaded.notify("tilewright_run_finished", run=run, outcome=outcome)
+    assert f"{'n' * 50}  1.{'2' * 40}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("bad", [lambda: None, lambda: Section("times", ("ms",), ((1.5,),))])

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tilewright.measure import Trial
 
 _LINE_EVERY_SECONDS = 30.0
+# Of the tables at the end. A narrower terminal wraps their lines; broken names nobody could read.
+_TABLE_WIDTH = 200
 # Lines of the screen that are not the table's rows: its head, what stands below, the prompt.
 _AROUND = 8
 
@@ -116,7 +118,7 @@ class Progress:
         if self._summary and self._host is not None:
             from tilewright.events import RunSummary, Section
 
-            console, hook = _console(sys.stdout), "tilewright_summary_sections"
+            console, hook = _console(sys.stdout, _TABLE_WIDTH), "tilewright_summary_sections"
             summary = RunSummary(run, outcome.report)
             for section in self._host.hook_values(hook, Section, summary=summary):
                 console.print(_table(section))
@@ -177,7 +179,7 @@ class Progress:
         return facts
 
 
-def _console(stream: Any) -> Console:
+def _console(stream: Any, width: int | None = None) -> Console:
     from rich.console import Console
 
     class PatientConsole(Console):
@@ -187,8 +189,9 @@ def _console(stream: Any) -> Console:
             self.quiet = True
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
-    # A file or pipe has no width; tables must not be cut there.
-    return PatientConsole(file=stream, width=None if stream.isatty() else 200, highlight=False)
+    # A file or pipe has no width.
+    width = width or (None if stream.isatty() else _TABLE_WIDTH)
+    return PatientConsole(file=stream, width=width, highlight=False)
 
 
 def _table(section: Section) -> RenderableType:
@@ -201,7 +204,7 @@ def _table(section: Section) -> RenderableType:
     for position, column in enumerate(section.columns):
         numbers = all(row[position][:1].isdigit() or row[position] == "-" for row in section.rows)
         justify: JustifyMethod = "right" if numbers else "left"
-        # On a narrow terminal words are broken, numbers never.
+        # What is wider still has its words broken, never its numbers.
         table.add_column(Text(printable(column)), justify=justify, no_wrap=numbers, overflow="fold")
     for row in section.rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
