@@ -131,6 +131,11 @@ def test_the_good_file_is_good(host):
     assert [stage.name for stage in plan.stages] == ["source", "tune", "check"]
 
 
+def test_a_run_may_be_called_whatever_a_folder_can_be():
+    text = changed(2, "name: größe 2 (März)")
+    assert Planner(YamlSource.parse(text, "toy.yaml")).file().name == "größe 2 (März)"
+
+
 @pytest.mark.parametrize(
     ("text", "line"), [case[1:] for case in SHAPE + MEANING], ids=[c[0] for c in SHAPE + MEANING]
 )

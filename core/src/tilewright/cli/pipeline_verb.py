@@ -40,7 +40,7 @@ def pipeline_of(source: str) -> Path | YamlSource:
 
     if source.endswith((".yaml", ".yml")):
         return Path(source)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(source).stem).strip("-._")[:100] or "model"
+    name = re.sub(r"[^\w.-]+", "-", Path(source).stem).strip("-._")[:100] or "model"
     stages: list[dict[str, Any]] = [{"import": {"model": source}}]
     stages += [{stage: {}} for stage in ("extract", "tune", "graph-tune", "compile", "benchmark")]
     return YamlSource.parse(json.dumps({"version": 1, "name": name, "stages": stages}), source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from tilewright.errors import UsageError
 from tilewright.measure import Conditions
@@ -25,6 +25,12 @@ def _target_text(value: Any) -> str:
             except UsageError as error:
                 raise ValueError(error.message) from None
     raise ValueError("expected KIND, KIND:name=value or {kind: KIND, name: value}")
+
+
+def _folder_name(name: str) -> str:
+    if not 0 < len(name) <= 100 or name in (".", "..") or not name.isprintable() or "/" in name:
+        raise ValueError("expected what a folder can be called, at most 100 characters")
+    return name
 
 
 class MeasureSection(Options):
@@ -59,7 +65,7 @@ class PipelineFile(Options):
     model_config = ConfigDict(title="Tilewright pipeline")
 
     version: Literal[1]
-    name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+    name: Annotated[str, AfterValidator(_folder_name)] | None = None
     target: Annotated[str, BeforeValidator(_target_text)] = "native"
     device: str | None = None
     records: str | None = Field(default=None, min_length=1)
