@@ -38,6 +38,16 @@ def test_a_missing_or_broken_plugin_file_is_a_usage_error(tmp_path):
         PluginHost.load([write(tmp_path, "1/0")])
 
 
+def test_what_an_extra_brings_is_told_with_its_command(monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "x86")
+    host = PluginHost.load()
+    with pytest.raises(UsageError, match=r"pip install 'tilewright\[x86\]' brings it"):
+        host.component("target", "x86")
+    with pytest.raises(UsageError) as error:
+        host.component("target", "moon")
+    assert "pip" not in str(error.value)
+
+
 def test_a_spec_module_of_a_plugin_adds_a_role(tmp_path):
     body = """
 import types

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import sys
 import time
@@ -344,7 +345,10 @@ class PluginHost:
         owned = self._owned(role)
         text = did_you_mean(name, list(owned))
         sources = sorted({f"{o.distribution} {o.version}" for _, o in owned.values()})
-        return f"{text} (from {', '.join(sources)})" if sources else text
+        if sources:
+            text += f" (from {', '.join(sources)})"
+        extras = importlib.metadata.metadata("tilewright").get_all("Provides-Extra") or []
+        return f"{text}; pip install 'tilewright[{name}]' brings it" if name in extras else text
 
 
 def _hook_of(role: str) -> str:
