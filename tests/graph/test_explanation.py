@@ -119,3 +119,13 @@ def test_a_choice_is_explained_in_the_accuracy_that_the_network_is_compiled_in(
     told = capsys.readouterr()
     assert re.search(rf"  chosen    .*: estimated .* by {strategy}\n", told.out)
     assert "no record in runs/net/records.jsonl: all times are estimates" in told.err
+
+
+def test_nothing_that_was_not_measured_is_said_to_be_faster(context, record):
+    """What a kernel of such a size might take is less than a second."""
+    b = NetworkBuilder("slow")
+    y = b.max_pool2d(b.input("x", (1, 8, 6, 6)), pool_size=2)
+    extracted = extract(b.network([y]), context.target, Operators.of(context.host))
+    record(extracted.kernels[0].task, 1, 1.0)
+    found = Explainer(extracted, context).explain(extracted.kernels[0])
+    assert (found.chosen.seconds, found.best) == (1.0, found.chosen)

@@ -141,11 +141,11 @@ class Explainer:
         self._transforms = needed
 
     def explain(self, node: KernelNode) -> Explanation:
-        """The node's choice beside the fastest of its candidates."""
+        """The node's choice beside the fastest of its candidates that have a record."""
         reference = self._context.host.reference(node.task.workload.operator)
         chosen = self._side(node, self._configs[node.key])
         known = self._table.candidates(node.task)
-        sides = {candidate.config: self._side(node, candidate.config) for candidate in known}
+        sides = {c.config: self._side(node, c.config) for c in known if c.recorded}
         best, other = self._configs[node.key], self._transforms
         for config in sorted(sides, key=lambda config: sides[config].seconds):
             if chosen.seconds <= sides[config].seconds:
