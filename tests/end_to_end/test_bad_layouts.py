@@ -109,6 +109,15 @@ def test_a_solver_that_is_not_installed_says_what_to_install(graph_tune, monkeyp
     assert "choose 'dp' or 'pbqp'" in err
 
 
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_measured(
+    graph_tune, folder
+):
+    code, err = graph_tune("--svg", str(folder))
+    assert code == 2
+    assert f"{folder}: svg: Is a directory" in err
+    assert not (folder / "r.jsonl").exists()
+
+
 def test_an_unknown_solver_is_named(graph_tune):
     code, err = graph_tune("--set", "graph-tune.graph_tuner=pbpq")
     assert code == 2

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tilewright.options import Choice, Options
 from tilewright.roles import RunContext, StageResult
-from tilewright.writing import writing
+from tilewright.writing import check_file, writing
 from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy
 from tilewright_graph.extraction import ExtractedNetwork
 from tilewright_graph.graph_tuning import (
@@ -62,14 +62,17 @@ class GraphTuneStage:
         options, context = self._options, self._context
         extracted: ExtractedNetwork = values[ExtractedNetwork]
         tuner = context.host.choose("graph_tuner", options.graph_tuner, context.host)
+        picture = None if options.svg is None else self._picture_of(options.svg)
+        if picture is not None:
+            check_file(picture, "svg")
         effort = Effort(options.accuracy, options.max_sch_num, options.transform_budget)
         choice = tune_graph(extracted, tuner, context, effort)
         unproved = options.proof and not choice.solution.optimal
         if unproved:
             why = choice.solution.note or "this solver proves nothing"
             _log.warning("%s: the choice is not proved to be the best: %s", extracted.name, why)
-        if options.svg is not None:
-            self._draw(self._picture_of(options.svg), extracted, choice)
+        if picture is not None:
+            self._draw(picture, extracted, choice)
         graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
         report = {"graph": graph, "measurement": choice.measurement}
         return StageResult((choice,), report, partial=unproved)
