@@ -44,7 +44,9 @@ def test_tune_of_a_task_that_never_works_has_no_config(choices, tmp_path, caplog
     assert (result.config, result.seconds, result.summary["failures"]) == (None, None, 4)
 
 
-def test_compile_runs_the_stage_of_that_name_for_one_network(toy, tmp_path, monkeypatch):
+@pytest.fixture
+def compiling(toy, tmp_path, monkeypatch):
+    """A host whose stage `compile` makes a text of lists."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx")
     stage = tmp_path / "compiling.py"
@@ -59,13 +61,25 @@ def test_compile_runs_the_stage_of_that_name_for_one_network(toy, tmp_path, monk
         "    stages = {'compile': Compile, 'import': Import}\n"
         "    return [Component(n, 'toy', lambda kind=kind: kind) for n, kind in stages.items()]\n"
     )
-    host = PluginHost.load([toy, stage])
-    made = tilewright.compile(["net"], target="toynative", host=host)
+    return PluginHost.load([toy, stage])
+
+
+def test_compile_runs_the_stage_of_that_name(compiling, tmp_path):
+    made = tilewright.compile(["net"], target="toynative", host=compiling)
     assert made == "['net'] for toy:threads=1"
     with pytest.raises(UsageError, match="several networks, expected one"):
-        tilewright.compile({}, target="toynative", host=host)
+        tilewright.compile({}, target="toynative", host=compiling)
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert left == {"cache", "compiling.py"}
+
+
+def test_compile_only_reads_records_and_says_where_there_are_none(compiling, monkeypatch, caplog):
+    def refuse(path, what):
+        raise UsageError("it may not be written", where=str(path))
+
+    monkeypatch.setattr("tilewright.run_setup.check_file", refuse)
+    tilewright.compile(["net"], target="toynative", records="none.jsonl", host=compiling)
+    assert "none.jsonl: no such records file: every config is a fallback" in caplog.messages
 
 
 def test_names_of_strangers_cannot_steer_the_terminal(host, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
 from tilewright.tuning.tune_report import TuneReport
 from tilewright.writing import check_folder
+
+_log = logging.getLogger("tilewright")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +147,12 @@ def compile(  # noqa: A001  the name users expect
     network   a Network, or what the stage `import` takes as `model`, or a mapping of its options
     options   of the stage `compile`
     out       where the stage saves it
-    records   default `records.jsonl` in `out`
+    records   only read; default `records.jsonl` in `out`
     """
     host = host or PluginHost.load()
     check_folder(Path(out), "out")
+    if records is not None and not Path(records).exists():
+        _log.warning("%s: no such records file: every config is a fallback", records)
     context = make_context(
         host,
         name="compile",
@@ -157,6 +162,7 @@ def compile(  # noqa: A001  the name users expect
         records=Path(records) if records is not None else None,
         strategies=strategies,
         seed=seed,
+        writes=False,
     )
     values = [network]
 
