@@ -33,6 +33,13 @@ def test_readme_shows_what_is_written():
     assert [text for text in written if text not in shown] == []
 
 
+@pytest.mark.parametrize("kind", ["tuner", "strategy", "target"])
+def test_the_tests_of_two_plugins_can_be_run_together(kind):
+    """Without packages around them, pytest takes each name of a file once."""
+    one, other = (set(plugin_files(name, kind)) for name in ("one", "other"))
+    assert one & other == {"pyproject.toml"}
+
+
 def test_the_tuner_has_less_than_forty_lines():
     assert plugin_files("mine", "tuner")["src/mine/plugin.py"].count("\n") < 40
 

@@ -73,8 +73,10 @@ def plugin_files(name: str, kind: str) -> dict[str, str]:
     }
     for file in sorted(one.name for one in files(kinds[kind].value).iterdir()):
         title = file.removesuffix(_SUFFIX)
-        place = "tests" if title.startswith("test_") else f"src/{package}"
-        found[f"{place}/{title}"] = _text(kinds[kind].value, title, words)
+        tested = title.removeprefix("test_")
+        # pytest takes no two files of one name from folders that are no packages.
+        path = f"src/{package}/{title}" if tested == title else f"tests/test_{package}_{tested}"
+        found[path] = _text(kinds[kind].value, title, words)
     return found
 
 
