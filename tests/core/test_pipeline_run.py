@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from tilewright import Pipeline
+from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.records import JsonlRecordStore
 from tilewright.run_report import SCHEMA_FILE
@@ -167,6 +169,24 @@ def test_devices_share_a_records_file_and_each_counts_its_own(pipeline_file, mon
     assert re.search(r"all 20 records were made on another device \(toy0 \w{16}\)", said)
     assert re.search(r"count as misses; this is other \w{16}", said)
     assert "--foreign-records" in said
+
+
+def test_records_of_another_kind_of_target_are_no_misses(pipeline_file, tmp_path, caplog):
+    path = pipeline_file()
+    record = JsonlRecordStore(run(path).folder / "records.jsonl").records()[0]
+    moon = replace(record.trial.input, config=ConfigEntity("moon", {}))
+    there = replace(record, trial=replace(record.trial, input=moon), fingerprint="0" * 16)
+    JsonlRecordStore(tmp_path / "shared.jsonl").append([there])
+    (tmp_path / "moon.py").write_text(
+        "from tilewright import Strategy, hookimpl\n"
+        "@hookimpl\ndef tilewright_strategies():\n"
+        "    return [Strategy('moon', 1, ('moon',), (), lambda host: None)]\n"
+    )
+    pipeline = Pipeline.load(
+        path, settings=["records=shared.jsonl"], plugins=[tmp_path / "moon.py"]
+    )
+    assert pipeline.run().report["measurement"]["trials"] == 20
+    assert caplog.messages == []
 
 
 def test_records_of_another_device_are_used_only_when_asked(pipeline_file, monkeypatch, caplog):

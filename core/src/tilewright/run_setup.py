@@ -69,7 +69,7 @@ def make_context(
     if writes:
         check_file(path, "records")
     store = open_store(path, host, kept)
-    _tell_misses(store, found if measures and not foreign_records else None, host)
+    _tell_misses(store, resolved, found if measures and not foreign_records else None, host)
     return RunContext(
         name=name,
         folder=folder,
@@ -143,9 +143,19 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore
     return store
 
 
-def _tell_misses(store: JsonlRecordStore, device: Device | None, host: PluginHost) -> None:
-    """Warn where no record is of this device, or some are of other revisions of strategies."""
-    devices = store.devices(host.revisions)  # what other systems measured is no history here
+def _tell_misses(
+    store: JsonlRecordStore, target: Target, device: Device | None, host: PluginHost
+) -> None:
+    """Warn where no record is of this device, or some are of other revisions of strategies.
+
+    What was measured for other kinds of target, or by other systems, is no history here.
+    """
+    ours = {
+        name: revision
+        for name, revision in host.revisions.items()
+        if target.kind in host.strategy(name).target_kinds
+    }
+    devices = store.devices(ours)
     if device and devices and device.fingerprint not in {fingerprint for _, fingerprint in devices}:
         _log.warning(
             "%s: all %d records were made on another device (%s) and count as misses; this is %s "
