@@ -122,6 +122,13 @@ def test_a_partial_result_is_exit_3(call, pipeline_file):
     assert call("run", str(pipeline_file(runner="fails: all")), plugin=False)[0] == 3
 
 
+def test_a_mistake_in_the_pipeline_of_a_model_has_no_line_of_it():
+    """Nobody wrote that text."""
+    from tilewright.cli.pipeline_verb import pipeline_of
+
+    assert pipeline_of("a.moon").where(("stages", 3)) == "a.moon: stages[3]"
+
+
 def test_tasks_and_space_describe_without_measuring(call, pipeline_file, tmp_path):
     path = pipeline_file()
     _, out, _ = call("tasks", str(path), "--json", plugin=False)

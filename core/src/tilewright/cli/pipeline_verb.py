@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,8 @@ def pipeline_of(source: str) -> Path | YamlSource:
     name = re.sub(r"[^\w.-]+", "-", Path(source).stem).strip("-._")[:100] or "model"
     stages: list[dict[str, Any]] = [{"import": {"model": source}}]
     stages += [{stage: {}} for stage in ("extract", "tune", "graph-tune", "compile", "benchmark")]
-    return YamlSource.parse(json.dumps({"version": 1, "name": name, "stages": stages}), source)
+    text = json.dumps({"version": 1, "name": name, "stages": stages})
+    return replace(YamlSource.parse(text, source), written=False)
 
 
 def run_pipeline(

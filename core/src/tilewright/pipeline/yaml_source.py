@@ -42,10 +42,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class YamlSource:
-    """A parsed file: `plain()` gives its values, `where(path)` the place of one of them."""
+    """A parsed file: `plain()` gives its values, `where(path)` the place of one of them.
+
+    written  False where no user wrote the text: its lines and columns would tell them nothing
+    """
 
     name: str
     root: Node
+    written: bool = True
 
     @classmethod
     def read(cls, path: Path) -> YamlSource:
@@ -104,7 +108,8 @@ class YamlSource:
                 break
         line, column = place
         dotted = dotted_path(path)
-        return f"{self.name}:{line}:{column}" + (f": {dotted}" if dotted else "")
+        spot = f"{self.name}:{line}:{column}" if self.written else self.name
+        return f"{spot}: {dotted}" if dotted else spot
 
 
 def dotted_path(path: Iterable[str | int]) -> str:
