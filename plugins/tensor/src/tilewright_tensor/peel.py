@@ -26,6 +26,7 @@ from tilewright_tensor.loop_ir import (
     changed_leaves,
     changed_throughout,
     guarded,
+    inside,
     walk,
 )
 
