@@ -199,7 +199,7 @@ def test_a_budget_in_seconds_keeps_time_for_finalists(tmp_path, toy, monkeypatch
     ticks = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: 0.01 * next(ticks))
     monkeypatch.setattr("tilewright.tuning.pacing.time", clock)
-    report, context = run(tmp_path, toy, [entry(8), entry(16)], "1500ms")
+    report, context = run(tmp_path, toy, [entry(8), entry(16)], "2500ms")
     counts = Counter(measured(context))
     assert {task.key for (task, _), n in counts.items() if n == 2} == set(report.outcomes)
 
