@@ -95,6 +95,14 @@ def test_rows_from_beyond_the_cache_are_fetched_a_tile_ahead_once_each(
         assert first.startswith("prefetch a[") and f", {loop}{scale}] + {ahead} bytes" in first
 
 
+def test_a_large_operand_of_one_axis_has_no_rows_to_fetch() -> None:
+    a, x, k = placeholder("a", (40_000, 8)), placeholder("x", (40_000,)), reduce_axis(40_000, "k")
+    y = compute("y", (8,), lambda n: reduce_sum(a[k, n] * x[k], k), axes=("n",))
+    for sketch in derive(Problem(Dag([y]), {}, LIMITS)):
+        point = ConfigSpace([sketch.alternative("derived")]).first()
+        assert not any(name.endswith(".prefetch") for name in point.values)
+
+
 def test_sketches_by_operator(problem: Callable[[str], Problem]) -> None:
     tiled = {"tiled", "fused-1", "fused-2"}
     expected = {

@@ -266,6 +266,8 @@ def test_a_prefetch_stands_where_it_was_asked_for(checked):
 def test_a_prefetch_with_a_step_goes_on_evenly_from_where_the_loop_begins(checked):
     s = Schedule.of(matmul(4, 16, 8)).reorder("c", ["i", "k", "j"]).prefetch("c", "k", "a", 64, 3)
     assert "      prefetch a[c.i, c.k*3] + 64 bytes" in str(checked(s)).splitlines()
+    s = Schedule.of(matmul(4, 16, 3)).split("c", "k", [4]).reorder("c", ["i", "k.0", "k.1", "j"])
+    assert "prefetch a[c.i, 0] + 64 bytes" in str(checked(s.prefetch("c", "k.0", "a", 64, 3)))
 
 
 def test_a_parallel_stage_inside_a_parallel_loop_runs_serially(checked):

@@ -245,6 +245,14 @@ def test_a_reduction_over_lanes_is_right_with_numbers_and_without(
     np.testing.assert_allclose(got, expected(np.hstack([start, x]), axis=1), rtol=2e-6)
 
 
+def test_an_unrolled_loop_may_add_the_same_element_again_and_again(
+    isa: str, agree: Callable[..., None]
+) -> None:
+    x, y = Buffer("x", ()), Buffer("y", ())
+    again = loop("k", 4, put(y, (), op("add", at(y), at(x))), "unrolled")
+    agree(LoopProgram("again", (x,), (y,), Block((put(y, (), Const(0.5)), again))), isa)
+
+
 def test_lanes_of_a_register_are_reduced_by_halves() -> None:
     text = emit(folded("add", 16), ISAS[0], 1).module
     assert text.count("extractelement") == 2

@@ -276,7 +276,7 @@ class _Lowering:
             )
             load = self._load(read)
             indices = [index.substitute(inner, self.facts.bounds) for index in load.indices]
-            if note.step is not None:
+            if note.step is not None and placement.loops[depth].extent > 1:
                 indices[-1] += placement.loops[depth].var * note.step
             found.append(Prefetch(load.buffer, tuple(indices), note.offset_bytes))
         return block([*found, statement])

@@ -33,7 +33,7 @@ def lane_fold_of(node: Loop) -> LaneFold | None:
     held, lanes = value.args
     if not isinstance(held, Load) or not isinstance(lanes, Load):
         return None
-    if (held.buffer, held.indices) != (store.buffer, store.indices):
+    if (held.buffer, held.indices) != (store.buffer, store.indices) or not lanes.indices:
         return None
     if any(node.var in index.variables() for index in (*store.indices, *lanes.indices[:-1])):
         return None

@@ -152,7 +152,8 @@ class Tiling(Plan):
             for read in reads(stage)
             if read.tensor.name in problem.activations
             and prod(read.tensor.shape) * _ITEM_BYTES > 2 * problem.limits.cache_bytes
-            and read.tensor.shape[-1] == reduced.extent
+            and len(read.indices) > 1
+            and read.tensor.shape[-1] == reduced.extent > 1
             and read.indices[-1] == reduced.var.affine()
             and read.indices[-2] in rows
             and is_broadcast(stage, read.tensor.name, vector.var)

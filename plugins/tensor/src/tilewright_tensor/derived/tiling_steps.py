@@ -14,6 +14,7 @@ from tilewright_tensor.derived.loops import cached, fused, memory_nest, split_ax
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.splits import reduction_split, spatial_split
 from tilewright_tensor.derived.vectors import Vectors
+from tilewright_tensor.expr import ITEM_BYTES
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.loop_ir import Scope
 from tilewright_tensor.schedule import Schedule
@@ -157,9 +158,9 @@ class TilingSteps:
         (reduced,) = self.stage.reduce_axes
         rows, unroll = spatial_split(self.values, row)[-1], self.values["unroll"]
         loop = f"{reduced.name}.0" if unroll > 1 else reduced.name
-        ahead, step = 4 * rows * reduced.extent, rows * unroll
-        for line in range(0, 4 * step, _LINE_BYTES):
-            s = s.prefetch(name, loop, operand, ahead + line, step)
+        item, step = ITEM_BYTES[self.stage.dtype], rows * unroll
+        for line in range(0, item * step, _LINE_BYTES):
+            s = s.prefetch(name, loop, operand, item * rows * reduced.extent + line, step)
         return s
 
     def _tile_loops(
