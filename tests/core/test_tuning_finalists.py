@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections import Counter
 from concurrent.futures import Future
@@ -22,6 +21,7 @@ from tilewright.run_setup import make_context
 from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
+from tilewright.tuning.measurement import Measurement
 from tilewright.tuning.pacing import Pace
 from tilewright.tuning.task_track import TaskTrack
 from tilewright.tuning.tune_report import TuningInterrupted
@@ -196,10 +196,16 @@ def test_a_second_run_measures_nothing_and_more_budget_repeats_no_finalist(tmp_p
 
 def test_a_budget_in_seconds_keeps_time_for_finalists(tmp_path, toy, monkeypatch):
     monkeypatch.setenv("TOY_SPACE", "vast")
-    ticks = itertools.count()
-    clock = SimpleNamespace(monotonic=lambda: 0.01 * next(ticks))
+    runs, measure = [], Measurement.measure
+
+    def counting(measurement, inputs):
+        runs.extend(turn for one in inputs for turn in range(one.conditions.turns))
+        return measure(measurement, inputs)
+
+    monkeypatch.setattr(Measurement, "measure", counting)
+    clock = SimpleNamespace(monotonic=lambda: 0.01 * len(runs))
     monkeypatch.setattr("tilewright.tuning.pacing.time", clock)
-    report, context = run(tmp_path, toy, [entry(8), entry(16)], "2500ms")
+    report, context = run(tmp_path, toy, [entry(8), entry(16)], "1500ms")
     counts = Counter(measured(context))
     assert {task.key for (task, _), n in counts.items() if n == 2} == set(report.outcomes)
 
