@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -128,6 +129,13 @@ def test_an_isa_that_this_machine_lacks_is_refused(refused, monkeypatch):
     first, second = refused("run", "tiny.yaml", "--target", "x86:isa=avx512")
     assert first == "error: --target: target x86:isa=avx512,threads=1: this machine runs sse4"
     assert second == "  compile for x86:isa=sse4"
+
+
+def test_a_solver_that_is_not_installed_is_told_before_anything_is_tuned(refused, monkeypatch):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    first, second = refused("run", "tiny.yaml", "--set", "graph-tune.graph_tuner=exact")
+    assert first.startswith("error: --set graph-tune.graph_tuner=exact: graph tuner 'exact' needs")
+    assert second.startswith("  pip install highspy")
 
 
 def test_a_model_that_was_good_keeps_its_report(refused, call, folder):

@@ -160,6 +160,8 @@ class Planner:
     def _check(self, model: type[Any], values: Mapping[str, Any], path: Place) -> Any:
         try:
             return model.model_validate(dict(values))
+        except UsageError as error:  # of what the component needs, by a validator of the model
+            raise error.placed(self._where(path)) from None
         except ValidationError as error:
             below, message, remedy = next(iter(mistakes(error, model)))
             where = self._where(path + tuple(below))

@@ -6,9 +6,10 @@ import math
 import time
 from collections import defaultdict
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from tilewright.errors import UsageError
 from tilewright.options import Options
@@ -28,6 +29,16 @@ class ExactOptions(Options):
 
     time_limit_seconds: float = 60.0
 
+    @model_validator(mode="after")
+    def _solver_is_installed(self) -> Self:  # here, so that it is told before anything is tuned
+        missing = [name for name in ("pulp", "highspy") if find_spec(name) is None]
+        if missing:
+            raise UsageError(
+                f"graph tuner 'exact' needs PuLP and HiGHS; not installed: {', '.join(missing)}",
+                remedy=f"pip install {' '.join(missing)}, or choose 'dp' or 'pbqp'",
+            )
+        return self
+
 
 class ExactTuner:
     """The best choice, by exact reductions, pruning under a dual bound, and an integer program.
@@ -37,12 +48,6 @@ class ExactTuner:
     """
 
     def __init__(self, options: ExactOptions, _host: Any = None) -> None:
-        missing = [name for name in ("pulp", "highspy") if find_spec(name) is None]
-        if missing:
-            raise UsageError(
-                f"graph tuner 'exact' needs PuLP and HiGHS; not installed: {', '.join(missing)}",
-                remedy=f"pip install {' '.join(missing)}, or choose 'dp' or 'pbqp'",
-            )
         self._limit = options.time_limit_seconds
 
     def solve(self, problem: Problem) -> Solution:
