@@ -243,7 +243,7 @@ def tilewright_targets():
 def test_doctor_tells_of_a_broken_target_and_of_all_others(call, tmp_path, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "cuda,x86,acme")  # whose peaks take seconds
     told = {
-        "foo": "FAIL foo: ModuleNotFoundError: No module named 'libfoo': mend or uninstall file - (",
+        "foo": "FAIL foo: ModuleNotFoundError: No module named 'libfoo': mend or uninstall file /",
         "toy": "FAIL role target: two plugins offer the target 'toy': ",
     }
     for name, problem in told.items():

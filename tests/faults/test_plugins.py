@@ -50,7 +50,22 @@ def test_d31_two_plugins_with_one_name_are_an_error_that_names_both(toy, fake_di
         PluginHost.load([toy]).components("tuner")
     assert "acme-tuners 2.3 (acme_tuners)" in str(error.value)
     assert str(toy) in str(error.value)
-    assert "TILEWRIGHT_BLOCK_PLUGINS=" in str(error.value)
+    assert error.value.remedy.endswith("or block it: TILEWRIGHT_BLOCK_PLUGINS=acme-tuners")
+
+
+def test_d31_what_no_variable_blocks_is_to_be_renamed(tmp_path, fake_distribution, toy):
+    fake_distribution("acme-stages", TUNER.format(name="tune").replace("tuners", "stages"))
+    own = tmp_path / "own.py"
+    own.write_text(toy.read_text())
+    for host, role in (PluginHost.load(), "stage"), (PluginHost.load([toy, own]), "tuner"):
+        with pytest.raises(UsageError) as error:
+            host.components(role)
+        blockable = ", or block it: TILEWRIGHT_BLOCK_PLUGINS=acme-stages" * (role == "stage")
+        assert error.value.remedy == f"rename or remove one{blockable}"
+
+
+def test_a_plugin_file_named_twice_is_one_plugin(toy):
+    assert "toy" in PluginHost.load([toy, toy.parent / "." / toy.name]).components("tuner")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ class PluginHost:
     def __init__(self, files: Sequence[Path] = (), extra: Sequence[object] = ()) -> None:
         from tilewright import builtin
 
-        self.files = tuple(Path(path).resolve() for path in files)
+        # A file may be named twice: in a pipeline and by --plugin.
+        self.files = tuple(dict.fromkeys(Path(path).resolve() for path in files))
         self._manager = pluggy.PluginManager("tilewright")
         self._plugins = load_plugins(self._manager, builtin, self.files, extra)
         self._by_module = {id(plugin.module): plugin for plugin in self._plugins}
@@ -327,10 +328,13 @@ class PluginHost:
                 continue
             if name in found:
                 first, second = sorted((found[name][1], plugin.owner), key=str)
+                core = self._plugins[0].owner  # which, like files, nobody can block
+                blockable = [o for o in (first, second) if o.installed and o is not core]
+                named = " or ".join(owner.distribution for owner in blockable)
+                block = f", or block it: TILEWRIGHT_BLOCK_PLUGINS={named}" if named else ""
                 raise UsageError(
                     f"two plugins offer the {word} '{name}': {first} and {second}",
-                    remedy=f"remove one, or block it: TILEWRIGHT_BLOCK_PLUGINS="
-                    f"{first.distribution} or {second.distribution}",
+                    remedy=f"rename or remove one{block}",
                 )
             found[name] = value, plugin.owner
         return dict(sorted(found.items()))
@@ -344,7 +348,7 @@ class PluginHost:
     def _installed(self, role: str, name: str) -> str:
         owned = self._owned(role)
         text = did_you_mean(name, list(owned))
-        sources = sorted({f"{o.distribution} {o.version}" for _, o in owned.values()})
+        sources = sorted({owner.source for _, owner in owned.values()})
         if sources:
             text += f" (from {', '.join(sources)})"
         extras = importlib.metadata.metadata("tilewright").get_all("Provides-Extra") or []

@@ -36,7 +36,17 @@ class Owner:
     module: str
 
     def __str__(self) -> str:
-        return f"{self.distribution} {self.version} ({self.module})"
+        return f"{self.source} ({self.module})" if self.installed else self.source
+
+    @property
+    def source(self) -> str:
+        """Where it is from: `tilewright-search 0.1.0`, or `file /folder/mine.py`."""
+        return f"{self.distribution} {self.version if self.installed else self.module}"
+
+    @property
+    def installed(self) -> bool:
+        """Whether it is from a distribution, not from a plugin file or a caller's object."""
+        return self.version != "-"
 
 
 @dataclass(slots=True)
