@@ -255,6 +255,18 @@ def test_doctor_tells_of_a_broken_target_and_of_all_others(call, tmp_path, monke
         assert " processes run on " in out
 
 
+def test_doctor_survives_a_component_that_cannot_say_what_it_lacks(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "cuda,x86,acme")
+    (tmp_path / "odd.py").write_text(
+        "from tilewright import Component, hookimpl\n@hookimpl\ndef tilewright_tuners():\n"
+        "    return [Component('odd', 'a tuner', None, lacks=lambda: 1 / 0)]\n"
+    )
+    code, out, _ = call("doctor", "--plugin", "odd.py")
+    assert code == 1
+    assert "FAIL role tuner: ZeroDivisionError: division by zero: `tilewright plugins`" in out
+    assert " processes run on " in out
+
+
 @pytest.mark.parametrize(
     "verb", [("schema",), ("plugins", "--json"), ("--help",), ("run", "toy.yaml", "--quiet")]
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import sys
 
+from tilewright.cli.group import run
 from tilewright.host import PluginHost
 from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for
@@ -25,3 +26,15 @@ def test_without_xgboost_a_ridge_regression_stands_in_and_says_so_once(monkeypat
     said = [record for record in caplog.records if "xgboost" in record.getMessage()]
     assert len(said) == 1
     assert "pip install" in said[0].getMessage()
+
+
+def test_doctor_says_what_stands_in_for_xgboost(monkeypatch, capsys):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "cuda,x86,acme")  # whose peaks take seconds
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    run(["doctor"])
+    said = "xgboost is not installed, a ridge regression stands in: pip install 'tilewright[xgb]'"
+    assert f"ok   cost model xgboost: {said}" in capsys.readouterr().out.splitlines()
+    monkeypatch.undo()
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "cuda,x86,acme")
+    run(["doctor"])
+    assert "xgboost" not in capsys.readouterr().out

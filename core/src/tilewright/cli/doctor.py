@@ -54,13 +54,28 @@ def _checks(files: tuple[Path, ...]) -> list[tuple[bool, str, str]]:
     for loaded in host.plugins:
         ok = loaded.state in ("ok", "blocked")
         found.append((ok, f"plugin {loaded.name} is {loaded.state}", "; ".join(loaded.reasons)))
-    for role in _NEEDED:
+    for role in (*_NEEDED, *(role for role in host.roles() if role not in _NEEDED)):
         try:
-            count = len(host.owners(role))
-            found.append((count > 0, f"{count} of role {role}", "install a plugin that has one"))
+            found += _components(host, role)
         except UsageError as error:
             found.append((False, f"role {role}", f"{error.message}; {error.remedy}"))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a plugin raises
+            problem = f"role {role}: {type(error).__name__}: {error}"
+            found.append((False, problem, "`tilewright plugins` says whose that is"))
     return [*found, *_targets(host), *_surroundings()]
+
+
+def _components(host: PluginHost, role: str) -> Iterator[tuple[bool, str, str]]:
+    """How many there are of a role, if one is needed, and what they lack."""
+    from tilewright.plugin import Component
+
+    components = host.components(role)
+    if role in _NEEDED:
+        count = len(components)
+        yield count > 0, f"{count} of role {role}", "install a plugin that has one"
+    for name, component in components.items():
+        if isinstance(component, Component) and (lack := component.lacks()):
+            yield True, f"{role.replace('_', ' ')} {name}: {lack}", ""
 
 
 def _targets(host: PluginHost) -> Iterator[tuple[bool, str, str]]:

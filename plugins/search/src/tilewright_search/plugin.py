@@ -51,9 +51,15 @@ def tilewright_cost_models() -> Sequence[Component[Any]]:
     make_trees, trees_options = _late(trees, "make_xgboost"), _late(trees, "XgboostOptions")
     make_ridge, ridge_options = _late(ridge, "make_ridge"), _late(ridge, "RidgeOptions")
     return [
-        Component("xgboost", "boosted trees", make_trees, trees_options),
+        Component("xgboost", "boosted trees", make_trees, trees_options, lacks=_xgboost_lacks),
         Component("ridge", "ridge regression on numpy", make_ridge, ridge_options),
     ]
+
+
+def _xgboost_lacks() -> str:
+    from tilewright_search.cost_model.xgboost_trees import what_xgboost_lacks
+
+    return what_xgboost_lacks()
 
 
 @hookimpl(trylast=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # AutoTVM's stop rule went on for hundreds of rounds until the training set was learned by heart.
 _ROUNDS = 64
 _ATTRIBUTE = "tilewright"
+_STAND_IN = "xgboost is not installed, a ridge regression stands in: pip install 'tilewright[xgb]'"
 _OBJECTIVES = {"reg": "reg:squarederror", "rank": "rank:pairwise"}
 
 
@@ -88,11 +90,14 @@ class XgboostModel:
         return Signature.from_json(told, path)
 
 
+def what_xgboost_lacks() -> str:
+    """What stands in for xgboost and how to get it; empty where it is installed."""
+    return "" if find_spec("xgboost") else _STAND_IN
+
+
 @cache
 def _say_that_xgboost_is_missing() -> None:
-    logging.getLogger("tilewright").warning(
-        "xgboost is not installed, a ridge regression stands in: pip install 'tilewright[xgb]'"
-    )
+    logging.getLogger("tilewright").warning(_STAND_IN)
 
 
 def make_xgboost(options: XgboostOptions, context: TunerContext) -> CostModel:
