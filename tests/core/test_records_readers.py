@@ -107,6 +107,7 @@ def test_a_foreign_log_is_no_store_of_a_run_and_no_other_command_takes_it_for_on
     for arguments in (
         ["records", "merge", str(log), "--into", str(log)],
         ["records", "best", str(log)],
+        ["records", "compact", str(log)],
         ["space", "0123456789abcdef", "--records", str(log)],
         ["explain", "0123456789abcdef", "--records", str(log)],
     ):
@@ -120,5 +121,8 @@ def test_a_file_that_holds_something_else_is_no_store_of_a_run(tmp_path, host):
     path.write_text("buy milk\n")
     with pytest.raises(UsageError, match="no line of it is a record"):
         open_store(path, host, Choice("jsonl"))
+    path.write_text("# which AutoTVM's reader takes for the head of a log\n")
+    with pytest.raises(UsageError, match="no line of it is a record"):
+        open_store(path, PluginHost.load(), Choice("jsonl"))
     path.write_text("")
     assert open_store(path, host, Choice("jsonl")).tasks() == []

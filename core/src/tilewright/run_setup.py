@@ -11,7 +11,7 @@ from tilewright.device_peaks import with_peaks
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.measure import Conditions
 from tilewright.options import Choice
-from tilewright.records import recognised_format
+from tilewright.records import Record, find_reader, recognised_format
 from tilewright.roles import RunContext, TellsItsParts
 from tilewright.writing import check_file, writing
 
@@ -129,14 +129,16 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore
     """
     with writing(path, "records"):
         known = recognised_format(path, host) if path.exists() else choice.name
-    if known not in (None, choice.name, "jsonl"):
+    foreign = known not in (None, choice.name, "jsonl")
+    # Not by its first line alone, which may be that of any text.
+    if foreign and any(isinstance(r, Record) for _, r in find_reader(path, host).read(path)):
         raise UsageError(
             "a log of another format",
             where=str(path),
             remedy="import it: tilewright records merge FILE --into ANOTHER.jsonl",
         )
     store: JsonlRecordStore = host.choose("record_store", choice, path)
-    if known is None and store.bad_lines and not store.tasks():
+    if (foreign or known is None) and store.bad_lines and not store.tasks():
         raise UsageError(
             "no line of it is a record", where=str(path), remedy="name a records file, or a new one"
         )

@@ -136,16 +136,20 @@ def verify(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> int:
 
 @records.command()
 @shared.records_file
+@shared.plugin_files
 @shared.as_json
-def compact(file: Path, as_json: bool) -> None:
+def compact(file: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
     """Drop the lines that no query needs, in place, and count them.
 
     Dropped are earlier measurements of configs that were measured again, graph choices made anew,
     trials that failed through no fault of their config, and bad lines. What a stage spent is added
     up.
     """
+    from tilewright.options import Choice
     from tilewright.records import compact_log
+    from tilewright.run_setup import open_store
 
+    open_store(file, shared.load_host(plugin), Choice("jsonl"))  # or it says what the file is
     done = compact_log(file)
     if as_json:
         shared.print_json(done.to_json())
