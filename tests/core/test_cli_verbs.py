@@ -225,7 +225,7 @@ def test_doctor_names_what_is_missing(call, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "measure,search,acme")
     code, out, _ = call("doctor", plugin=False)
     assert code == 1
-    assert "FAIL 0 of role tuner: install a plugin that has one" in out
+    assert "FAIL 0 of role tuner: pip install 'tilewright[EXTRA]', EXTRA one of cuda, " in out
 
 
 BROKEN = """

@@ -38,9 +38,12 @@ def test_a_missing_or_broken_plugin_file_is_a_usage_error(tmp_path):
         PluginHost.load([write(tmp_path, "1/0")])
 
 
-def test_what_an_extra_brings_is_told_with_its_command(monkeypatch):
-    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "x86")
-    host = PluginHost.load()
+def test_what_an_extra_brings_is_told_with_its_command(monkeypatch, toy):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "acme,cuda,x86")
+    with pytest.raises(UsageError) as error:
+        PluginHost.load().component("target", "native")
+    assert error.value.remedy.startswith("none is installed; pip install 'tilewright[EXTRA]', ")
+    host = PluginHost.load([toy])
     with pytest.raises(UsageError, match=r"pip install 'tilewright\[x86\]' brings it"):
         host.component("target", "x86")
     with pytest.raises(UsageError) as error:

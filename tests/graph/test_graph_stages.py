@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
+from tilewright.host import PluginHost
 from tilewright.options import Choice
 from tilewright.task_set import TaskSet
 from tilewright_graph.compiled_network import CompiledNetwork
 from tilewright_graph.evaluate import evaluate
 from tilewright_graph.extraction import ExtractedNetwork
+from tilewright_graph.frontend import frontend_for
 from tilewright_graph.graph_tuning import GraphChoice
 from tilewright_graph.network import Network
 from tilewright_graph.stages.benchmark_stage import BenchmarkOptions, BenchmarkStage
@@ -206,3 +208,12 @@ def test_benchmark_runs_slow_networks_less_often(values, context, with_oracle, m
     options = BenchmarkOptions(peers=("them",), seconds=3.0)
     (entry,) = BenchmarkStage(options, context).run(values).report["benchmark"]
     assert entry["tilewright"]["runs"] == entry["peers"]["them"]["runs"] == 5
+
+
+@pytest.mark.parametrize("model", ["some/model.onnx", "onnx-light:resnet50"])
+def test_a_model_whose_frontend_is_not_installed_comes_with_how_to_install_it(monkeypatch, model):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "onnx")
+    with pytest.raises(UsageError, match=r"\n  pip install 'tilewright\[onnx\]' brings it$"):
+        frontend_for(model, PluginHost.load())
+    with pytest.raises(UsageError, match="known: zoo:"):
+        frontend_for("onnx/model.pb", PluginHost.load())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import sys
 import time
@@ -16,6 +15,7 @@ import pluggy
 
 from tilewright import hookspecs
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.extras import how_to_install, how_to_install_any
 from tilewright.fallback import infeasible
 from tilewright.plugin import Component, no_options
 from tilewright.plugin_loading import Owner, Plugin, load_plugins
@@ -351,8 +351,8 @@ class PluginHost:
         sources = sorted({owner.source for _, owner in owned.values()})
         if sources:
             text += f" (from {', '.join(sources)})"
-        extras = importlib.metadata.metadata("tilewright").get_all("Provides-Extra") or []
-        return f"{text}; pip install 'tilewright[{name}]' brings it" if name in extras else text
+        install = how_to_install(name) or ("" if owned else how_to_install_any())
+        return f"{text}; {install}" if install else text
 
 
 def _hook_of(role: str) -> str:

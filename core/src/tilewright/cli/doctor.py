@@ -67,12 +67,13 @@ def _checks(files: tuple[Path, ...]) -> list[tuple[bool, str, str]]:
 
 def _components(host: PluginHost, role: str) -> Iterator[tuple[bool, str, str]]:
     """How many there are of a role, if one is needed, and what they lack."""
+    from tilewright.extras import how_to_install_any
     from tilewright.plugin import Component
 
     components = host.components(role)
     if role in _NEEDED:
         count = len(components)
-        yield count > 0, f"{count} of role {role}", "install a plugin that has one"
+        yield count > 0, f"{count} of role {role}", how_to_install_any()
     for name, component in components.items():
         if isinstance(component, Component) and (lack := component.lacks()):
             yield True, f"{role.replace('_', ' ')} {name}: {lack}", ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from tilewright.errors import UsageError
+from tilewright.extras import how_to_install
 from tilewright.host import PluginHost
 from tilewright_graph.network import Network
 
@@ -35,8 +37,10 @@ def frontend_for(model: str, host: PluginHost) -> str:
         if any(model.startswith(word) or model.endswith(word) for word in component.capabilities):
             return name
     words = sorted(word for component in known.values() for word in component.capabilities)
+    start, colon, _ = model.partition(":")
+    install = how_to_install(start.partition("-")[0] if colon else Path(model).suffix[1:])
     raise UsageError(
         "no installed frontend reads such models",
         where=model,
-        remedy=f"known: {', '.join(words)}; or name the `frontend`",
+        remedy=install or f"known: {', '.join(words)}; or name the `frontend`",
     )
