@@ -172,6 +172,24 @@ def test_d05_a_failure_at_any_write_or_sync_leaves_whole_records(
     assert system.calls < failing or len(written) == 2  # every write and sync of both had its turn
 
 
+@pytest.mark.parametrize("was_there", [False, True])
+def test_d05_a_file_that_took_no_record_is_left_only_if_it_was_there(
+    tmp_path, samples, monkeypatch, was_there
+):
+    path = tmp_path / "records.jsonl"
+    if was_there:
+        path.touch()
+    store = JsonlRecordStore(path)
+    with monkeypatch.context() as patch:
+        system = FailingSystem(1, errno.ENOSPC, short=True)
+        patch.setattr("tilewright.records.log_file.os", system)
+        with pytest.raises(UsageError, match="No space left"):
+            store.append([samples.record(1)])
+    assert path.exists() == was_there
+    store.append([samples.record(2)])
+    assert numbers(path) == [2]
+
+
 def test_d05_a_signal_in_the_middle_of_writing_is_no_error(tmp_path, samples):
     path = tmp_path / "records.jsonl"
     store, heard = JsonlRecordStore(path), []

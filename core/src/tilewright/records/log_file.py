@@ -67,6 +67,7 @@ class LogFile:
         with self._errors("write"):
             if self._create_parents:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
+            new = not exists(self.path)
             descriptor = self._open_locked(os.O_CREAT)
             try:
                 see(self._read_on(descriptor, restart))
@@ -76,6 +77,10 @@ class LogFile:
                     _sync_folder(self.path.parent)
                     self._named = True
                 see(self._read_on(descriptor, restart))
+            except (OSError, ValueError):
+                if new and not os.fstat(descriptor).st_size:
+                    self.path.unlink()  # under the lock: who waits for it makes the file anew
+                raise
             finally:
                 os.close(descriptor)
 
