@@ -15,6 +15,8 @@ from tilewright.records import JsonlRecordStore
 ROOT = os.geteuid() == 0
 BAD = {
     "a folder": "folder",
+    "a device": "device",
+    "a pipe": "pipe",
     "a loop of links": "loop",
     "a name of 300 bytes": "x" * 300,
     "below a file": "file/below",
@@ -31,6 +33,8 @@ def places(tmp_path):
     for name in ("folder", "locked"):
         (places / name).mkdir()
     (places / "file").touch()
+    (places / "device").symlink_to("/dev/full")
+    os.mkfifo(places / "pipe")
     (places / "loop").symlink_to(places / "loop")
     (places / "locked").chmod(0o555)
     yield places
@@ -73,7 +77,7 @@ def test_d07_a_name_of_255_bytes_and_one_that_is_no_utf8_work(tmp_path, samples)
 
 
 FOLDERS = {
-    **{case: path for case, path in BAD.items() if case not in ("a folder", "a NUL")},
+    **{case: path for case, path in BAD.items() if case not in ("a folder", "a NUL", "a pipe")},
     "a file": "file",
     "where nothing can be made": "/proc/new",
 }

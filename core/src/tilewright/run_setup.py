@@ -13,7 +13,7 @@ from tilewright.measure import Conditions
 from tilewright.options import Choice
 from tilewright.records import Record, find_reader, recognised_format
 from tilewright.roles import RunContext, TellsItsParts
-from tilewright.writing import check_file, writing
+from tilewright.writing import check_file, is_file, writing
 
 _log = logging.getLogger("tilewright")
 _LARGEST_SEED = 2**31 - 1
@@ -128,7 +128,7 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore
     of all stores that inherit `JsonlRecordStore`.
     """
     with writing(path, "records"):
-        known = recognised_format(path, host) if path.exists() else choice.name
+        known = recognised_format(path, host) if is_file(path) else choice.name
     foreign = known not in (None, choice.name, "jsonl")
     # Not by its first line alone, which may be that of any text.
     if foreign and any(isinstance(r, Record) for _, r in find_reader(path, host).read(path)):

@@ -61,6 +61,13 @@ def exists(path: Path) -> bool:
     return True
 
 
+def is_file(path: Path) -> bool:
+    """Whether a file is there; what is neither a file nor nothing is an error."""
+    if exists(path) and not path.is_file():  # a pipe would be waited for, a device has no end
+        raise OSError(errno.EINVAL, "it is a folder" if path.is_dir() else "it is no file")
+    return path.is_file()
+
+
 def _shown(path: Path) -> str:
     """The path with what is no valid text escaped, so that it can be printed."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tilewright.errors import UsageError
-from tilewright.writing import exists
+from tilewright.writing import exists, is_file
 
 _CHUNK = 2**24
 _TAIL_BYTES = 64
@@ -30,10 +30,7 @@ class LogFile:
         self._tail = b""
         self._named = False
         with self._errors("open"):
-            if path.is_dir():
-                raise IsADirectoryError("it is a folder")
-            # is_dir() hides these errors, stat() does not.
-            missing = not exists(path)
+            missing = not is_file(path)
             if missing and not create_parents and not exists(path.parent):
                 raise FileNotFoundError("its folder does not exist")
 
