@@ -8,6 +8,8 @@ from toy_tasks import entry
 from tilewright import Strategy, hookimpl, strategy
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
+from tilewright.target import Target
+from tilewright.task import Task
 
 TASK = entry(8).task
 
@@ -122,6 +124,14 @@ def test_the_space_holds_what_the_glob_leaves(host):
     assert config["unroll"] == 1
     assert host.layouts(TASK, config).outputs == ("A",)
     assert host.lower(TASK, config)[0] == "program"
+
+
+def test_without_a_strategy_for_a_task_those_of_other_targets_are_not_offered(host):
+    task = Task(TASK.workload, Target("other"))
+    with pytest.raises(UsageError) as error:
+        host.space(task)
+    assert error.value.message == "no strategy for 'toyadd' on other"
+    assert "new plugin NAME --kind strategy" in error.value.remedy
 
 
 def test_a_plugins_opinion_on_fallbacks_comes_before_the_strategies_if_it_is_in_the_space(

@@ -243,12 +243,12 @@ class PluginHost:
                 every = [] if pattern == "*" else self.space(task).alternatives
                 known = [alternative.name for alternative in every]
                 near = did_you_mean(pattern, known) if known else None
+                narrowed = f" matches '{pattern}'" if every else ""
                 raise UsageError(
-                    f"no strategy for '{task.workload.operator}' on {task.target} "
-                    f"matches '{pattern}'",
+                    f"no strategy for '{task.workload.operator}' on {task.target}{narrowed}",
                     remedy="; ".join(map(str, self.declined(task, pattern)))
                     or near
-                    or self._installed("strategy", pattern),
+                    or "`tilewright new plugin NAME --kind strategy` writes one",
                 )
             alternatives.sort(key=lambda alternative: alternative.name)
             self._spaces[task, pattern] = ConfigSpace(alternatives)
