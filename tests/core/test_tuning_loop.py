@@ -248,7 +248,7 @@ def test_what_fails_while_it_is_made_is_told_with_its_owner(make, monkeypatch):
     with pytest.raises(TypeError) as error:
         tune(context)
     (note,) = error.value.__notes__
-    assert note.startswith("while the tuner 'toy' of file - (")
+    assert note.startswith("while the tuner 'toy' of file /")
 
 
 @pytest.mark.parametrize(
