@@ -26,7 +26,7 @@ def progress(*times, following=0):
 
 def shown(told, host, height=20, width=100):
     out = StringIO()
-    Console(file=out, width=width).print(tuning_table(told, host, height))
+    Console(file=out, width=width).print(tuning_table(told, host, width, height))
     return out.getvalue()
 
 
@@ -70,6 +70,14 @@ def test_on_a_narrow_screen_names_are_cut_and_numbers_stay(host):
     assert "1.000 " in text
     assert "long long" in text
     assert "…" in text
+
+
+def test_on_a_screen_of_40_columns_names_and_the_numbers_shown_stay(host):
+    told = progress(1e-3)
+    told = replace(told, entries=(replace(told.entries[0], name="conv2d_512x28x28"),))
+    head, _, row = shown(told, host, width=40).splitlines()[1:4]
+    assert head.split() == ["ID", "Task", "Latency", "(ms)", "Trials"]
+    assert row.split() == ["0", "conv2d_512…", "1.000", "16"]
 
 
 def test_control_characters_of_a_name_do_not_reach_the_terminal(host):

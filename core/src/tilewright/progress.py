@@ -158,8 +158,8 @@ class Progress:
         lines = [Text("  ".join(facts), style="dim")] if (facts := self._facts()) else []
         if self._tuning is None or self._host is None:
             return Group(*lines)
-        height = (self._live.console.height if self._live is not None else 24) - _AROUND
-        table = tuning_table(self._tuning, self._host, height)
+        width, height = self._live.console.size if self._live is not None else (80, 24)
+        table = tuning_table(self._tuning, self._host, width, height - _AROUND)
         return Group(table, Text(tuning_line(self._tuning)), *lines)
 
     def _facts(self) -> list[str]:

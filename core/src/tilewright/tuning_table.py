@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from tilewright.terminal_text import printable
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from tilewright.roles import TaskState
 
 COLUMNS = ("ID", "Task", "Latency (ms)", "Speed (GFLOP/s)", "Peak", "Trials")
+# A terminal less wide leaves them out, so that names keep ten letters on one of 40 columns.
+_LEAST_WIDTHS = {"Speed (GFLOP/s)": 64, "Peak": 48}
 
 
 def tuning_rows(progress: TuneProgress, host: PluginHost) -> Iterator[tuple[str, ...]]:
@@ -39,14 +42,15 @@ def tuning_line(progress: TuneProgress) -> str:
     )
 
 
-def tuning_table(progress: TuneProgress, host: PluginHost, height: int) -> Table:
+def tuning_table(progress: TuneProgress, host: PluginHost, width: int, height: int) -> Table:
     """The table for a terminal; of more tasks than `height` those that add most to the total."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for column in COLUMNS:
+    fitting = [width >= _LEAST_WIDTHS.get(column, 0) for column in COLUMNS]
+    for column in compress(COLUMNS, fitting):
         # Columns that may wrap give way in a narrow terminal: names, whose cells then do not wrap.
         name = column == "Task"
         justify: JustifyMethod = "left" if name else "right"
@@ -56,7 +60,7 @@ def tuning_table(progress: TuneProgress, host: PluginHost, height: int) -> Table
         if number in shown:
             style = "bold" if number == progress.next_task else ""
             line = (Text(printable(cell), no_wrap=True, overflow="ellipsis") for cell in cells)
-            table.add_row(*line, style=style)
+            table.add_row(*compress(line, fitting), style=style)
     if (missing := len(progress.entries) - len(shown)) > 0:
         table.add_row("", f"and {missing} that add less to the total", style="dim")
     return table
