@@ -107,6 +107,9 @@ def test_best_takes_a_task_and_a_count(call):
     assert [len(json.loads(each)["records"]) for each in found] == [1, 0]
     _, out, _ = call("records", "best", LOG, "toyadd(16)")
     assert "toyadd(16) on toy:threads=1, toy0, cold\n  toy.loop {" in out
+    code, out, err = call("records", "best", LOG, "toyadd(17)")
+    assert (code, out) == (0, "")
+    assert err == "no record of toyadd(17); `tilewright records ls` lists those that there are\n"
 
 
 def test_a_task_where_the_file_belongs_is_told(call):

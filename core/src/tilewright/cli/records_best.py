@@ -61,7 +61,9 @@ def best(
             f"{row['conditions']}\n  {config['strategy']} {config['values']}"
         )
     if not rows:
-        shared.say("no record has a time that counts", err=True)
+        unknown = task is not None and not any(_tasks(store, key))
+        which = f"no record of {task}; `tilewright records ls` lists those that there are"
+        shared.say(which if unknown else "no record has a time that counts", err=True)
     for strategy, left_out in stale.items():
         shared.say(f"{left_out} records of another revision of '{strategy}' left out", err=True)
     if strange := store.devices().total() - store.devices(host.revisions).total():
