@@ -10,6 +10,7 @@ from contextlib import suppress
 import pytest
 
 from tilewright.errors import UsageError
+from tilewright.pipeline import Pipeline
 from tilewright.pipeline.plan import Planner
 from tilewright.pipeline.yaml_source import YamlSource
 
@@ -263,3 +264,13 @@ def test_the_place_of_a_value_is_that_of_its_key_or_item():
     assert source.where(("stages", 1, "tune", "tuner", "toy")) == "f:8:15: stages[1].tune.tuner.toy"
     assert source.where(("stages", 0)) == "f:6:5: stages[0]"
     assert source.where(()) == "f:1:1"
+
+
+def test_a_plugin_file_that_is_not_there_is_told_with_its_place(tmp_path):
+    (tmp_path / "one.py").touch()
+    (tmp_path / "file.yaml").write_text(inserted(3, "plugins:\n  - one.py\n  - two.py"))
+    with pytest.raises(UsageError) as error:
+        Pipeline.load(tmp_path / "file.yaml")
+    assert error.value.where.endswith("file.yaml:5:5: plugins[1]")
+    assert error.value.message == f"no plugin file {tmp_path / 'two.py'}"
+    assert error.value.remedy.endswith(f"relative to {tmp_path}")

@@ -59,8 +59,7 @@ class Pipeline:
         source = source if isinstance(source, YamlSource) else YamlSource.read(Path(source))
         path = Path(source.name)
         planner = Planner(source, settings, target)
-        named = [path.parent / name for name in planner.file().plugins]
-        host = PluginHost.load([*plugins, *named], observers)
+        host = PluginHost.load([*plugins, *planner.plugin_files(path.parent)], observers)
         return cls(path, planner.plan(host, only=only))
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -67,6 +68,18 @@ class Planner:
         """The file's shape, checked by core's model; first mistake as UsageError."""
         file: PipelineFile = self._check(PipelineFile, self._data, ())
         return file
+
+    def plugin_files(self, folder: Path) -> list[Path]:
+        """The plugin files that the file names, relative to its folder. Raises UsageError."""
+        files = [folder / name for name in self.file().plugins]
+        for position, path in enumerate(files):
+            if not path.is_file():
+                raise UsageError(
+                    f"no plugin file {path}",
+                    where=self._where(("plugins", position)),
+                    remedy=f"give a path of a .py file, relative to {folder.resolve()}",
+                )
+        return files
 
     def plan(self, host: PluginHost, *, only: str | None = None) -> Plan:
         """The stages, each checked by its own model; with `only`, it and those that lead to it."""
