@@ -6,7 +6,7 @@ import importlib.metadata
 
 
 def how_to_install(name: str) -> str:
-    """`pip install 'tilewright[x86]' brings it` where an extra has this name, else empty."""
+    """`pip install 'tilewright[NAME]' brings it` where an extra has this name, else empty."""
     return f"pip install 'tilewright[{name}]' brings it" if name in _extras() else ""
 
 
