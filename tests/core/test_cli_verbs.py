@@ -221,6 +221,13 @@ def test_schemas_are_printed(call):
     )
 
 
+def test_without_any_target_it_is_said_how_to_get_one(call, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "acme,cuda,x86")
+    code, out, err = call("targets", plugin=False)
+    assert (code, out) == (0, "")
+    assert err.startswith("no target is installed: pip install 'tilewright[EXTRA]', EXTRA one of ")
+
+
 def test_doctor_names_what_is_missing(call, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "measure,search,acme")
     code, out, _ = call("doctor", plugin=False)

@@ -15,6 +15,8 @@ from tilewright.cli import shared_options as shared
 @shared.as_json
 def targets(plugin: tuple[Path, ...], as_json: bool) -> None:
     """List kinds of target with the devices of each on this machine."""
+    from tilewright.extras import how_to_install_any
+
     host = shared.load_host(plugin)
     rows: list[dict[str, Any]] = [
         {
@@ -27,6 +29,8 @@ def targets(plugin: tuple[Path, ...], as_json: bool) -> None:
     if as_json:
         shared.print_json({"targets": rows})
         return
+    if not rows:
+        shared.say(f"no target is installed: {how_to_install_any()}", err=True)
     for row in rows:
         shared.say(f"{row['kind']}: {row['summary']}")
         for device in row["devices"]:
