@@ -135,6 +135,19 @@ def _reshape(site: _Site) -> None:
     site.emit("Reshape", site.constant(site.shape, "shape"))
 
 
+def _resize(site: _Site) -> None:
+    given = site.attributes
+    site.emit(
+        "Resize",
+        "",
+        "",
+        site.constant(site.shape, "sizes"),
+        mode=given["mode"],
+        coordinate_transformation_mode=given["coordinates"],
+        nearest_mode=given["rounding"],
+    )
+
+
 def _transpose(site: _Site) -> None:
     axes = site.attributes["axes"] or list(reversed(range(len(site.shape))))
     site.emit("Transpose", perm=axes)
@@ -168,18 +181,27 @@ _SAME = {
     "abs": "Abs",
     "add": "Add",
     "batch_norm": "BatchNormalization",
+    "ceil": "Ceil",
     "concat": "Concat",
+    "cos": "Cos",
     "divide": "Div",
     "elu": "Elu",
+    "equal": "Equal",
     "erf": "Erf",
     "exp": "Exp",
+    "floor": "Floor",
     "gelu": "Gelu",
     "global_avg_pool2d": "GlobalAveragePool",
     "hard_sigmoid": "HardSigmoid",
     "hard_swish": "HardSwish",
     "identity": "Identity",
     "leaky_relu": "LeakyRelu",
+    "less": "Less",
+    "less_equal": "LessOrEqual",
     "log": "Log",
+    "logical_and": "And",
+    "logical_not": "Not",
+    "logical_or": "Or",
     "lrn": "LRN",
     "matmul": "MatMul",
     "maximum": "Max",
@@ -189,21 +211,26 @@ _SAME = {
     "power": "Pow",
     "prelu": "PRelu",
     "relu": "Relu",
+    "round": "Round",
     "sigmoid": "Sigmoid",
+    "sin": "Sin",
     "softmax": "Softmax",
     "softplus": "Softplus",
     "sqrt": "Sqrt",
     "subtract": "Sub",
     "tanh": "Tanh",
+    "where": "Where",
 }
 
 WRITERS: Mapping[str, Callable[[_Site], None]] = {
     **{ours: partial(_same, theirs) for ours, theirs in _SAME.items()},
     "avg_pool2d": partial(_pooling, "AveragePool"),
+    "broadcast_to": lambda site: site.emit("Expand", site.constant(site.shape, "shape")),
     "cast": _cast,
     "clip": _clip,
     "conv1d": _convolution,
     "conv2d": _convolution,
+    "conv3d": _convolution,
     "dense": lambda site: site.emit("Gemm", transB=1),
     "flatten": _reshape,
     "layer_norm": _layer_norm,
@@ -212,8 +239,10 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "reduce_max": partial(_reduction, "ReduceMax"),
     "reduce_mean": partial(_reduction, "ReduceMean"),
     "reduce_min": partial(_reduction, "ReduceMin"),
+    "reduce_prod": partial(_reduction, "ReduceProd"),
     "reduce_sum": partial(_reduction, "ReduceSum"),
     "reshape": _reshape,
+    "resize": _resize,
     "slice": _slice,
     "transpose": _transpose,
 }

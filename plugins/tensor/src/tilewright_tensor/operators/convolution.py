@@ -1,4 +1,4 @@
-"""Convolutions of one and two spatial axes; a depthwise one has as many groups as channels."""
+"""Convolutions of one to three spatial axes; a depthwise one has as many groups as channels."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Te
     data, weight = tensors
     strides, dilation, padding = (attributes[key] for key in ("strides", "dilation", "padding"))
     count = len(strides)
-    letters = "hw"[-count:]
+    letters = "dhw"[-count:]
     filters_per_group = weight.shape[0] // attributes["groups"]
     padded = pad_stage(data, [0, 0, *padding[:count]], [0, 0, *padding[count:]], 0.0)
     channel = reduce_axis(weight.shape[1], "ic")
@@ -86,4 +86,8 @@ def _convolution(name: str, count: int, letters: str) -> OperatorDef:
     )
 
 
-OPERATORS = (_convolution("conv2d", 2, "OIHW"), _convolution("conv1d", 1, "OIW"))
+OPERATORS = (
+    _convolution("conv2d", 2, "OIHW"),
+    _convolution("conv1d", 1, "OIW"),
+    _convolution("conv3d", 3, "OIDHW"),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor import expr as e
@@ -46,6 +47,8 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "exp": e.exp,
     "log": e.log,
     "sqrt": e.sqrt,
+    "sin": e.sin,
+    "cos": e.cos,
     "tanh": e.tanh,
     "erf": e.erf,
     "sigmoid": lambda x: 1.0 / (e.exp(-x) + 1.0),
@@ -86,10 +89,24 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 """Of two operands of one rank, broadcast on axes of extent 1."""
 
-_NUMBERS = ("neg", "abs", "subtract", "clip")
+_STEPS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    "floor": (("data",), e.floor),
+    "ceil": (("data",), e.ceil),
+    "round": (("data",), e.round_),
+    "logical_not": (("data",), e.logical_not),
+    "logical_and": (("a", "b"), e.logical_and),
+    "logical_or": (("a", "b"), e.logical_or),
+    "equal": (("a", "b"), e.eq),
+    "less": (("a", "b"), e.lt),
+    "less_equal": (("a", "b"), e.le),
+    "where": (("condition", "a", "b"), e.select),
+}
+"""In no epilogue: behind a sum they make a jump of its rounding, or their dtypes differ."""
+
+_NUMBERS = ("neg", "abs", "subtract", "clip", "less", "less_equal")
 _FLOATS = (
-    "exp", "log", "sqrt", "tanh", "erf", "sigmoid", "gelu", "softplus", "hard_swish",
-    "leaky_relu", "elu", "hard_sigmoid", "divide", "power", "prelu",
+    "exp", "log", "sqrt", "sin", "cos", "floor", "ceil", "round", "tanh", "erf", "sigmoid", "gelu",
+    "softplus", "hard_swish", "leaky_relu", "elu", "hard_sigmoid", "divide", "power", "prelu",
 )  # fmt: skip
 """What is not defined, or not in its own dtype, on bool, and on any whole number."""
 
@@ -102,12 +119,19 @@ _VALUES: Mapping[str, Mapping[int, Values]] = {
 """Random data of operands where it is not to be signed."""
 
 
-def _infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
+_COMPARISONS, _LOGIC = ("equal", "less", "less_equal"), ("logical_not", "logical_and", "logical_or")
+
+
+def _infer(name: str, inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
     shapes = [list(one.shape) for one in inputs]
     expect(
         len({len(shape) for shape in shapes}) == 1, f"expected operands of one rank, got {shapes}"
     )
-    return broadcast_shapes(*shapes), one_dtype(inputs)
+    conditions = inputs if name in _LOGIC else inputs[:1] if name == "where" else ()
+    for one in conditions:
+        expect(one.dtype == "bool", f"expected a condition of dtype bool, got {one.dtype}")
+    dtype = one_dtype(inputs[1:] if name == "where" else inputs)
+    return broadcast_shapes(*shapes), "bool" if name in _COMPARISONS else dtype
 
 
 def _elementwise(
@@ -115,6 +139,8 @@ def _elementwise(
     operands: Sequence[str],
     value: Callable[..., Any],
     attributes: tuple[Attribute, ...] = (),
+    *,
+    in_epilogues: bool = True,
 ) -> OperatorDef:
     def stage(tensors: Sequence[Tensor], given: Attributes) -> Tensor:
         def element(*place: Axis) -> Any:
@@ -130,11 +156,11 @@ def _elementwise(
             Operand(operand, values=_VALUES.get(name, {}).get(i, "signed"))
             for i, operand in enumerate(operands)
         ),
-        _infer,
+        partial(_infer, name),
         stage,
         numpy_reference(name),
         attributes,
-        elementwise=True,
+        elementwise=in_epilogues,
         values="float" if name in _FLOATS else "number" if name in _NUMBERS else "any",
     )
 
@@ -143,4 +169,5 @@ OPERATORS = (
     *(_elementwise(name, ["data"], value) for name, value in _UNARY.items()),
     *(_elementwise(name, ["data"], *entry) for name, entry in _WITH_ATTRIBUTES.items()),
     *(_elementwise(name, ["a", "b"], value) for name, value in _BINARY.items()),
+    *(_elementwise(name, *entry, in_epilogues=False) for name, entry in _STEPS.items()),
 )

@@ -146,6 +146,37 @@ def _slice(arrays: Sequence[Array], attributes: Attributes) -> Array:
     return arrays[0][tuple(slice(*cut) for cut in cuts)]
 
 
+def _resize(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    """Axis by axis, of two lines each."""
+    data = arrays[0]
+    for axis, size in enumerate(attributes["shape"]):
+        extent, places = data.shape[axis], np.arange(size)
+        if attributes["coordinates"] == "half_pixel":
+            source = (places + 0.5) * extent / size - 0.5
+        elif attributes["coordinates"] == "align_corners":
+            source = places * (extent - 1) / max(size - 1, 1)
+        else:
+            source = places * extent / size
+        if attributes["mode"] == "nearest":
+            nearest = _ROUNDINGS[attributes["rounding"]](source)
+            data = data.take(nearest.astype(int).clip(0, extent - 1), axis)
+            continue
+        low = np.floor(source).astype(int)
+        share = (source - low).reshape(-1, *[1] * (data.ndim - axis - 1))
+        lower, upper = (data.take(at.clip(0, extent - 1), axis) for at in (low, low + 1))
+        data = lower * (1 - share) + upper * share
+    return data
+
+
+_ROUNDINGS: dict[str, Callable[[Array], Array]] = {
+    "floor": lambda x: np.floor(x + 1e-9),
+    "ceil": lambda x: np.ceil(x - 1e-9),
+    "round_prefer_floor": lambda x: np.ceil(x - 0.5 - 1e-9),
+    "round_prefer_ceil": lambda x: np.floor(x + 0.5 + 1e-9),
+}
+"""Of quotients that rounding has moved a little."""
+
+
 def _erf(x: Array) -> Array:
     return np.asarray(_erf_objects(x), np.float64)
 
@@ -168,6 +199,11 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "exp": np.exp,
     "log": np.log,
     "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.round,
     "tanh": np.tanh,
     "erf": _erf,
     "sigmoid": lambda x: 0.5 * (1.0 + np.tanh(0.5 * x)),
@@ -186,6 +222,13 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "minimum": np.minimum,
     "power": np.power,
     "prelu": lambda x, slope: np.where(x < 0.0, slope * x, x),
+    "logical_not": np.logical_not,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "equal": np.equal,
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "where": np.where,
 }
 """Of the operands in order, and the attributes by name."""
 
@@ -197,6 +240,7 @@ def _elementwise(function: Callable[..., Any]) -> Callable[[Sequence[Array], Att
 REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "conv1d": _convolution,
     "conv2d": _convolution,
+    "conv3d": _convolution,
     "dense": lambda arrays, _attributes: arrays[0] @ arrays[1].T,
     "matmul": lambda arrays, _attributes: arrays[0] @ arrays[1],
     "max_pool2d": _max_pool2d,
@@ -210,11 +254,14 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "reduce_mean": _reduce(np.mean),
     "reduce_max": _reduce(np.max),
     "reduce_min": _reduce(np.min),
+    "reduce_prod": _reduce(np.prod),
     "concat": lambda arrays, attributes: np.concatenate(arrays, axis=attributes["axis"]),
     "reshape": _reshape,
     "flatten": _flatten,
     "transpose": lambda arrays, attributes: arrays[0].transpose(attributes["axes"] or None),
+    "broadcast_to": lambda arrays, attributes: np.broadcast_to(arrays[0], attributes["shape"]),
     "pad": _pad,
+    "resize": _resize,
     "slice": _slice,
     "layout_transform": lambda arrays, _attributes: arrays[0].copy(),
     "cast": lambda arrays, attributes: arrays[0].astype(attributes["dtype"]),

@@ -21,6 +21,7 @@ from tilewright_tensor.operators import (
     product,
     reduction,
     reshaping,
+    resizing,
 )
 from tilewright_tensor.operators.operator_def import Attributes, OperatorDef
 
@@ -186,6 +187,6 @@ def builtin_operators() -> Operators:
     """The operators of this distribution."""
     families: tuple[Any, ...] = (
         convolution, product, pooling, normalization, reduction, elementwise,
-        reshaping, padding, movement,
+        reshaping, padding, movement, resizing,
     )  # fmt: skip
     return Operators(definition for family in families for definition in family.OPERATORS)

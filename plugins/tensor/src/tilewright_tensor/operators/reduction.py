@@ -1,4 +1,4 @@
-"""Sum, mean, largest and smallest over some axes."""
+"""Sum, mean, product, largest and smallest over some axes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from tilewright_tensor.dag import compute, reduce_axis, reduce_max, reduce_min, reduce_sum
+from tilewright_tensor.dag import (
+    compute,
+    reduce_axis,
+    reduce_max,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
 from tilewright_tensor.operators.attribute import Attribute, axis_set, flag, integers
 from tilewright_tensor.operators.operator_def import (
     Attributes,
@@ -47,7 +54,7 @@ def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Te
     def element(*place: Axis) -> Reduction:
         kept = (axis for d, axis in enumerate(place) if not (attributes["keepdims"] and d in axes))
         source = tuple(reduced[d] if d in reduced else next(kept) for d in range(len(data.shape)))
-        return _EXTREMES.get(name, reduce_sum)(data[source], *reduced.values())
+        return _OTHERS.get(name, reduce_sum)(data[source], *reduced.values())
 
     names = axis_names(len(shape))
     total = compute("axes_sum" if mean else name, shape, element, axes=names)
@@ -57,10 +64,11 @@ def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Te
     return compute(name, shape, lambda *place: total[place] / count, axes=names)
 
 
-_EXTREMES = {"reduce_max": reduce_max, "reduce_min": reduce_min}
+_OTHERS = {"reduce_prod": reduce_prod, "reduce_max": reduce_max, "reduce_min": reduce_min}
 _DOMAINS: dict[str, Domain] = {
     "reduce_sum": "number",
     "reduce_mean": "float",
+    "reduce_prod": "number",
     "reduce_max": "any",
     "reduce_min": "any",
 }

@@ -1,4 +1,4 @@
-"""Operators that give the same elements another shape or order of axes."""
+"""Operators that give the same elements another shape or order of axes, or repeat them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilewright_tensor.operators.operator_def import (
     expect,
     numpy_reference,
 )
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.operators.places import axis_names, broadcast_place, broadcast_shapes
 
 if TYPE_CHECKING:
     from tilewright_tensor.dag import Axis, Tensor
@@ -98,6 +98,25 @@ def _transpose_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Ten
     )
 
 
+def _broadcast_infer(inputs: Inputs, attributes: Attributes) -> tuple[Shape, str]:
+    shape, wanted = inputs[0].shape, tuple(attributes["shape"])
+    expect(
+        len(wanted) >= len(shape) and broadcast_shapes(shape, wanted) == wanted,
+        f"{list(shape)} does not broadcast to {list(wanted)}",
+    )
+    return wanted, inputs[0].dtype
+
+
+def _broadcast_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    data, shape = tensors[0], attributes["shape"]
+    return compute(
+        "broadcast_to",
+        shape,
+        lambda *place: data[broadcast_place(place, data.shape)],
+        axes=axis_names(len(shape)),
+    )
+
+
 OPERATORS = (
     _reshaped("reshape", _wanted_shape, Attribute("shape", integers)),
     _reshaped("flatten", _flat_shape, Attribute("axis", integer, 1, from_front)),
@@ -108,5 +127,13 @@ OPERATORS = (
         _transpose_compute,
         numpy_reference("transpose"),
         (Attribute("axes", integers, []),),
+    ),
+    OperatorDef(
+        "broadcast_to",
+        _DATA,
+        _broadcast_infer,
+        _broadcast_compute,
+        numpy_reference("broadcast_to"),
+        (Attribute("shape", integers),),
     ),
 )
