@@ -28,6 +28,40 @@ def one(kind: str, shapes, constants=None, opset: int = 13, outputs=("y",), **at
     return [node], inputs, constants or {}, opset, outputs
 
 
+def condition(kind: str, shapes, before: str = "Identity", **attributes):
+    """A model of a node that gives no floats, and their cast; its first operand is made by one."""
+    operands = "abc"[: len(shapes)]
+    nodes = [
+        helper.make_node(before, ["a"], ["first"]),
+        helper.make_node(kind, ["first", *operands[1:]], ["found"], **attributes),
+        helper.make_node("Cast", ["found"], ["y"], to=TensorProto.FLOAT),
+    ]
+    return nodes, dict(zip(operands, shapes, strict=True)), {}, 13, ("y",)
+
+
+def undefined():
+    """A model that says which of its operands are negative: those it makes no number of."""
+    nodes = [
+        helper.make_node("Less", ["a", "zero"], ["p"]),
+        helper.make_node("Where", ["p", "nan", "a"], ["b"]),
+        helper.make_node("IsNaN", ["b"], ["c"]),
+        helper.make_node("Cast", ["c"], ["y"], to=TensorProto.FLOAT),
+    ]
+    return nodes, {"a": (3, 7)}, {"zero": np.float32(0), "nan": np.float32(np.nan)}, 13, ("y",)
+
+
+def chosen(kind: str, **attributes):
+    """A model where the sums of two operands are taken where conditions hold, else the second."""
+    nodes = [
+        helper.make_node("Less", ["a", "b"], ["p"]),
+        helper.make_node("Less", ["b", "zero"], ["q"]),
+        helper.make_node(kind, ["p", "q"][: 1 if kind == "Not" else 2], ["r"]),
+        helper.make_node("Add", ["a", "b"], ["s"]),
+        helper.make_node("Where", ["r", "s", "b"], ["y"]),
+    ]
+    return nodes, {"a": (3, 7), "b": (7,)}, {"zero": np.float32(0)}, 13, ("y",)
+
+
 def two(first: str, second: str):
     """A model of two nodes of one operand, so that the second sees positive numbers only."""
     nodes = [helper.make_node(first, ["a"], ["b"]), helper.make_node(second, ["b"], ["y"])]
@@ -55,6 +89,58 @@ CASES = {
         "Conv", [(1, 2, 8, 7)], {"w": array(3, 2, 4, 3)}, auto_pad="SAME_LOWER", strides=[3, 2]
     ),
     "conv valid": one("Conv", [(1, 2, 8, 7)], {"w": array(3, 2, 4, 3)}, auto_pad="VALID"),
+    "conv of three axes": one(
+        "Conv",
+        [(1, 2, 5, 6, 7)],
+        {"w": array(4, 2, 2, 3, 3), "b1": array(4)},
+        pads=[1, 0, 1, 0, 1, 2],
+        strides=[1, 2, 1],
+    ),
+    "conv transposed": one("ConvTranspose", [(1, 3, 5, 4)], {"w": array(3, 4, 3, 3)}),
+    "conv transposed with strides": one(
+        "ConvTranspose",
+        [(2, 3, 5, 4)],
+        {"w": array(3, 4, 4, 3), "b1": array(4)},
+        strides=[2, 3],
+        pads=[1, 0, 1, 2],
+        output_padding=[1, 2],
+    ),
+    "conv transposed grouped": one(
+        "ConvTranspose", [(1, 6, 5, 4)], {"w": array(6, 2, 3, 2)}, group=3, strides=[2, 2]
+    ),
+    "conv transposed dilated": one(
+        "ConvTranspose", [(1, 2, 5, 4)], {"w": array(2, 3, 3, 3)}, dilations=[2, 1], strides=[3, 1]
+    ),
+    "conv transposed of small kernels": one(
+        "ConvTranspose", [(1, 2, 4, 5)], {"w": array(2, 3, 1, 2)}, strides=[3, 3]
+    ),
+    "conv transposed with all cut off": one(
+        "ConvTranspose", [(1, 2, 6, 6)], {"w": array(2, 3, 2, 2)}, strides=[2, 2], pads=[4, 0, 3, 5]
+    ),
+    "conv transposed same": one(
+        "ConvTranspose",
+        [(1, 2, 5, 4)],
+        {"w": array(2, 3, 4, 3)},
+        auto_pad="SAME_UPPER",
+        strides=[2, 2],
+    ),
+    "conv transposed to a shape": one(
+        "ConvTranspose",
+        [(1, 2, 5, 4)],
+        {"w": array(2, 3, 3, 3)},
+        output_shape=[10, 9],
+        strides=[2, 2],
+    ),
+    "conv transposed of one axis": one(
+        "ConvTranspose",
+        [(1, 3, 7)],
+        {"w": array(3, 2, 4), "b1": array(2)},
+        strides=[2],
+        pads=[1, 1],
+    ),
+    "conv transposed of three axes": one(
+        "ConvTranspose", [(1, 2, 3, 4, 2)], {"w": array(2, 3, 2, 3, 2)}, strides=[2, 1, 2]
+    ),
     "conv of one axis": one(
         "Conv", [(1, 3, 11)], {"w": array(4, 3, 3), "b1": array(4)}, pads=[1, 1]
     ),
@@ -89,6 +175,18 @@ CASES = {
         "LayerNormalization", [(2, 3, 7)], {"s": array(7), "b1": array(7)}, opset=17, epsilon=1e-3
     ),
     "layer norm without shift": one("LayerNormalization", [(3, 5)], {"s": array(5)}, opset=17),
+    "layer norm over two axes": one(
+        "LayerNormalization", [(2, 3, 5)], {"s": array(3, 5), "b1": array(3, 5)}, opset=17, axis=1
+    ),
+    "group norm": one(
+        "GroupNormalization",
+        [(2, 6, 3, 5)],
+        {"s": array(6), "b1": array(6)},
+        opset=21,
+        num_groups=3,
+    ),
+    "rms norm": one("RMSNormalization", [(2, 3, 5)], {"s": array(5)}, opset=23),
+    "mean and variance": one("MeanVarianceNormalization", [(2, 3, 4, 5)]),
     "instance norm": one(
         "InstanceNormalization", [(2, 3, 5, 7)], {"s": array(3), "b1": array(3)}, epsilon=1e-3
     ),
@@ -113,6 +211,29 @@ CASES = {
     "max pool same": one(
         "MaxPool", [(1, 2, 8, 7)], kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER"
     ),
+    "max pool of one axis": one("MaxPool", [(1, 3, 9)], kernel_shape=[3], strides=[2], pads=[1, 0]),
+    "max pool of three axes": one(
+        "MaxPool",
+        [(2, 3, 5, 7, 6)],
+        kernel_shape=[2, 3, 2],
+        strides=[2, 2, 1],
+        pads=[1, 0, 1, 0, 2, 0],
+        ceil_mode=1,
+    ),
+    "average pool of one axis": one("AveragePool", [(1, 3, 9)], kernel_shape=[3], pads=[1, 1]),
+    "average pool of three axes": one(
+        "AveragePool", [(1, 2, 5, 6, 7)], kernel_shape=[3, 2, 3], strides=[2, 1, 2], pads=[1] * 6
+    ),
+    "average pool of three axes with pad": one(
+        "AveragePool",
+        [(1, 2, 5, 6, 7)],
+        kernel_shape=[3, 2, 3],
+        strides=[2, 1, 2],
+        pads=[1, 0, 1, 0, 1, 2],
+        count_include_pad=1,
+    ),
+    "global average pool of one axis": one("GlobalAveragePool", [(2, 3, 5)]),
+    "global average pool of three axes": one("GlobalAveragePool", [(2, 3, 5, 2, 3)]),
     "average pool": one(
         "AveragePool", [(1, 2, 8, 7)], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 0, 1]
     ),
@@ -132,8 +253,48 @@ CASES = {
     "negated": one("Neg", [(2, 3)]),
     "erf": one("Erf", [(2, 3)]),
     "gelu": one("Gelu", [(2, 3)], opset=20),
+    "gelu by tanh": one("Gelu", [(2, 3)], opset=20, approximate="tanh"),
+    "selu": one("Selu", [(2, 7)], opset=11),
+    "celu": one("Celu", [(2, 7)], alpha=0.7),
+    "mish": one("Mish", [(2, 7)], opset=18),
+    "softsign": one("Softsign", [(2, 7)], opset=9),
+    "thresholded relu": one("ThresholdedRelu", [(2, 7)], alpha=0.5),
+    "shrink": one("Shrink", [(2, 7)], lambd=0.4, bias=0.1),
+    "sine": one("Sin", [(2, 7)]),
+    "cosine": one("Cos", [(2, 7)]),
+    "floor": one("Floor", [(2, 7)]),
+    "ceiling": one("Ceil", [(2, 7)]),
+    "round": one("Round", [(2, 7)]),
+    "sign": one("Sign", [(2, 7)]),
+    "less": condition("Less", [(2, 7), (7,)]),
+    "greater": condition("Greater", [(2, 7), (2, 1)]),
+    "less or equal": condition("LessOrEqual", [(2, 7), ()]),
+    "greater or equal": condition("GreaterOrEqual", [(2, 7), (2, 7)]),
+    "equal signs": (
+        [
+            helper.make_node("Sign", ["a"], ["p"]),
+            helper.make_node("Sign", ["b"], ["q"]),
+            helper.make_node("Equal", ["p", "q"], ["r"]),
+            helper.make_node("Cast", ["r"], ["y"], to=TensorProto.FLOAT),
+        ],
+        {"a": (9, 7), "b": (7,)},
+        {},
+        13,
+        ("y",),
+    ),
+    "not a number": undefined(),
+    "where both": chosen("And"),
+    "where either": chosen("Or"),
+    "where not": chosen("Not"),
+    "first largest": condition("ArgMax", [(2, 9, 5)], before="Round", axis=1),
+    "first smallest": condition("ArgMin", [(2, 9)], before="Sign", axis=-1, keepdims=0),
+    "last largest": condition("ArgMax", [(9, 3)], before="Ceil", axis=0, select_last_index=1),
     "prelu": one("PRelu", [(2, 3, 4)], {"slope": array(3, 1)}),
     "power": one("Pow", [(2, 3)], {"c": np.float32(2)}),
+    "square": one("Pow", [(2, 3)], {"c": ints(2)}),
+    "cube": one("Pow", [(2, 3)], {"c": np.float32([3])}),
+    "square of more axes": one("Pow", [(3,)], {"c": np.float32([[2]])}),
+    "powers": one("Pow", [(2, 3)], {"c": ints(1, 2, 4)}),
     "largest of three": one("Max", [(2, 3), (3,), (2, 1)]),
     "smallest of two": one("Min", [(2, 3), (3,)]),
     "sum over some axes": one("ReduceSum", [(2, 3, 4)], {"axes": ints(0, -1)}),
@@ -146,6 +307,22 @@ CASES = {
         "ReduceSum", [(2, 3)], {"axes": ints()}, noop_with_empty_axes=1
     ),
     "reduced over all by an empty list": one("ReduceSum", [(2, 3)], {"axes": ints()}),
+    "product over an axis": one("ReduceProd", [(2, 3, 4)], axes=[1]),
+    "sum of sizes": one("ReduceL1", [(2, 3, 4)], axes=[1], keepdims=0),
+    "length": one("ReduceL2", [(2, 3, 4)], {"axes": ints(-1)}, opset=18),
+    "sum of squares": one("ReduceSumSquare", [(2, 3, 4)], axes=[0, 2]),
+    "logarithm of a sum": (
+        [
+            helper.make_node("Exp", ["a"], ["b"]),
+            helper.make_node("ReduceLogSum", ["b"], ["y"], axes=[1]),
+        ],
+        {"a": (2, 3)},
+        {},
+        13,
+        ("y",),
+    ),
+    "logarithm of a sum of powers": one("ReduceLogSumExp", [(2, 3, 4)], axes=[-1, 0], keepdims=0),
+    "logarithm of a sum of all powers": one("ReduceLogSumExp", [(2, 3)], opset=18),
     "smallest over an axis": one("ReduceMin", [(2, 3, 5)], axes=[-2], keepdims=0),
     "add": one("Add", [(2, 3), (2, 3)]),
     "add a row": one("Add", [(2, 3, 4)], {"c": array(4)}),
@@ -177,6 +354,19 @@ CASES = {
     "slice with steps": one(
         "Slice", [(5, 7)], {"b": ints(1), "e": ints(6), "ax": ints(-1), "st": ints(2)}
     ),
+    "slice backwards": one(
+        "Slice",
+        [(5, 7)],
+        {"b": ints(-1, 5), "e": ints(-99, 1), "ax": ints(0, 1), "st": ints(-1, -2)},
+    ),
+    "gather one": one("Gather", [(3, 4, 5)], {"i": np.array(-1)}, axis=1),
+    "gather some": one("Gather", [(7, 3)], {"i": np.array([[0, 1, 2], [6, -1, 3]])}),
+    "gather with steps": one("Gather", [(2, 7)], {"i": ints(1, 3, 5)}, axis=-1),
+    "expand": one("Expand", [(3, 1)], {"s": ints(2, 1, 4)}),
+    "tile": one("Tile", [(2, 3)], {"r": ints(3, 2)}),
+    "depth to space": one("DepthToSpace", [(2, 12, 3, 5)], blocksize=2),
+    "depth to space by columns": one("DepthToSpace", [(1, 18, 3, 2)], blocksize=3, mode="CRD"),
+    "space to depth": one("SpaceToDepth", [(2, 3, 4, 6)], blocksize=2),
     "cast": one("Cast", [(2, 3)], to=TensorProto.FLOAT),
     "transpose": one("Transpose", [(2, 3, 4)], perm=[2, 0, 1]),
     "transpose reversed": one("Transpose", [(2, 3, 4)]),
@@ -197,6 +387,10 @@ CASES = {
     "identity": one("Identity", [(2, 3)]),
     "pad of opset 9": one("Pad", [(2, 3)], opset=9, pads=[1, 0, 2, 3], value=0.5),
     "pad": one("Pad", [(2, 3)], {"p": ints(1, 0, 2, 3), "v": np.float32(0.5)}),
+    "pad by reflection": one("Pad", [(4, 5)], {"p": ints(1, 3, 2, 0)}, mode="reflect"),
+    "pad by the edge": one("Pad", [(2, 3)], {"p": ints(0, 2, 2, 1)}, mode="edge"),
+    "pad by wrapping": one("Pad", [(3, 4)], {"p": ints(1, 2, 2, 0)}, opset=19, mode="wrap"),
+    "pad less than nothing": one("Pad", [(4, 5)], {"p": ints(-1, 2, 1, -2), "v": np.float32(3)}),
     "pad some axes": one(
         "Pad", [(2, 3, 4)], {"p": ints(1, 2), "v": np.float32(0), "ax": ints(-1)}, opset=18
     ),

@@ -55,6 +55,10 @@ class NodeSite:
         """Shape and dtype of an operand."""
         return self._builder.specs[self.tensor(position)]
 
+    def shape(self, tensor: str) -> tuple[int, ...]:
+        """Shape of any tensor of the network."""
+        return self._builder.specs[tensor].shape
+
     def value(self, position: int) -> Any:
         """An operand that must be known by now. Raises UsageError where it is computed."""
         name = self.inputs[position]

@@ -1,14 +1,19 @@
-"""ONNX operators as ours: one small function each, found by name in `READERS`."""
+"""ONNX operators as ours: one small function each, found by name in `READERS`.
+
+Those of one element are here, with the reductions; the others have files of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from math import prod
+from math import pi, prod, sqrt
 
 import numpy as np
 
+from tilewright_onnx.layer_operators import LAYER_READERS
 from tilewright_onnx.node_site import NodeSite
+from tilewright_onnx.recurrent_operators import RECURRENT_READERS
 from tilewright_onnx.shape_operators import SHAPE_READERS
 
 ReadNode = Callable[[NodeSite], None]
@@ -32,7 +37,7 @@ def _with_attributes(operator: str, names: Mapping[str, float], site: NodeSite) 
 
 
 def _broadcasting(operator: str, site: NodeSite) -> None:
-    """Two operands, numpy's broadcasting: ranks are made equal."""
+    """Several operands, numpy's broadcasting: ranks are made equal."""
     site.finish(operator, *_at_one_rank(site))
 
 
@@ -73,190 +78,98 @@ def _cast(site: NodeSite) -> None:
 
 
 def _gelu(site: NodeSite) -> None:
-    approximate = site.attribute("approximate", "none")
-    if approximate != "none":
-        raise site.error(f"Gelu with approximate {approximate!r}; expected 'none'")
-    site.finish("gelu", site.tensor(0))
+    """By erf, or x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
+    data = site.tensor(0)
+    if site.attribute("approximate", "none") == "none":
+        site.finish("gelu", data)
+        return
+    square = site.emit("multiply", data, data)
+    factor = site.emit("multiply", square, site.scalar(0.044715 * sqrt(2 / pi), data))
+    factor = site.emit("add", factor, site.scalar(sqrt(2 / pi), data))
+    bent = site.emit("tanh", site.emit("multiply", data, factor))
+    half = site.emit("multiply", data, site.scalar(0.5, data))
+    site.finish("multiply", half, site.emit("add", bent, site.scalar(1.0, data)))
 
 
-def _reduce(operator: str, site: NodeSite) -> None:
-    """Axes as an attribute or, in later opsets, an operand; without them all axes, or none."""
+def _power(site: NodeSite) -> None:
+    """Squares and cubes are products, which cost far less. The exponent may be of another dtype."""
+    if not site.is_known(1):
+        _broadcasting("power", site)
+        return
+    base, exponent = site.tensor(0), site.value(1)
+    if exponent.size == 1 and exponent.item() in (2, 3) and exponent.ndim <= len(site.shape(base)):
+        square = site.emit("multiply", base, base) if exponent.item() == 3 else base
+        site.finish("multiply", square, base)
+        return
+    rank = max(len(site.shape(base)), exponent.ndim)
+    exponent = site.constant(exponent.astype(site.spec(0).dtype))
+    site.finish("power", site.at_rank(base, rank), site.at_rank(exponent, rank))
+
+
+def _swapped(operator: str, site: NodeSite) -> None:
+    """Two operands the other way round."""
+    first, second = _at_one_rank(site)
+    site.finish(operator, second, first)
+
+
+def _sign(site: NodeSite) -> None:
+    data = site.tensor(0)
+    zero, dtype = site.scalar(0, data), site.spec(0).dtype
+    above, below = site.emit("less", zero, data), site.emit("less", data, zero)
+    site.finish("subtract", *(site.emit("cast", one, dtype=dtype) for one in (above, below)))
+
+
+def _is_nan(site: NodeSite) -> None:
+    site.finish("logical_not", site.emit("equal", site.tensor(0), site.tensor(0)))
+
+
+def _arg_extreme(operator: str, site: NodeSite) -> None:
+    """The first (or last) of the places where the data is what it is at most or at least."""
+    data, shape = site.tensor(0), site.spec(0).shape
+    axis = site.attribute("axis", 0) % len(shape)
+    is_last, keepdims = site.attribute("select_last_index", 0), bool(site.attribute("keepdims", 1))
+    extreme = site.emit(operator, data, axes=[axis], keepdims=True)
+    found = site.emit("equal", data, extreme)
+    beside = [1] * (len(shape) - axis - 1)
+    places = np.arange(shape[axis]).reshape(*[1] * axis, -1, *beside)
+    other = np.full([1] * len(shape), -1 if is_last else shape[axis])
+    chosen = site.emit("where", found, site.constant(places), site.constant(other))
+    reduction = "reduce_max" if is_last else "reduce_min"
+    site.finish(reduction, chosen, axes=[axis], keepdims=keepdims)
+
+
+def _reduce(operator: str, site: NodeSite, before: str = "", after: str = "") -> None:
+    """Axes as an attribute or, in later opsets, an operand; without them all axes, or none.
+
+    `before` and `after` are operators of each element and of each result; a product is a square.
+    """
     given = site.value(1) if site.has(1) else site.attribute("axes", ())
-    axes = [int(axis) for axis in given]
+    axes, data = [int(axis) for axis in given], site.tensor(0)
     if not axes and site.attribute("noop_with_empty_axes", 0):
-        site.finish("identity", site.tensor(0))
+        site.finish("identity", data)
         return
+    if before:
+        data = site.emit(before, data, *[data] * (before == "multiply"))
     keepdims = bool(site.attribute("keepdims", 1))
-    site.finish(operator, site.tensor(0), axes=axes, keepdims=keepdims)
-
-
-def _global_max(site: NodeSite) -> None:
-    axes = list(range(2, len(site.spec(0).shape)))
-    site.finish("reduce_max", site.tensor(0), axes=axes, keepdims=True)
-
-
-# --- layers ---------------------------------------------------------------------------------------
-
-
-def _conv(site: NodeSite) -> None:
-    data, weight = site.spec(0), site.spec(1)
-    spatial = len(data.shape) - 2
-    if spatial not in (1, 2):
-        raise site.error(f"Conv over {spatial} spatial axes; expected 1 or 2")
-    kernel = weight.shape[2:]
-    strides = site.attribute("strides", [1] * spatial)
-    dilation = site.attribute("dilations", [1] * spatial)
-    attributes = {
-        "strides": strides,
-        "padding": _margins(site, data.shape[2:], kernel, strides, dilation),
-        "dilation": dilation,
-        "groups": site.attribute("group", 1),
-    }
-    operands = site.tensor(0), site.tensor(1)
-    if not site.has(2):
-        site.finish(f"conv{spatial}d", *operands, **attributes)
-        return
-    bias = site.reshaped(site.tensor(2), (1, -1, *[1] * spatial))
-    site.finish("add", site.emit(f"conv{spatial}d", *operands, **attributes), bias)
-
-
-def _margins(
-    site: NodeSite,
-    image: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    dilation: Sequence[int],
-) -> list[int]:
-    """All begins, then all ends, from `pads` or `auto_pad`."""
-    auto = site.attribute("auto_pad", "NOTSET")
-    if auto == "NOTSET":
-        return list(site.attribute("pads", [0] * 2 * len(kernel)))
-    if auto == "VALID":
-        return [0] * 2 * len(kernel)
-    begins, ends = [], []
-    for extent, window, stride, step in zip(image, kernel, strides, dilation, strict=True):
-        total = max(0, (-(-extent // stride) - 1) * stride + (window - 1) * step + 1 - extent)
-        small, large = total // 2, total - total // 2
-        begins.append(large if auto == "SAME_LOWER" else small)
-        ends.append(small if auto == "SAME_LOWER" else large)
-    return begins + ends
-
-
-def _gemm(site: NodeSite) -> None:
-    data, weight = site.tensor(0), site.tensor(1)
-    if site.attribute("transA", 0):
-        data = site.emit("transpose", data, axes=[1, 0])
-    if not site.attribute("transB", 0):
-        weight = _transposed(site, 1)
-    alpha, beta = site.attribute("alpha", 1.0), site.attribute("beta", 1.0)
-    steps: list[tuple[str, str]] = []
-    if alpha != 1.0:
-        steps.append(("multiply", site.scalar(alpha, data)))
-    if site.has(2) and beta != 0.0:
-        bias = site.at_rank(site.tensor(2), 2)
-        if beta != 1.0:
-            bias = site.emit("multiply", bias, site.scalar(beta, bias))
-        steps.append(("add", bias))
-    _chain(site, "dense", (data, weight), steps)
-
-
-def _chain(
-    site: NodeSite, operator: str, operands: tuple[str, ...], steps: Sequence[tuple[str, str]]
-) -> None:
-    """The operator, then element-wise steps (operator, operand); the last of all is the result."""
-    for following, operand in steps:
-        operator, operands = following, (site.emit(operator, *operands), operand)
-    site.finish(operator, *operands)
-
-
-def _transposed(site: NodeSite, position: int) -> str:
-    name = site.inputs[position]
-    if site.is_known(position):
-        return site.constant(np.ascontiguousarray(site.value(position).T))
-    return site.emit("transpose", name, axes=[1, 0])
-
-
-def _matmul(site: NodeSite) -> None:
-    """A layer with known weights is a dense one; a vector is a row, or at the right a column."""
-    a, b = site.spec(0).shape, site.spec(1).shape
-    if site.is_known(1) and len(a) == 2 == len(b):
-        site.finish("dense", site.tensor(0), _transposed(site, 1))
-    elif min(len(a), len(b)) > 1:
-        site.finish("matmul", site.tensor(0), site.tensor(1))
+    if not after:
+        site.finish(operator, data, axes=axes, keepdims=keepdims)
     else:
-        column = site.reshaped(site.tensor(1), (*b, 1)) if len(b) == 1 else site.tensor(1)
-        product = site.emit("matmul", site.at_rank(site.tensor(0), max(len(a), 2)), column)
-        batch = a[:-2] if len(b) == 1 else b[:-2]
-        site.finish("reshape", product, shape=[*batch, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())])
+        site.finish(after, site.emit(operator, data, axes=axes, keepdims=keepdims))
 
 
-def _batch_norm(site: NodeSite) -> None:
-    if site.attribute("training_mode", 0):
-        raise site.error("BatchNormalization in training mode", "export the model for inference")
-    site.finish(
-        "batch_norm", *(site.tensor(i) for i in range(5)), epsilon=site.attribute("epsilon", 1e-5)
-    )
-
-
-def _lrn(site: NodeSite) -> None:
-    site.finish(
-        "lrn",
-        site.tensor(0),
-        size=site.attribute("size"),
-        alpha=site.attribute("alpha", 1e-4),
-        beta=site.attribute("beta", 0.75),
-        bias=site.attribute("bias", 1.0),
-    )
-
-
-def _layer_norm(site: NodeSite) -> None:
-    rank, axis = len(site.spec(0).shape), site.attribute("axis", -1)
-    if axis not in (-1, rank - 1):
-        raise site.error(f"LayerNormalization from axis {axis} on; expected the last axis only")
-    scale = site.tensor(1)
-    shift = site.tensor(2) if site.has(2) else site.constant(np.zeros_like(site.value(1)))
-    epsilon = site.attribute("epsilon", 1e-5)
-    site.finish("layer_norm", site.tensor(0), scale, shift, axis=-1, epsilon=epsilon)
-
-
-def _instance_norm(site: NodeSite) -> None:
-    """Every channel of every image is a row of its own; scale and shift follow by channel."""
-    shape = site.spec(0).shape
-    size = prod(shape[2:])
-    ones, zeros = (np.full(size, value, site.spec(0).dtype) for value in (1, 0))
-    rows = site.reshaped(site.tensor(0), (prod(shape[:2]), size))
-    normal = site.emit(
-        "layer_norm",
-        rows,
-        site.constant(ones),
-        site.constant(zeros),
-        axis=-1,
-        epsilon=site.attribute("epsilon", 1e-5),
-    )
-    scale, shift = (site.reshaped(site.tensor(i), (1, -1, *[1] * len(shape[2:]))) for i in (1, 2))
-    scaled = site.emit("multiply", site.reshaped(normal, shape), scale)
-    site.finish("add", scaled, shift)
-
-
-def _pool(operator: str, site: NodeSite) -> None:
-    shape = site.spec(0).shape
-    spatial = len(shape) - 2
-    if spatial != 2:
-        raise site.error(f"pooling over {spatial} spatial axes; expected 2")
-    kernel = site.attribute("kernel_shape")
-    strides = site.attribute("strides", [1] * spatial)
-    dilation = site.attribute("dilations", [1] * spatial)
-    if any(step != 1 for step in dilation):
-        raise site.error(f"pooling with dilations {dilation}; expected 1")
-    attributes = {
-        "pool_size": kernel,
-        "strides": strides,
-        "padding": _margins(site, shape[2:], kernel, strides, dilation),
-        "ceil_mode": bool(site.attribute("ceil_mode", 0)),
-    }
-    if operator == "avg_pool2d":
-        attributes["count_include_pad"] = bool(site.attribute("count_include_pad", 0))
-    site.finish(operator, site.tensor(0), **attributes)
+def _log_sum_exp(site: NodeSite) -> None:
+    """The largest element is taken out first: no exponential is too large."""
+    shape, data = site.spec(0).shape, site.tensor(0)
+    given = site.value(1) if site.has(1) else site.attribute("axes", ())
+    axes = sorted({int(axis) % len(shape) for axis in given}) or list(range(len(shape)))
+    largest = site.emit("reduce_max", data, axes=axes, keepdims=True)
+    raised = site.emit("exp", site.emit("subtract", data, largest))
+    logarithm = site.emit("log", site.emit("reduce_sum", raised, axes=axes, keepdims=True))
+    if site.attribute("keepdims", 1):
+        site.finish("add", logarithm, largest)
+    else:
+        kept = [n for d, n in enumerate(shape) if d not in axes]
+        site.finish("reshape", site.emit("add", logarithm, largest), shape=kept)
 
 
 def _softmax(site: NodeSite) -> None:
@@ -304,51 +217,66 @@ def _clip(site: NodeSite) -> None:
 READERS: Mapping[str, ReadNode] = {
     "Abs": partial(_same, "abs"),
     "Add": partial(_broadcasting, "add"),
-    "AveragePool": partial(_pool, "avg_pool2d"),
-    "BatchNormalization": _batch_norm,
+    "And": partial(_broadcasting, "logical_and"),
+    "ArgMax": partial(_arg_extreme, "reduce_max"),
+    "ArgMin": partial(_arg_extreme, "reduce_min"),
     "Cast": _cast,
+    "Ceil": partial(_same, "ceil"),
     "Clip": _clip,
-    "Conv": _conv,
+    "Cos": partial(_same, "cos"),
     "Div": partial(_broadcasting, "divide"),
     "Dropout": _dropout,
     "Elu": partial(_with_attributes, "elu", {"alpha": 1.0}),
+    "Equal": partial(_broadcasting, "equal"),
     "Erf": partial(_same, "erf"),
     "Exp": partial(_same, "exp"),
+    "Floor": partial(_same, "floor"),
     "Gelu": _gelu,
-    "Gemm": _gemm,
-    "GlobalAveragePool": partial(_same, "global_avg_pool2d"),
-    "GlobalMaxPool": _global_max,
+    "Greater": partial(_swapped, "less"),
+    "GreaterOrEqual": partial(_swapped, "less_equal"),
     "HardSigmoid": partial(_with_attributes, "hard_sigmoid", {"alpha": 0.2, "beta": 0.5}),
     "HardSwish": partial(_same, "hard_swish"),
     "Identity": partial(_same, "identity"),
-    "InstanceNormalization": _instance_norm,
-    "LRN": _lrn,
-    "LayerNormalization": _layer_norm,
+    "IsNaN": _is_nan,
     "LeakyRelu": partial(_with_attributes, "leaky_relu", {"alpha": 0.01}),
+    "Less": partial(_broadcasting, "less"),
+    "LessOrEqual": partial(_broadcasting, "less_equal"),
     "Log": partial(_same, "log"),
     "LogSoftmax": _log_softmax,
-    "MatMul": _matmul,
     "Max": partial(_folded, "maximum"),
-    "MaxPool": partial(_pool, "max_pool2d"),
     "Mean": _mean,
     "Min": partial(_folded, "minimum"),
     "Mul": partial(_broadcasting, "multiply"),
     "Neg": partial(_same, "neg"),
+    "Not": partial(_same, "logical_not"),
+    "Or": partial(_broadcasting, "logical_or"),
     "PRelu": partial(_broadcasting, "prelu"),
-    "Pow": partial(_broadcasting, "power"),
+    "Pow": _power,
     "Reciprocal": _reciprocal,
+    "ReduceL1": partial(_reduce, "reduce_sum", before="abs"),
+    "ReduceL2": partial(_reduce, "reduce_sum", before="multiply", after="sqrt"),
+    "ReduceLogSum": partial(_reduce, "reduce_sum", after="log"),
+    "ReduceLogSumExp": _log_sum_exp,
     "ReduceMax": partial(_reduce, "reduce_max"),
     "ReduceMean": partial(_reduce, "reduce_mean"),
     "ReduceMin": partial(_reduce, "reduce_min"),
+    "ReduceProd": partial(_reduce, "reduce_prod"),
     "ReduceSum": partial(_reduce, "reduce_sum"),
+    "ReduceSumSquare": partial(_reduce, "reduce_sum", before="multiply"),
     "Relu": partial(_same, "relu"),
+    "Round": partial(_same, "round"),
     "Sigmoid": partial(_same, "sigmoid"),
+    "Sign": _sign,
+    "Sin": partial(_same, "sin"),
     "Softmax": _softmax,
     "Softplus": partial(_same, "softplus"),
     "Sqrt": partial(_same, "sqrt"),
     "Sub": partial(_broadcasting, "subtract"),
     "Sum": partial(_folded, "add"),
     "Tanh": partial(_same, "tanh"),
+    "Where": partial(_broadcasting, "where"),
+    **LAYER_READERS,
+    **RECURRENT_READERS,
     **SHAPE_READERS,
 }
 """Operators of activations; nodes on known values (shapes, weights) are evaluated instead."""

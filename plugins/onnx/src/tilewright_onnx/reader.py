@@ -10,6 +10,7 @@ from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.network import Network
+from tilewright_onnx.definition import definition_of
 from tilewright_onnx.model_file import load_model
 from tilewright_onnx.node_site import NodeSite
 from tilewright_onnx.operators import READERS
@@ -58,7 +59,11 @@ def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequenc
     The input of a softmax that makes an output stays observed.
     """
     from onnx import numpy_helper
+    from onnx.inliner import inline_local_functions
 
+    source = proto.SerializeToString()
+    if proto.functions:
+        proto = inline_local_functions(proto)
     graph = proto.graph
     name = builder.name
     opset = max((o.version for o in proto.opset_import if o.domain in _ALIASED), default=_OLDEST)
@@ -93,7 +98,7 @@ def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequenc
         and node.output[0] in outputs
         and builder.producer(node.input[0])
     ]
-    return builder.network(outputs, observed, proto.SerializeToString())
+    return builder.network(outputs, observed, source)
 
 
 def _read_node(node: Any, site: NodeSite, builder: NetworkBuilder, known: dict[str, Any]) -> None:
@@ -111,14 +116,19 @@ def _read_node(node: Any, site: NodeSite, builder: NetworkBuilder, known: dict[s
     ):
         known.update(_evaluated(node, site, known))
         return
-    reader = READERS.get(node.op_type) if node.domain in _ALIASED else None
-    if reader is None:
+    if node.domain in _ALIASED and node.op_type in READERS:
+        READERS[node.op_type](site)
+        return
+    parts, opset = definition_of(node, site, builder.specs, known)
+    if not parts:
         domain = f"{node.domain}." if node.domain not in _ALIASED else ""
         raise site.error(
             f"no reader for the ONNX operator {domain}{node.op_type!r}",
             f"readable: {', '.join(sorted(READERS))}",
         )
-    reader(site)
+    for number, part in enumerate(parts):
+        name = f"{site.name}/{part.op_type}_{number}"
+        _read_node(part, NodeSite(part, name, builder, known, opset), builder, known)
 
 
 def _shape_value(node: Any, shape: tuple[int, ...]) -> Any:

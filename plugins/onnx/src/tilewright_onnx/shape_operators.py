@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, Literal, cast
+
+import numpy as np
 
 from tilewright_onnx.node_site import NodeSite
+from tilewright_onnx.resize import resize
+from tilewright_onnx.selection import gather, selected
 
 
 def _to_shape(shape: Callable[[NodeSite], Sequence[int]], site: NodeSite) -> None:
@@ -62,8 +66,8 @@ def _concat(site: NodeSite) -> None:
 
 
 def _pad(site: NodeSite) -> None:
-    if site.attribute("mode", "constant") != "constant":
-        raise site.error(f"Pad with mode {site.attribute('mode')!r}; expected 'constant'")
+    """Negative margins cut off; margins that repeat the data are made of parts of it."""
+    mode = site.attribute("mode", "constant")
     pads = site.attribute("pads") if site.opset < 11 else site.value(1)
     fill = site.attribute("value", 0.0)
     if site.has(2):
@@ -71,7 +75,55 @@ def _pad(site: NodeSite) -> None:
     rank = len(site.spec(0).shape)
     if site.has(3):
         pads = _pads_of_axes(pads, [int(axis) % rank for axis in site.value(3)], rank)
-    site.finish("pad", site.tensor(0), padding=[int(n) for n in pads], value=fill)
+    padding, data = [int(n) for n in pads], site.tensor(0)
+    if mode == "constant" and min(padding) >= 0:
+        site.finish("pad", data, padding=padding, value=fill)
+        return
+    for axis, extent in enumerate(site.spec(0).shape):
+        before, after = padding[axis], padding[rank + axis]
+        places = np.arange(extent)[max(0, -before) : extent + min(0, after)]
+        if mode != "constant":
+            margins = max(0, before), max(0, after)
+            places = np.pad(places, margins, cast("Literal['edge', 'reflect', 'wrap']", mode))
+        if len(places) != extent or before:
+            data = selected(site, data, axis, places.tolist())
+    left = [max(0, n) if mode == "constant" else 0 for n in padding]
+    site.finish("pad", data, padding=left, value=fill)
+
+
+def _expand(site: NodeSite) -> None:
+    shape = np.broadcast_shapes(site.spec(0).shape, tuple(int(n) for n in site.value(1)))
+    site.finish("broadcast_to", site.tensor(0), shape=list(shape))
+
+
+def _tile(site: NodeSite) -> None:
+    """Every axis behind one of its repeats."""
+    shape, repeats = site.spec(0).shape, [int(n) for n in site.value(1)]
+    single = [n for extent in shape for n in (1, extent)]
+    wide = [n for pair in zip(repeats, shape, strict=True) for n in pair]
+    data = site.emit("broadcast_to", site.reshaped(site.tensor(0), tuple(single)), shape=wide)
+    tiled = [n * repeat for n, repeat in zip(shape, repeats, strict=True)]
+    site.finish("reshape", data, shape=tiled)
+
+
+def _depth_to_space(site: NodeSite) -> None:
+    (n, c, *image), size = site.spec(0).shape, site.attribute("blocksize")
+    blocks, filters = [size] * len(image), c // size ** len(image)
+    column_row = site.attribute("mode", "DCR") == "CRD"
+    shape = [n, filters, *blocks, *image] if column_row else [n, *blocks, filters, *image]
+    first = 2 if column_row else 1
+    rank = 2 + len(image)
+    pairs = [axis for d in range(len(image)) for axis in (rank + d, first + d)]
+    axes = [0, 1 if column_row else rank - 1, *pairs]
+    data = site.emit("transpose", site.reshaped(site.tensor(0), tuple(shape)), axes=axes)
+    site.finish("reshape", data, shape=[n, filters, *(extent * size for extent in image)])
+
+
+def _space_to_depth(site: NodeSite) -> None:
+    (n, c, h, w), size = site.spec(0).shape, site.attribute("blocksize")
+    data = site.reshaped(site.tensor(0), (n, c, h // size, size, w // size, size))
+    data = site.emit("transpose", data, axes=[0, 3, 5, 1, 2, 4])
+    site.finish("reshape", data, shape=[n, c * size * size, h // size, w // size])
 
 
 def _pads_of_axes(pads: Sequence[Any], axes: Sequence[int], rank: int) -> list[int]:
@@ -93,13 +145,17 @@ def _slice(site: NodeSite) -> None:
     axes = range(len(begins)) if axes is None else [int(axis) % len(shape) for axis in axes]
     steps = [1] * len(begins) if steps is None else steps
     cuts = [slice(0, extent, 1) for extent in shape]
+    data = site.tensor(0)
     for axis, begin, end, step in zip(axes, begins, ends, steps, strict=True):
-        if step < 1:
-            raise site.error(f"Slice with step {step}; expected at least 1")
-        cuts[axis] = slice(*slice(int(begin), int(end), int(step)).indices(shape[axis]))
+        cut = slice(int(begin), int(end), int(step))
+        if step < 0:
+            places = range(shape[axis])[cut]
+            data = selected(site, data, axis, places)
+            cut = slice(0, len(places), 1)
+        cuts[axis] = slice(*cut.indices(shape[axis]))
     site.finish(
         "slice",
-        site.tensor(0),
+        data,
         begin=[cut.start for cut in cuts],
         end=[cut.stop for cut in cuts],
         strides=[cut.step for cut in cuts],
@@ -126,12 +182,19 @@ def _split(site: NodeSite) -> None:
 
 SHAPE_READERS: Mapping[str, Callable[[NodeSite], None]] = {
     "Concat": _concat,
+    "DepthToSpace": _depth_to_space,
+    "Expand": _expand,
     "Flatten": partial(_to_shape, _flatten_target),
+    "Gather": gather,
     "Pad": _pad,
     "Reshape": partial(_to_shape, _reshape_target),
+    "Resize": resize,
     "Slice": _slice,
+    "SpaceToDepth": _space_to_depth,
     "Split": _split,
     "Squeeze": partial(_to_shape, _squeeze_target),
+    "Tile": _tile,
     "Transpose": _transpose,
     "Unsqueeze": partial(_to_shape, _unsqueeze_target),
+    "Upsample": resize,
 }

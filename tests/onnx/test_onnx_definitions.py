@@ -1,0 +1,98 @@
+"""Elements at computed indexes, operators that ONNX or the model defines by others, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from tilewright.errors import UsageError
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.evaluate import evaluate
+from tilewright_onnx.reader import read_model
+from tilewright_onnx.writer import write_model
+from tilewright_tensor.operators.operators import builtin_operators
+
+node = helper.make_node
+
+
+def gathering(make_model, table_shape, indices_shape, axis, *, known):
+    model = make_model(
+        [node("Gather", ["table", "ids"], ["y"], name="gather", axis=axis)],
+        {} if known else {"table": table_shape},
+        {"table": np.random.default_rng(1).uniform(-1, 1, table_shape).astype(np.float32)}
+        if known
+        else {},
+    )
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, indices_shape)
+    model.graph.input.append(ids)
+    return model
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("table", "indices", "axis"),
+    [((7, 3), (2, 5), 0), ((7, 3), (), 0), ((2, 7, 3), (4,), 1), ((2, 3, 7), (2, 2), -1)],
+)
+def test_elements_at_computed_indexes_are_those_of_onnx_runtime(
+    known, table, indices, axis, make_model, oracle
+):
+    model = gathering(make_model, table, indices, axis, known=known)
+    network = read_model(model, NetworkBuilder("model"), {})
+    rng = np.random.default_rng(5)
+    inputs = {
+        "ids": rng.integers(-7, 7, indices),
+        "table": rng.uniform(-1, 1, table).astype(np.float32),
+    }
+    inputs = {name: inputs[name] for name in network.inputs}
+    (expected,) = oracle.run(network.source, inputs, ()).values()
+    (found,) = evaluate(network, inputs, builtin_operators()).values()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    (again,) = oracle.run(write_model(network).SerializeToString(), inputs, ()).values()
+    np.testing.assert_allclose(again, expected, rtol=1e-6)
+
+
+def test_whole_numbers_at_computed_indexes_are_refused(make_model):
+    model = gathering(make_model, (7, 3), (2,), 0, known=False)
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    with pytest.raises(UsageError, match="node 'gather': Gather of int64 at computed indexes; exp"):
+        read_model(model, NetworkBuilder("model"), {})
+
+
+def test_known_indexes_beyond_the_axis_are_refused(make_model):
+    model = make_model(
+        [node("Gather", ["x", "i"], ["y"], name="gather")], {"x": (2, 3)}, {"i": np.array([2])}
+    )
+    with pytest.raises(UsageError, match="node 'gather': Gather of an element outside axis 0, whi"):
+        read_model(model, NetworkBuilder("model"), {})
+
+
+def test_a_function_of_the_model_is_what_it_is_made_of(make_model, assert_agrees):
+    body = [node("Mul", ["a", "a"], ["s"]), node("Add", ["s", "b"], ["r"])]
+    opsets = [helper.make_opsetid("", 13)]
+    function = helper.make_function("mine", "square_and", ["a", "b"], ["r"], body, opsets)
+    calls = [
+        node("square_and", ["x", "x"], ["p"], domain="mine"),
+        node("square_and", ["p", "x"], ["y"], domain="mine"),
+    ]
+    model = make_model(calls, {"x": (2, 3)})
+    model.functions.append(function)
+    model.opset_import.append(helper.make_opsetid("mine", 1))
+    assert [n.operator for n in assert_agrees(model).nodes] == ["multiply", "add"] * 2
+
+
+def test_attention_is_what_onnx_defines_it_by(make_model, assert_agrees):
+    attention = node("Attention", ["q", "k", "v"], ["y"], q_num_heads=2, kv_num_heads=2)
+    shapes = {"q": (1, 3, 8), "k": (1, 5, 8), "v": (1, 5, 8)}
+    assert_agrees(make_model([attention], shapes, opset=23))
+
+
+def test_two_nodes_of_one_definition_share_no_names(make_model, assert_agrees):
+    nodes = [node("Mish", ["x"], ["m"]), node("Mish", ["m"], ["y"])]
+    assert_agrees(make_model(nodes, {"x": (2, 3)}, opset=18))
+
+
+def test_what_has_no_definition_is_refused_by_its_name(make_model):
+    shift = node("BitShift", ["x", "x"], ["y"], name="odd", direction="LEFT")
+    with pytest.raises(UsageError, match="node 'odd': no reader for the ONNX operator 'BitShift'"):
+        read_model(make_model([shift], {"x": (2,)}), NetworkBuilder("model"), {})

@@ -1,0 +1,92 @@
+"""Resize and Upsample against ONNX Runtime: modes, coordinates, roundings, factors and sizes."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from tilewright.errors import UsageError
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_onnx.reader import read_model
+
+
+@pytest.fixture
+def resized(make_model):
+    """A model of one Resize of [1, 2, 5, 7], by sizes or by factors of all axes."""
+
+    def make(sizes=(), scales=(), opset=13, **attributes):
+        constants = {"roi": np.float32([]), "scales": np.float32(scales)}
+        names = ["x", "roi", "scales"]
+        if sizes:
+            constants["sizes"] = np.array(sizes)
+            names = ["x", "", "", "sizes"]
+        node = helper.make_node("Resize", names, ["y"], name="resize", **attributes)
+        return make_model([node], {"x": (1, 2, 5, 7)}, constants, opset=opset)
+
+    return make
+
+
+@pytest.mark.parametrize("sizes", [(1, 2, 10, 21), (1, 2, 3, 4), (1, 2, 8, 2)])
+@pytest.mark.parametrize(
+    ("coordinates", "rounding"),
+    list(
+        product(
+            ["asymmetric", "half_pixel", "align_corners"],
+            ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"],
+        )
+    ),
+)
+def test_the_nearest_element_is_the_one_of_onnx_runtime(
+    coordinates, rounding, sizes, resized, assert_agrees
+):
+    attributes = {"coordinate_transformation_mode": coordinates, "nearest_mode": rounding}
+    assert_agrees(resized(sizes, **attributes))
+
+
+@pytest.mark.parametrize("sizes", [(1, 2, 10, 21), (1, 2, 3, 4), (1, 2, 8, 1), (1, 2, 5, 13)])
+@pytest.mark.parametrize(
+    "coordinates", ["asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"]
+)
+def test_between_two_elements_it_is_linear(coordinates, sizes, resized, assert_agrees):
+    assert_agrees(resized(sizes, mode="linear", coordinate_transformation_mode=coordinates))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_factors_may_be_given_for_sizes(mode, resized, assert_agrees):
+    assert_agrees(resized(scales=[1, 1, 2, 3], mode=mode))
+    assert_agrees(resized(scales=[1, 1, 0.8, 10 / 7], mode=mode))
+
+
+def test_sizes_may_be_of_some_axes(resized, assert_agrees):
+    assert_agrees(resized([3, 9], opset=18, axes=[-1, 2]))
+
+
+@pytest.mark.parametrize(("kind", "opset"), [("Upsample", 9), ("Resize", 10)])
+def test_old_opsets_have_factors_only(kind, opset, make_model, assert_agrees):
+    node = helper.make_node(kind, ["x", "scales"], ["y"], mode="nearest")
+    scales = {"scales": np.float32([1, 1, 2, 3])}
+    assert_agrees(make_model([node], {"x": (1, 2, 3, 4)}, scales, opset=opset))
+
+
+def test_the_oldest_factors_are_an_attribute(make_model, assert_agrees):
+    node = helper.make_node("Upsample", ["x"], ["y"], mode="linear", scales=[1.0, 1.0, 2.0, 2.0])
+    assert_agrees(make_model([node], {"x": (1, 2, 3, 4)}, opset=7))
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (
+            {"sizes": (1, 2, 9, 9), "mode": "cubic"},
+            "mode 'cubic' and coordinates 'half_pixel'; exp",
+        ),
+        ({"sizes": (1, 2, 3, 3), "mode": "linear", "antialias": 1, "opset": 18}, "with antialias"),
+        ({"scales": (1, 1, 1.5, 1)}, "Resize of 5 elements by 1.5, which is no whole number"),
+    ],
+)
+def test_what_is_not_read_of_a_resize_is_named(options, problem, resized):
+    with pytest.raises(UsageError, match=f"model: node 'resize': .*{problem}"):
+        read_model(resized(**options), NetworkBuilder("model"), {})
