@@ -67,6 +67,15 @@ def test_known_indexes_beyond_the_axis_are_refused(make_model):
         read_model(model, NetworkBuilder("model"), {})
 
 
+@pytest.mark.parametrize("equation", ["ij,kj->i", "ii,ij->j", "...i,ij->...j", "ij->ji"])
+def test_an_einsum_that_is_no_matrix_product_is_refused(equation, make_model):
+    names = ["x", "z"][: equation.count(",") + 1]
+    model = make_model([node("Einsum", names, ["y"], name="e", equation=equation)],
+                       dict.fromkeys(names, (3, 3)))  # fmt: skip
+    with pytest.raises(UsageError, match=r"node 'e': Einsum '.*'; expected two operands, whose"):
+        read_model(model, NetworkBuilder("model"), {})
+
+
 def test_a_function_of_the_model_is_what_it_is_made_of(make_model, assert_agrees):
     body = [node("Mul", ["a", "a"], ["s"]), node("Add", ["s", "b"], ["r"])]
     opsets = [helper.make_opsetid("", 13)]

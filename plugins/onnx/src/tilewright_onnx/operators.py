@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright_onnx.layer_operators import LAYER_READERS
 from tilewright_onnx.node_site import NodeSite
+from tilewright_onnx.products import PRODUCT_READERS
 from tilewright_onnx.recurrent_operators import RECURRENT_READERS
 from tilewright_onnx.shape_operators import SHAPE_READERS
 
@@ -104,6 +105,16 @@ def _power(site: NodeSite) -> None:
     rank = max(len(site.shape(base)), exponent.ndim)
     exponent = site.constant(exponent.astype(site.spec(0).dtype))
     site.finish("power", site.at_rank(base, rank), site.at_rank(exponent, rank))
+
+
+def _triangle(site: NodeSite) -> None:
+    """What lies on one side of a diagonal, zeros elsewhere."""
+    data, shape = site.tensor(0), site.spec(0).shape
+    cut = np.triu if site.attribute("upper", 1) else np.tril
+    diagonal = site.value(1).item() if site.has(1) else 0
+    kept = cut(np.ones(shape[-2:], np.bool_), diagonal)
+    mask = site.at_rank(site.constant(kept), len(shape))
+    site.finish("where", mask, data, site.scalar(0, data))
 
 
 def _swapped(operator: str, site: NodeSite) -> None:
@@ -274,8 +285,10 @@ READERS: Mapping[str, ReadNode] = {
     "Sub": partial(_broadcasting, "subtract"),
     "Sum": partial(_folded, "add"),
     "Tanh": partial(_same, "tanh"),
+    "Trilu": _triangle,
     "Where": partial(_broadcasting, "where"),
     **LAYER_READERS,
+    **PRODUCT_READERS,
     **RECURRENT_READERS,
     **SHAPE_READERS,
 }
