@@ -96,6 +96,14 @@ def test_attention_is_what_onnx_defines_it_by(make_model, assert_agrees):
     assert_agrees(make_model([attention], shapes, opset=23))
 
 
+@pytest.mark.parametrize("dim", [0, 4])
+def test_a_rotary_embedding_of_all_or_some_elements_is_read(dim, make_model, assert_agrees):
+    rotary = node("RotaryEmbedding", ["x", "cos", "sin"], ["y"], rotary_embedding_dim=dim)
+    half = (dim or 8) // 2
+    shapes = {"x": (1, 2, 3, 8), "cos": (1, 3, half), "sin": (1, 3, half)}
+    assert_agrees(make_model([rotary], shapes, opset=23))
+
+
 def test_two_nodes_of_one_definition_share_no_names(make_model, assert_agrees):
     nodes = [node("Mish", ["x"], ["m"]), node("Mish", ["m"], ["y"])]
     assert_agrees(make_model(nodes, {"x": (2, 3)}, opset=18))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ class NodeSite:
     """
 
     def __init__(
-        self, node: Any, name: str, builder: NetworkBuilder, known: Mapping[str, Any], opset: int
+        self, node: Any, name: str, builder: NetworkBuilder, known: dict[str, Any], opset: int
     ) -> None:
         from onnx import helper
 
@@ -65,6 +64,10 @@ class NodeSite:
         if name not in self._known:
             raise self.error(f"operand {position} ({name!r}) is computed; expected a constant")
         return self._known[name]
+
+    def know(self, output: str, value: Any) -> None:
+        """Give one of the node's outputs a value that depends on no input."""
+        self._known[output] = value
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute's value, texts decoded."""

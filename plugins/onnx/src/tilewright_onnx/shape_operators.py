@@ -61,8 +61,10 @@ def _transpose(site: NodeSite) -> None:
 
 
 def _concat(site: NodeSite) -> None:
+    """Operands without elements are left out: no tensor of ours is empty."""
     axis = site.attribute("axis", 1)
-    site.finish("concat", *(site.tensor(i) for i in range(len(site.inputs))), axis=axis)
+    operands = [i for i in range(len(site.inputs)) if not site.is_known(i) or site.value(i).size]
+    site.finish("concat", *map(site.tensor, operands), axis=axis)
 
 
 def _pad(site: NodeSite) -> None:
@@ -175,7 +177,9 @@ def _split(site: NodeSite) -> None:
     begin, end = [0] * len(shape), list(shape)
     for output, size in zip(site.outputs, sizes, strict=True):
         end[axis] = min(begin[axis] + int(size), shape[axis])
-        if output:
+        if output and begin[axis] == end[axis]:
+            site.know(output, np.zeros([*shape[:axis], 0, *shape[axis + 1 :]], site.spec(0).dtype))
+        elif output:
             site.give(output, "slice", site.tensor(0), begin=list(begin), end=list(end))
         begin[axis] = end[axis]
 
