@@ -113,3 +113,13 @@ def test_what_has_no_definition_is_refused_by_its_name(make_model):
     shift = node("BitShift", ["x", "x"], ["y"], name="odd", direction="LEFT")
     with pytest.raises(UsageError, match="node 'odd': no reader for the ONNX operator 'BitShift'"):
         read_model(make_model([shift], {"x": (2,)}), NetworkBuilder("model"), {})
+
+
+def test_what_onnx_runtime_made_of_a_model_is_told_from_it(make_model):
+    fused = node("FusedConv", ["x", "w"], ["y"], name="odd", domain="com.microsoft")
+    model = make_model([fused], {"x": (1, 2, 3, 3), "w": (4, 2, 1, 1)})
+    with pytest.raises(
+        UsageError,
+        match=r"the ONNX operator 'com.microsoft.FusedConv'\n  ONNX Runtime made it: give",
+    ):
+        read_model(model, NetworkBuilder("model"), {})

@@ -13,9 +13,11 @@ from tilewright import Pipeline
 from tilewright.errors import UsageError
 from tilewright.pipeline.yaml_source import YamlSource
 from tilewright.run_report import SCHEMA_FILE
+from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.frontend import frontend_for
 from tilewright_graph.network import Network
 from tilewright_graph.stages.import_stage import ImportOptions, ImportStage
+from tilewright_onnx.reader import read_model
 
 
 @pytest.mark.parametrize(
@@ -53,6 +55,18 @@ def test_two_models_of_one_name_are_refused(x86, make_model, tmp_path):
     options = ImportOptions(models=tuple(map(str, paths)))
     with pytest.raises(UsageError, match="2 models are named 'net'"):
         ImportStage(options, x86).run({})
+
+
+def test_all_inputs_that_want_sizes_are_named_at_once(make_model):
+    add = (
+        onnx.helper.make_node("Add", ["x", "z"], ["s"]),
+        onnx.helper.make_node("Add", ["s", "w"], ["y"]),
+    )
+    model = make_model(add, {"x": ("batch", 3), "w": (2, 3), "z": ("batch", 1)})
+    with pytest.raises(UsageError, match=r"import.shapes={\"x\": \[1, 3\], \"z\": \[1, 1\]}'"):
+        read_model(model, NetworkBuilder("model"), {})
+    with pytest.raises(UsageError, match=r"import.shapes={\"z\": \[1, 1\]}'"):
+        read_model(model, NetworkBuilder("model"), {"x": (2, 3)})
 
 
 def test_shapes_name_inputs_of_any_of_the_models(x86, make_model, tmp_path):

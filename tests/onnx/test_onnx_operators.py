@@ -28,40 +28,6 @@ def one(kind: str, shapes, constants=None, opset: int = 13, outputs=("y",), **at
     return [node], inputs, constants or {}, opset, outputs
 
 
-def condition(kind: str, shapes, before: str = "Identity", **attributes):
-    """A model of a node that gives no floats, and their cast; its first operand is made by one."""
-    operands = "abc"[: len(shapes)]
-    nodes = [
-        helper.make_node(before, ["a"], ["first"]),
-        helper.make_node(kind, ["first", *operands[1:]], ["found"], **attributes),
-        helper.make_node("Cast", ["found"], ["y"], to=TensorProto.FLOAT),
-    ]
-    return nodes, dict(zip(operands, shapes, strict=True)), {}, 13, ("y",)
-
-
-def undefined():
-    """A model that says which of its operands are negative: those it makes no number of."""
-    nodes = [
-        helper.make_node("Less", ["a", "zero"], ["p"]),
-        helper.make_node("Where", ["p", "nan", "a"], ["b"]),
-        helper.make_node("IsNaN", ["b"], ["c"]),
-        helper.make_node("Cast", ["c"], ["y"], to=TensorProto.FLOAT),
-    ]
-    return nodes, {"a": (3, 7)}, {"zero": np.float32(0), "nan": np.float32(np.nan)}, 13, ("y",)
-
-
-def chosen(kind: str, **attributes):
-    """A model where the sums of two operands are taken where conditions hold, else the second."""
-    nodes = [
-        helper.make_node("Less", ["a", "b"], ["p"]),
-        helper.make_node("Less", ["b", "zero"], ["q"]),
-        helper.make_node(kind, ["p", "q"][: 1 if kind == "Not" else 2], ["r"]),
-        helper.make_node("Add", ["a", "b"], ["s"]),
-        helper.make_node("Where", ["r", "s", "b"], ["y"]),
-    ]
-    return nodes, {"a": (3, 7), "b": (7,)}, {"zero": np.float32(0)}, 13, ("y",)
-
-
 def two(first: str, second: str):
     """A model of two nodes of one operand, so that the second sees positive numbers only."""
     nodes = [helper.make_node(first, ["a"], ["b"]), helper.make_node(second, ["b"], ["y"])]
@@ -266,29 +232,6 @@ CASES = {
     "ceiling": one("Ceil", [(2, 7)]),
     "round": one("Round", [(2, 7)]),
     "sign": one("Sign", [(2, 7)]),
-    "less": condition("Less", [(2, 7), (7,)]),
-    "greater": condition("Greater", [(2, 7), (2, 1)]),
-    "less or equal": condition("LessOrEqual", [(2, 7), ()]),
-    "greater or equal": condition("GreaterOrEqual", [(2, 7), (2, 7)]),
-    "equal signs": (
-        [
-            helper.make_node("Sign", ["a"], ["p"]),
-            helper.make_node("Sign", ["b"], ["q"]),
-            helper.make_node("Equal", ["p", "q"], ["r"]),
-            helper.make_node("Cast", ["r"], ["y"], to=TensorProto.FLOAT),
-        ],
-        {"a": (9, 7), "b": (7,)},
-        {},
-        13,
-        ("y",),
-    ),
-    "not a number": undefined(),
-    "where both": chosen("And"),
-    "where either": chosen("Or"),
-    "where not": chosen("Not"),
-    "first largest": condition("ArgMax", [(2, 9, 5)], before="Round", axis=1),
-    "first smallest": condition("ArgMin", [(2, 9)], before="Sign", axis=-1, keepdims=0),
-    "last largest": condition("ArgMax", [(9, 3)], before="Ceil", axis=0, select_last_index=1),
     "prelu": one("PRelu", [(2, 3, 4)], {"slope": array(3, 1)}),
     "power": one("Pow", [(2, 3)], {"c": np.float32(2)}),
     "square": one("Pow", [(2, 3)], {"c": ints(2)}),

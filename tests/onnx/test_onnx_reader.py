@@ -215,7 +215,7 @@ def test_dropout_in_training_is_refused(make_model):
 def test_an_operator_of_another_domain_is_named_with_it(make_model):
     model = make_model([node("Relu", ["x"], ["y"], name="odd", domain="acme")], {"x": (1, 3)})
     with pytest.raises(
-        UsageError, match=r"node 'odd': no reader for the ONNX operator acme.'Relu'"
+        UsageError, match=r"node 'odd': no reader for the ONNX operator 'acme.Relu'"
     ):
         read(model)
 

@@ -19,6 +19,9 @@ from tilewright_onnx.random_weights import with_random_weights
 _ALIASED = ("", "ai.onnx")
 """Both name the default operator set."""
 
+_RUNTIMES_OWN = "com.microsoft"
+"""Domains of what ONNX Runtime puts into models that it optimises begin so."""
+
 _OLDEST = 7
 """The opset since which operands are broadcast from the right; ONNX Runtime reads no older one."""
 
@@ -77,7 +80,7 @@ def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequenc
     builder.reserve([*known, *(output for node in graph.node for output in node.output)])
     inputs = [value for value in graph.input if value.name not in known]
     for value in inputs:
-        builder.input(value.name, *_input_spec(name, value, shapes.get(value.name)))
+        builder.input(value.name, *_input_spec(name, value, inputs, shapes))
     outputs = [value.name for value in graph.output]
     used = set(outputs).union(*(node.input for node in graph.node))
     for index, node in enumerate(graph.node):
@@ -121,11 +124,11 @@ def _read_node(node: Any, site: NodeSite, builder: NetworkBuilder, known: dict[s
         return
     parts, opset = definition_of(node, site, builder.specs, known)
     if not parts:
-        domain = f"{node.domain}." if node.domain not in _ALIASED else ""
-        raise site.error(
-            f"no reader for the ONNX operator {domain}{node.op_type!r}",
-            f"readable: {', '.join(sorted(READERS))}",
-        )
+        operator = ".".join(filter(None, (node.domain, node.op_type)))
+        remedy = f"readable: {', '.join(sorted(READERS))}"
+        if node.domain.startswith(_RUNTIMES_OWN):
+            remedy = "ONNX Runtime made it: give the model as it was, or optimised at level `basic`"
+        raise site.error(f"no reader for the ONNX operator {operator!r}", remedy)
     for number, part in enumerate(parts):
         name = f"{site.name}/{part.op_type}_{number}"
         _read_node(part, NodeSite(part, name, builder, known, opset), builder, known)
@@ -156,10 +159,13 @@ def _evaluated(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str,
         raise site.error(f"cannot evaluate {node.op_type!r} on constants: {error}") from error
 
 
-def _input_spec(name: str, value: Any, given: Sequence[int] | None) -> tuple[tuple[int, ...], str]:
-    """(shape, dtype) of an input, dynamic dimensions taken from what is given."""
+def _input_spec(
+    name: str, value: Any, inputs: Sequence[Any], shapes: Mapping[str, Sequence[int]]
+) -> tuple[tuple[int, ...], str]:
+    """(shape, dtype) of one of the inputs, dynamic dimensions taken from what is given."""
     from onnx import helper
 
+    given = shapes.get(value.name)
     if not value.type.HasField("tensor_type"):
         kind = value.type.WhichOneof("value")
         raise UsageError(f"input {value.name!r} is a {kind}; expected a tensor", where=name)
@@ -168,16 +174,13 @@ def _input_spec(name: str, value: Any, given: Sequence[int] | None) -> tuple[tup
         raise UsageError(
             f"input {value.name!r} has no shape",
             where=name,
-            remedy=_shapes_remedy(value.name, [1, 3, 224, 224]),
+            remedy=_shapes_remedy({value.name: [1, 3, 224, 224]}),
         )
-    dims = [
-        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
-        for dim in tensor.shape.dim
-    ]
+    dims = _dimensions(value)
     dtype = str(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
     if given is not None and tensor.HasField("shape"):
         fits = len(given) == len(dims) and all(
-            isinstance(d, str) or d < 1 or d == g for d, g in zip(dims, given, strict=False)
+            not _is_fixed(d) or d == g for d, g in zip(dims, given, strict=False)
         )
         if not fits:
             raise UsageError(
@@ -188,18 +191,34 @@ def _input_spec(name: str, value: Any, given: Sequence[int] | None) -> tuple[tup
     if given is not None:
         return tuple(given), dtype
     for axis, dim in enumerate(dims):
-        if isinstance(dim, str) or dim < 1:
-            example = [n if isinstance(n, int) and n > 0 else 1 for n in dims]
+        if not _is_fixed(dim):
+            examples = {
+                one.name: [n if _is_fixed(n) else 1 for n in _dimensions(one)]
+                for one in inputs
+                if one.name not in shapes and not all(map(_is_fixed, _dimensions(one)))
+            }
             raise UsageError(
                 f"input {value.name!r}: dimension {axis} ({dim}) is dynamic",
                 where=name,
-                remedy=_shapes_remedy(value.name, example),
+                remedy=_shapes_remedy(examples),
             )
     return tuple(map(int, dims)), dtype
 
 
-def _shapes_remedy(tensor: str, example: Sequence[int]) -> str:
-    shapes = json.dumps({tensor: example})
+def _dimensions(value: Any) -> list[int | str]:
+    """What a model says of an input's shape; a dynamic dimension is a name, or not positive."""
+    return [
+        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
+        for dim in value.type.tensor_type.shape.dim
+    ]
+
+
+def _is_fixed(dimension: int | str) -> bool:
+    return isinstance(dimension, int) and dimension > 0
+
+
+def _shapes_remedy(examples: Mapping[str, Sequence[Any]]) -> str:
+    shapes = json.dumps(examples)
     return (
         f"give it a value: --set 'import.shapes={shapes}'; in a file import: "
         f"{{shapes: {shapes}}}; in Python compile({{'model': ..., 'shapes': {shapes}}})"
