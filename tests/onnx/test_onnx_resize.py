@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 
 from tilewright.errors import UsageError
+from tilewright.options import NoOptions
 from tilewright_graph.builder import NetworkBuilder
-from tilewright_onnx.reader import read_model
+from tilewright_onnx.reader import OnnxFrontend, read_model
 
 
 @pytest.fixture
@@ -90,3 +92,9 @@ def test_the_oldest_factors_are_an_attribute(make_model, assert_agrees):
 def test_what_is_not_read_of_a_resize_is_named(options, problem, resized):
     with pytest.raises(UsageError, match=f"model: node 'resize': .*{problem}"):
         read_model(resized(**options), NetworkBuilder("model"), {})
+
+
+def test_random_weights_leave_the_factors_alone(resized, host, tmp_path):
+    onnx.save(resized(scales=[1, 1, 2, 3]), tmp_path / "model.onnx")
+    network = OnnxFrontend(NoOptions(), host).read(str(tmp_path / "model.onnx"), {}, 0)
+    assert network.specs["y"].shape == (1, 2, 10, 21)

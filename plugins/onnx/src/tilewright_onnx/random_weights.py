@@ -12,6 +12,9 @@ import numpy as np
 _RESIDUAL_SCALE = 0.5
 """Of the last batch norm of a branch that is added to another: sums of many stay small."""
 
+_RESIZING = ("Resize", "Upsample")
+"""All operands but the first say how much."""
+
 _COPIES = ("Unsqueeze", "Reshape", "Squeeze", "Identity")
 
 
@@ -20,7 +23,7 @@ def with_random_weights(proto: Any, seed: int) -> Any:
 
     Convolution and dense weights are normal with variance 2 / fan-in (He et al., "Delving Deep into
     Rectifiers", 2015), scales lie near 1, shifts near 0. The architecture, names and opset stay,
-    and so do single numbers, which are bounds, exponents or factors.
+    and so do single numbers, which are bounds, exponents or factors, and the factors of a resize.
     """
     import onnx
     from onnx import numpy_helper
@@ -62,7 +65,8 @@ def _weight_shapes(graph: Any) -> dict[str, tuple[int, ...]]:
     for node in graph.node:
         if node.op_type == "ConstantOfShape" and node.input[0] in tensors:
             shapes[node.output[0]] = tuple(map(int, numpy_helper.to_array(tensors[node.input[0]])))
-    return {name: shape for name, shape in shapes.items() if prod(shape) > 1}
+    sizes = {name for node in graph.node if node.op_type in _RESIZING for name in node.input[1:]}
+    return {name: shape for name, shape in shapes.items() if prod(shape) > 1 and name not in sizes}
 
 
 def _uses(graph: Any) -> dict[str, tuple[str, int, bool]]:
@@ -121,6 +125,7 @@ def _normal(shape: Sequence[int], deviation: float, rng: np.random.Generator) ->
 
 _DRAWS: Mapping[tuple[str, int], Callable[[Sequence[int], np.random.Generator], Any]] = {
     ("Conv", 1): _filters,
+    ("ConvTranspose", 1): _filters,
     ("Gemm", 1): _matrix,
     ("MatMul", 1): _matrix,
     ("BatchNormalization", 1): _near_one,
