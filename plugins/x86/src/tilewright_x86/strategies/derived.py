@@ -25,4 +25,4 @@ def limits(task: Task) -> Limits:
 
 def make(operators: Operators, rules: Sequence[Rule] = (), name: str = "derived") -> Derived:
     """The strategy's working half; a plugin offers one of its own with rules and a name."""
-    return Derived(operators, name, limits, rules, ("float32", "float64"))
+    return Derived(operators, name, limits, rules, ("float16", "float32", "float64"))
