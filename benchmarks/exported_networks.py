@@ -1,0 +1,75 @@
+"""Networks exported by PyTorch, tuned for a little while each, beside ONNX Runtime.
+
+    uv run python benchmarks/exported_networks.py --torch-python PATH [--budget 20s] [--threads 2]
+        [--only swin_t ...]
+
+PATH is a Python that has torch, torchvision and onnxscript (torch 2.13.0 was used); it only exports
+the networks of peers/torch_networks.py. Each is then tuned from nothing, its answers are compared
+with ONNX Runtime's, and both are timed in turns in one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+EXPORT = Path(__file__).parent / "peers" / "torch_networks.py"
+PIPELINE = """
+version: 1
+name: {name}
+target: {{kind: x86, threads: {threads}}}
+records: {name}/records.jsonl
+stages:
+  - import:     {{frontend: onnx, model: {name}.onnx}}
+  - extract:    {{}}
+  - tune:       {{budget: {budget}}}
+  - graph-tune: {{}}
+  - compile:    {{}}
+  - verify:     {{oracle: onnxruntime, rtol: 1.0e-4}}
+  - benchmark:  {{peers: [onnxruntime]}}
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--torch-python", required=True)
+    parser.add_argument("--budget", default="20s")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only", nargs="+", help="names, all where not given")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([options.torch_python, str(EXPORT), folder], check=True)
+        print("| network | tasks | trials | rel. error | ours ms | ONNX Runtime ms | ORT / ours |")
+        print("|---|---|---|---|---|---|---|")
+        for model in sorted(Path(folder).glob("*.onnx")):
+            if not options.only or model.stem in options.only:
+                print(row(model, run(model, options.budget, options.threads)), flush=True)
+
+
+def run(model: Path, budget: str, threads: int) -> dict:
+    """run.json of a network."""
+    tilewright = Path(sys.executable).with_name("tilewright")
+    path = model.with_suffix(".yaml")
+    path.write_text(PIPELINE.format(name=model.stem, threads=threads, budget=budget), "utf-8")
+    command = [str(tilewright), "run", path.name, "--out", model.stem, "--json"]
+    done = subprocess.run(command, cwd=path.parent, check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+def row(model: Path, report: dict) -> str:
+    (entry,) = report["benchmark"]
+    ours = entry["tilewright"]["median_ms"]
+    theirs = entry["peers"]["onnxruntime"]["median_ms"]
+    return (
+        f"| {model.stem} | {len(report['tasks'])} | {report['measurement']['trials']} "
+        f"| {report['verify']['max_rel_error']:.1e} | {ours:.3g} | {theirs:.3g} "
+        f"| {theirs / ours:.2f} |"
+    )
+
+
+if __name__ == "__main__":
+    main()
