@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.errors import UsageError
 from tilewright_graph.builder import NetworkBuilder
@@ -56,6 +56,15 @@ def test_whole_numbers_at_computed_indexes_are_refused(make_model):
     model = gathering(make_model, (7, 3), (2,), 0, known=False)
     model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
     with pytest.raises(UsageError, match="node 'gather': Gather of int64 at computed indexes; exp"):
+        read_model(model, NetworkBuilder("model"), {})
+
+
+def test_a_table_that_a_product_would_spoil_is_refused(make_model):
+    model = gathering(make_model, (7, 3), (2,), 0, known=True)
+    table = np.zeros((7, 3), np.float32)
+    table[2, 1] = -np.inf
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(table, "table"))
+    with pytest.raises(UsageError, match="node 'gather': Gather at computed indexes of a table wi"):
         read_model(model, NetworkBuilder("model"), {})
 
 

@@ -54,6 +54,8 @@ def _gather_computed(site: NodeSite, axis: int) -> None:
     data, indices = site.spec(0), site.spec(1)
     if "float" not in data.dtype:
         raise site.error(f"Gather of {data.dtype} at computed indexes; expected floats")
+    if site.is_known(0) and not np.isfinite(site.value(0)).all():
+        raise site.error("Gather at computed indexes of a table with elements that are not finite")
     extent, count = data.shape[axis], prod(indices.shape)
     column = site.reshaped(site.tensor(1), (count, 1))
     numbers, zero, whole = (
