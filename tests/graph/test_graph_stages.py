@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from tilewright_graph.extraction import ExtractedNetwork
 from tilewright_graph.frontend import frontend_for
 from tilewright_graph.graph_tuning import GraphChoice
 from tilewright_graph.network import Network
+from tilewright_graph.stages import benchmark_stage
 from tilewright_graph.stages.benchmark_stage import BenchmarkOptions, BenchmarkStage
 from tilewright_graph.stages.compile_stage import CompileOptions, CompileStage
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
@@ -196,6 +199,25 @@ def test_benchmark_times_everyone_as_often(values, context, with_oracle):
     assert entry["tilewright"]["runs"] == entry["peers"]["them"]["runs"] == 23
     assert entry["peers"]["them"]["median_ms"] == 2.0
     assert report["prediction"] == {"network_ms": 1.0}
+
+
+def test_before_a_turn_the_threads_of_who_had_the_last_one_go_to_sleep(
+    values, context, with_oracle, monkeypatch
+):
+    happened: list[str] = []
+    monkeypatch.setattr(benchmark_stage.time, "sleep", lambda seconds: happened.append("rest"))
+    theirs = with_oracle.time
+
+    def time(self, source, inputs, threads):
+        timed = theirs(self, source, inputs, threads)
+        return lambda: happened.append("them") or timed()
+
+    monkeypatch.setattr(with_oracle, "time", time)
+    ours = CompiledNetwork.time
+    monkeypatch.setattr(CompiledNetwork, "time", lambda self: happened.append("us") or ours(self))
+    BenchmarkStage(BenchmarkOptions(peers=("them",), runs=20, warmup=1), context).run(values)
+    turns = [who for who, _ in groupby(happened)]
+    assert turns[-8:] == ["rest", "us", "rest", "them"] * 2
 
 
 def test_a_peer_named_twice_is_refused():

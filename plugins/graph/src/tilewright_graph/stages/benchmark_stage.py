@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from statistics import median
 from typing import Any, ClassVar, Self
@@ -17,8 +18,11 @@ from tilewright_graph.random_inputs import random_inputs
 _TURN = 10
 """Runs in a row before the next one has a turn."""
 
+_REST_SECONDS = 0.1
+"""Before a turn: others' threads, which spin for up to half of it after their last run, sleep."""
+
 _WARMUP_SECONDS = 0.1
-"""Warming up ends when it took so long; by then everyone else's threads sleep."""
+"""Warming up ends when it took so long."""
 
 
 class BenchmarkOptions(Options):
@@ -26,8 +30,7 @@ class BenchmarkOptions(Options):
 
     peers    oracles that are timed on the same input, with the target's number of threads
     runs     timed runs of each, in turns of ten
-    warmup   runs before the timed ones of every turn, untimed: they also let the others' threads go
-             to sleep
+    warmup   runs before the timed ones of every turn, untimed
     seconds  about what all timed runs may take together: slow networks are run less often, but at
              least three times
     """
@@ -90,6 +93,7 @@ class BenchmarkStage:
         return [Latency(tuple(taken)) for taken in samples]
 
     def _warm_up(self, runner: Callable[[], float]) -> None:
+        time.sleep(_REST_SECONDS)
         spent = 0.0
         for _ in range(self._options.warmup):
             spent += runner()
