@@ -19,10 +19,8 @@ _IMAGES = {
     "efficientnet_b0": 224,
     "regnet_y_400mf": 224,
     "shufflenet_v2_x0_5": 224,
-    "densenet121": 224,
     "convnext_tiny": 224,
     "swin_t": 224,
-    "vit_b_32": 224,
 }
 """Models of torchvision by the pixels of an image's side."""
 
