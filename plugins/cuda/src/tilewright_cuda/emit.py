@@ -22,7 +22,7 @@ from tilewright_cuda.launch_shape import (
 from tilewright_cuda.value_text import ValueText, c_type
 from tilewright_cuda.vector_text import VectorText
 from tilewright_tensor.affine import Var
-from tilewright_tensor.expr import Load, Op, leaves
+from tilewright_tensor.expr import Load, Op
 from tilewright_tensor.loop_ir import (
     Allocate,
     Barrier,
@@ -37,7 +37,6 @@ from tilewright_tensor.loop_ir import (
     Prefetch,
     Statement,
     Store,
-    stores,
     walk,
 )
 from tilewright_tensor.virtual_threads import without_virtual_threads
@@ -80,43 +79,32 @@ class _Kernel:
         self.name, self.nest, self.buffers = name, nest, buffers
         self.shape = launch_shape(nest)
         self.names = CNames()
-        self.names.of(name)
+        for taken in (name, *(buffer.name for buffer in buffers)):
+            self.names.of(taken)
         self.indexes = IndexText(self.names)
-        self.values = ValueText(self.indexes)
+        self.accessed: set[str] = set()
+        self.written: set[str] = set()
+        self.values = ValueText(self.indexes, self.accessed)
         self.vectors = VectorText(self.values)
         self.lines: list[str] = []
         self.depth = 1
         self.open: set[LoopKind] = set()
         self.thread_variables: set[Var] = set()
         self.shared_bytes = 0
-        self.used: dict[str, bool] = {}
-        """Global buffers by name: whether they are written."""
 
     def text(self) -> KernelText:
-        numbers = self._operands()
-        # parameters have their names before any variable takes them
-        parameters = ", ".join(self._parameter(self.buffers[number]) for number in numbers)
         if self.shape.shared_bytes:
             self._line(f"{self.indexes.helper('TW_DYN_SMEM')}(unsigned char, tw_shared);")
         self._statement(self.nest)
+        numbers = tuple(n for n, one in enumerate(self.buffers) if one.name in self.accessed)
+        parameters = ", ".join(self._parameter(self.buffers[number]) for number in numbers)
         bounds = f"__launch_bounds__({self.shape.threads})"
         head = f'extern "C" __global__ void {bounds} {self.name}({parameters}) {{'
         text = "\n".join((head, *self.lines, "}", ""))
         return KernelText(self.name, text, self.shape, numbers, frozenset(self.indexes.helpers))
 
-    def _operands(self) -> tuple[int, ...]:
-        """Numbers of the global buffers that the nest touches."""
-        own = {buffer.name: number for number, buffer in enumerate(self.buffers)}
-        for store in stores(self.nest):
-            for leaf in leaves(store.value):
-                if isinstance(leaf, Load) and leaf.buffer.name in own:
-                    self.used.setdefault(leaf.buffer.name, False)
-            if store.buffer.name in own:
-                self.used[store.buffer.name] = True
-        return tuple(sorted(own[name] for name in self.used))
-
     def _parameter(self, buffer: Buffer) -> str:
-        constant = "" if self.used[buffer.name] else "const "
+        constant = "" if buffer.name in self.written else "const "
         return f"{constant}{c_type(buffer.dtype)} *__restrict__ {self.names.of(buffer.name)}"
 
     # --- statements ---
@@ -137,7 +125,7 @@ class _Kernel:
         elif isinstance(statement, Allocate):
             self._allocate(statement)
         elif isinstance(statement, Store):
-            self._line(f"{self._once(statement.buffer)}{self._store(statement)};")
+            self._line(f"{self._storing(statement.buffer)}{self._store(statement)};")
         elif isinstance(statement, Barrier):
             self._line("__syncthreads();")
         elif isinstance(statement, CopyGroup):
@@ -172,7 +160,7 @@ class _Kernel:
             self._bound_loop(loop)
             return
         if loop.kind == "vectorized":
-            for line in self.vectors.loop(loop, self._once):
+            for line in self.vectors.loop(loop, self._storing):
                 self._line(line)
             return
         name = self.names.of(loop.var.name)
@@ -225,8 +213,9 @@ class _Kernel:
                     f"around the loop of {statement.kind}: compute it inside, or make it shared"
                 )
 
-    def _once(self, buffer: Buffer) -> str:
-        """The condition that picks one of the threads and blocks that would store alike."""
+    def _storing(self, buffer: Buffer) -> str:
+        """What stands before a store: it picks one of the threads and blocks that do the same."""
+        self.written.add(buffer.name)
         if buffer.scope in ("local", "register"):
             return ""
         kinds = (*GRID, *THREADS) if buffer.scope == "global" else THREADS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 
 from tilewright_cuda.c_names import CNames
 from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var
@@ -17,6 +18,7 @@ class IndexText:
 
     def __init__(self, names: CNames) -> None:
         self.names = names
+        self.point: Mapping[Var, Affine] = {}
         self.bounds: dict[Var, tuple[int, int]] = {}
         self.helpers: set[str] = set()
         """Names of the prelude that were used."""
@@ -28,28 +30,23 @@ class IndexText:
         self.helpers.add(name)
         return name
 
+    def at(self, point: Mapping[Var, Affine]) -> IndexText:
+        """Writes the same indexes where variables are what the point says."""
+        other = copy(self)
+        other.point = point
+        return other
+
     def index(self, value: Affine) -> str:
         """The index as a C expression that binds as tightly as a sum."""
-        wide = "LL" if self._is_wide(value) else ""
-        parts: list[str] = []
-        for atom, coefficient in value.terms:
-            text = self.names.of(atom.name) if isinstance(atom, Var) else self._division(atom)
-            if wide or abs(coefficient) != 1:
-                text = f"{text} * {abs(coefficient)}{wide}"
-            sign = "-" if coefficient < 0 else "+" if parts else ""
-            parts.append(f" {sign} {text}" if parts else f"{sign}{text}")
-        if value.constant or not parts:
-            sign = "-" if value.constant < 0 else "+"
-            number = f"{abs(value.constant)}{wide}"
-            parts.append(f" {sign} {number}" if parts else f"{value.constant}{wide}")
-        return "".join(parts)
+        return self._ranged(self._here(value))[0]
 
     def condition(self, condition: Condition) -> str:
         """`index < limit`; a lower bound the other way round."""
-        index, limit = condition
+        index = self._here(condition[0])
+        limit = condition[1] - index.constant
         if index.terms and all(coefficient < 0 for _, coefficient in index.terms):
-            return f"{self.index(-Affine(index.terms))} >= {1 - limit + index.constant}"
-        return f"{self.index(Affine(index.terms))} < {limit - index.constant}"
+            return f"{self._ranged(-Affine(index.terms))[0]} >= {1 - limit}"
+        return f"{self._ranged(Affine(index.terms))[0]} < {limit}"
 
     def conditions(self, conditions: Sequence[Condition]) -> str:
         """All of them."""
@@ -62,18 +59,44 @@ class IndexText:
             self._flat[key] = indices, buffer.flat(indices)
         return self._flat[key][1]
 
-    def _division(self, atom: FloorDiv | Mod) -> str:
+    def _here(self, value: Affine) -> Affine:
+        return value.substitute(self.point, self.bounds) if self.point else value
+
+    def _ranged(self, value: Affine) -> tuple[str, int, int]:
+        """(text, smallest value, largest value)."""
+        low = high = value.constant
+        terms: list[tuple[str, int]] = []
+        for atom, coefficient in value.terms:
+            if isinstance(atom, Var):
+                text, (least, most) = self.names.of(atom.name), self.bounds[atom]
+            else:
+                text, least, most = self._division(atom)
+            terms.append((text, coefficient))
+            if coefficient < 0:
+                least, most = most, least
+            low += coefficient * least
+            high += coefficient * most
+        wide = "LL" if low < -_INT_MAX or high > _INT_MAX else ""
+        parts: list[str] = []
+        for text, coefficient in terms:
+            if wide or abs(coefficient) != 1:
+                text = f"{text} * {abs(coefficient)}{wide}"  # noqa: PLW2901
+            sign = "-" if coefficient < 0 else "+" if parts else ""
+            parts.append(f" {sign} {text}" if parts else f"{sign}{text}")
+        if value.constant or not parts:
+            sign = "-" if value.constant < 0 else "+"
+            number = f"{abs(value.constant)}{wide}"
+            parts.append(f" {sign} {number}" if parts else f"{value.constant}{wide}")
+        return "".join(parts), low, high
+
+    def _division(self, atom: FloorDiv | Mod) -> tuple[str, int, int]:
         value, divisor, is_mod = atom.value, atom.divisor, isinstance(atom, Mod)
-        text = self.index(value)
-        if value.range(self.bounds)[0] < 0:
+        text, low, high = self._ranged(value)
+        if low < 0:
             # C divides towards zero
             name = self.helper("tw_floor_mod" if is_mod else "tw_floor_div")
             kind = "<long long>" if "LL" in text else ""
-            return f"{name}{kind}({text}, {divisor})"
+            return f"{name}{kind}({text}, {divisor})", *atom.range(low, high)
         if len(value.terms) > 1 or value.constant or value.terms[0][1] != 1:
             text = f"({text})"
-        return f"{text} {'%' if is_mod else '/'} {divisor}"
-
-    def _is_wide(self, value: Affine) -> bool:
-        low, high = value.range(self.bounds)
-        return low < -_INT_MAX or high > _INT_MAX
+        return f"{text} {'%' if is_mod else '/'} {divisor}", *atom.range(low, high)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright_cuda.index_text import IndexText
 from tilewright_cuda.prelude import FLOAT_FUNCTIONS
+from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, dtype_of, logical_and
 from tilewright_tensor.facts import condition_of
 from tilewright_tensor.loop_ir import Store
@@ -39,21 +40,27 @@ def c_type(dtype: str) -> str:
 class ValueText:
     """Writes values, one element at a time."""
 
-    def __init__(self, index: IndexText) -> None:
+    def __init__(self, index: IndexText, accessed: set[str]) -> None:
         self.index = index
+        self.accessed = accessed
+        """Names of the buffers of which elements were written or read."""
         self._elements: dict[int, tuple[Load, str]] = {}
         """Text of an access by its identity, which holds as long as the access is kept here."""
 
+    def at(self, point: Mapping[Var, Affine]) -> ValueText:
+        """Writes the same values where variables are what the point says."""
+        return ValueText(self.index.at(point), self.accessed)
+
     def value(self, value: Value) -> str:
         """The value as a C expression; binary operations stand in parentheses."""
-        if isinstance(value, Const):
-            return constant_text(value, self.index.helpers)
-        if isinstance(value, IndexValue):
-            return f"(long long)({self.index.index(value.value)})"
+        if isinstance(value, Op):
+            return self._operation(value)
         if isinstance(value, Load):
             return self.element(value)
-        assert isinstance(value, Op)
-        return self._operation(value)
+        if isinstance(value, IndexValue):
+            return f"(long long)({self.index.index(value.value)})"
+        assert isinstance(value, Const)
+        return constant_text(value, self.index.helpers)
 
     def whole(self, value: Value) -> str:
         """The value without parentheses around it."""
@@ -66,6 +73,7 @@ class ValueText:
         """`buffer[index]`."""
         if known := self._elements.get(id(access)):
             return known[1]
+        self.accessed.add(access.buffer.name)
         flat = self.index.flat(access.buffer, access.indices)
         text = f"{self.index.names.of(access.buffer.name)}[{self.index.index(flat)}]"
         self._elements[id(access)] = access, text
@@ -83,14 +91,15 @@ class ValueText:
         return f"{self.index.helper('cp4')}(&{target}, &{self.element(value)}{valid})"
 
     def _operation(self, value: Op) -> str:
-        # indexes are compared as they are computed, not as 64-bit values
-        if condition := condition_of(value.name, value.args):
-            return f"({self.index.condition(condition)})"
-        if value.name in ("eq", "ne"):
-            left, right = value.args
-            if isinstance(left, IndexValue) and isinstance(right, IndexValue):
-                texts = self.index.index(left.value), self.index.index(right.value)
-                return f"({texts[0]} {_INFIX[value.name]} {texts[1]})"
+        if value.dtype == "bool":
+            # indexes are compared as they are computed, not as 64-bit values
+            if condition := condition_of(value.name, value.args):
+                return f"({self.index.condition(condition)})"
+            if value.name in ("eq", "ne"):
+                left, right = value.args
+                if isinstance(left, IndexValue) and isinstance(right, IndexValue):
+                    texts = self.index.index(left.value), self.index.index(right.value)
+                    return f"({texts[0]} {_INFIX[value.name]} {texts[1]})"
         return operation_text(value, [self.value(arg) for arg in value.args], self.index.helpers)
 
 
@@ -106,12 +115,13 @@ def unmasked(value: Value) -> tuple[Value | None, Value]:
 
 def operation_text(value: Op, args: list[str], helpers: set[str]) -> str:
     """An operation on C expressions; the names of the prelude it needs are added to `helpers`."""
-    name, dtype = value.name, dtype_of(value.args[0])
-    floating = dtype.startswith("float")
+    name = value.name
     if name in _INFIX:
         return _wrapped(f"({args[0]} {_INFIX[name]} {args[1]})", value.dtype)
     if name == "select":
         return f"({args[0]} ? {args[1]} : {args[2]})"
+    dtype = dtype_of(value.args[0])
+    floating = dtype.startswith("float")
     if name == "neg":
         return _wrapped(f"(-{args[0]})", dtype)
     if name == "not":

@@ -18,7 +18,6 @@ from tilewright_tensor.expr import (
     Op,
     Value,
     indexes_in,
-    substituted,
 )
 from tilewright_tensor.facts import Condition, condition_of
 from tilewright_tensor.loop_ir import Block, Buffer, Guard, Loop, Statement, Store
@@ -103,6 +102,7 @@ class _Chunk:
     ) -> None:
         self.vectors, self.values = vectors, vectors.values
         self.var, self.at, self.width, self.once = var, at, width, once
+        self.by_lane = [self.values.at({var: at + lane}) for lane in range(width)]
         self.lines: list[str] = []
 
     def statement(self, statement: Statement) -> list[str]:
@@ -117,11 +117,10 @@ class _Chunk:
                 self._statement(one)
         elif isinstance(statement, Guard):
             if all(self._is_uniform(condition) for condition in statement.conditions):
-                lane = [self._condition(c, 0) for c in statement.conditions]
-                head = f"if ({self.values.index.conditions(lane)})"
+                head = f"if ({self.by_lane[0].index.conditions(statement.conditions)})"
                 self._indented(head, lambda: self._statement(statement.body))
             else:
-                self._by_lane(statement)
+                self._lane_by_lane(statement)
         else:
             assert isinstance(statement, Store)
             self._store(statement)
@@ -132,7 +131,7 @@ class _Chunk:
         inner, self.lines = self.lines, outer
         self.lines += [f"{head} {{", *(f"  {line}" for line in inner), "}"]
 
-    def _by_lane(self, guard: Guard) -> None:
+    def _lane_by_lane(self, guard: Guard) -> None:
         for lane in range(self.width):
             one = _Chunk(self.vectors, self.var, self.at + lane, 1, self.once)
             self.lines += one.statement(guard)
@@ -159,7 +158,7 @@ class _Chunk:
             and (condition is None or self._decided_at_once(condition))
             and is_whole(self.values, value, self.var, self.width)
         ):
-            lanes = [self.values.copy(self._store_at(store, lane)) for lane in range(self.width)]
+            lanes = [lane.copy(store) for lane in self.by_lane]
             self.lines += [f"{once}{text};" for text in lanes if text]
             return None not in lanes
         target = Load(store.buffer, store.indices)
@@ -172,11 +171,6 @@ class _Chunk:
             to = self._scalar(target, lane)
             self.lines.append(f"{once}{name}(&{to}, &{source}{step}{valid});")
         return True
-
-    def _store_at(self, store: Store, lane: int) -> Store:
-        target = self._at_lane(Load(store.buffer, store.indices), lane)
-        assert isinstance(target, Load)
-        return Store(store.buffer, target.indices, self._at_lane(store.value, lane))
 
     # --- values ---
 
@@ -241,10 +235,7 @@ class _Chunk:
 
     def _scalar(self, value: Value, lane: int) -> str:
         """The value in one lane, as text."""
-        return self.values.value(self._at_lane(value, lane))
-
-    def _at_lane(self, value: Value, lane: int) -> Value:
-        return substituted(value, {self.var: self.at + lane}, self.values.index.bounds)
+        return self.by_lane[lane].value(value)
 
     # --- where lanes differ ---
 
@@ -272,10 +263,6 @@ class _Chunk:
             if is_run(run, self.var, self.width) and threshold % self.width == 0:
                 return True
         return False
-
-    def _condition(self, condition: Condition, lane: int) -> Condition:
-        at = {self.var: self.at + lane}
-        return condition[0].substitute(at, self.values.index.bounds), condition[1]
 
 
 def _compares_indexes(value: Op) -> bool:

@@ -107,11 +107,21 @@ class FloorDiv(_Division):
 
     __slots__ = ()
 
+    def range(self, low: int, high: int) -> tuple[int, int]:
+        """Smallest and largest value where `value` runs between these."""
+        return low // self.divisor, high // self.divisor
+
 
 class Mod(_Division):
     """`value % divisor`, divisor >= 2, result in [0, divisor)."""
 
     __slots__ = ()
+
+    def range(self, low: int, high: int) -> tuple[int, int]:
+        """Smallest and largest value where `value` runs between these."""
+        if low // self.divisor == high // self.divisor:
+            return low % self.divisor, high % self.divisor
+        return 0, self.divisor - 1
 
 
 Atom = Union[Var, FloorDiv, Mod]
@@ -171,7 +181,13 @@ class Affine:
 
     def __sub__(self, other: Index) -> Affine:
         other = index(other)
-        return self + (other * -1 if other.terms else -other.constant)
+        if not other.terms:
+            return self + -other.constant
+        merged = dict(self.terms)
+        for atom, coefficient in other.terms:
+            merged[atom] = merged.get(atom, 0) - coefficient
+        constant = self.constant - other.constant
+        return Affine(tuple([term for term in merged.items() if term[1]]), constant)
 
     def __rsub__(self, other: Index) -> Affine:
         return index(other) - self
@@ -234,15 +250,8 @@ class Affine:
         for atom, coefficient in self.terms:
             if isinstance(atom, Var):
                 lo, hi = bounds[atom]
-            elif isinstance(atom, FloorDiv):
-                lo, hi = atom.value.range(bounds)
-                lo, hi = lo // atom.divisor, hi // atom.divisor
             else:
-                inner_lo, inner_hi = atom.value.range(bounds)
-                if inner_lo // atom.divisor == inner_hi // atom.divisor:
-                    lo, hi = inner_lo % atom.divisor, inner_hi % atom.divisor
-                else:
-                    lo, hi = 0, atom.divisor - 1
+                lo, hi = atom.range(*atom.value.range(bounds))
             if coefficient > 0:
                 low += coefficient * lo
                 high += coefficient * hi

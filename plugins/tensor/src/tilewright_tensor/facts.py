@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from tilewright_tensor.affine import Affine, Bounds, FloorDiv, multiples
-from tilewright_tensor.expr import Const, IndexValue, Op, Value, lt
+from tilewright_tensor.affine import Affine, Bounds, FloorDiv, Var, multiples
+from tilewright_tensor.expr import Const, IndexValue, Op, Value, lt, substituted
 
 Condition = tuple[Affine, int]
 """`index < limit`."""
@@ -77,10 +77,33 @@ class Facts:
         """With more that holds."""
         return Facts(self.bounds, (*self.conditions, *conditions)) if conditions else self
 
+    def truth(self, value: Value, point: Mapping[Var, Affine]) -> bool | None:
+        """What a value of dtype bool comes to at a point; None where that is not certain."""
+        if isinstance(value, Const):
+            return bool(value.value)
+        if not isinstance(value, Op):
+            return None
+        if value.name in ("and", "or"):
+            decisive = value.name == "or"
+            known = [self.truth(arg, point) for arg in value.args]
+            return decisive if decisive in known else None if None in known else not decisive
+        if value.name == "not":
+            opposite = self.truth(value.args[0], point)
+            return None if opposite is None else not opposite
+        if condition_of(value.name, value.args) is None:
+            return None
+        # each side by itself, as `simplified` gets them: what is certain here must be so there
+        condition = condition_of(
+            value.name, [substituted(arg, point, self.bounds) for arg in value.args]
+        )
+        return None if condition is None else self.holds(condition)
+
     def simplified(self, name: str, args: tuple[Value, ...], dtype: str) -> Value:
         """The operation, or what it comes to: decided comparisons, logic and selects are folded."""
         if name == "select" and isinstance(args[0], Const):
             return args[1] if args[0].value else args[2]
+        if dtype != "bool":
+            return Op(name, args, dtype)
         if name in ("and", "or"):
             decisive = name == "or"
             for one, other in (args, args[::-1]):
@@ -101,10 +124,12 @@ class Facts:
 
 def condition_of(name: str, args: Sequence[Value]) -> Condition | None:
     """What a comparison of two indexes by `<`, `<=`, `>` or `>=` says; None for any other value."""
-    if name not in _LESS or not all(isinstance(arg, IndexValue) for arg in args):
+    if name not in _LESS:
         return None
-    left, right = (arg.value for arg in args if isinstance(arg, IndexValue))
-    return _LESS[name](left, right)
+    left, right = args
+    if not (isinstance(left, IndexValue) and isinstance(right, IndexValue)):
+        return None
+    return _LESS[name](left.value, right.value)
 
 
 def _scales(index: Affine, known: Affine) -> tuple[int, int]:

@@ -100,7 +100,9 @@ class Layout:
         """Where the element at logical indices lies; the bounds simplify the divisions."""
         found = []
         for dim in self.dims:
-            quotient = floor_div(indices[dim.axis], dim.divisor, bounds)
+            quotient = indices[dim.axis]
+            if dim.divisor > 1:
+                quotient = floor_div(quotient, dim.divisor, bounds)
             found.append(mod(quotient, dim.extent, bounds) if dim.extent else quotient)
         return tuple(found)
 

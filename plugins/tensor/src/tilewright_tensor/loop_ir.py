@@ -57,8 +57,11 @@ class Buffer:
 
     def flat(self, indices: Sequence[Affine]) -> Affine:
         """The element at the indices as one index into the memory."""
-        steps = (prod(self.shape[d + 1 :]) for d in range(len(self.shape)))
-        return rejoined(weighted_sum(zip(indices, steps, strict=True)))
+        steps, step = [], 1
+        for extent in reversed(self.shape):
+            steps.append(step)
+            step *= extent
+        return rejoined(weighted_sum(zip(indices, reversed(steps), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,18 +194,18 @@ def changed_inside(statement: Statement, change: Callable[[Statement], Statement
     return statement
 
 
-def changed_throughout(statement: Statement, change: Callable[[Statement], Statement]) -> Statement:
-    """The statement with what `change` makes of it and of everything inside, outside first."""
-    return changed_inside(change(statement), lambda one: changed_throughout(one, change))
-
-
-def changed_leaves(statement: Statement, leaf: Callable[[Value], Value]) -> Statement:
+def changed_leaves(
+    statement: Statement,
+    leaf: Callable[[Value], Value],
+    around: Callable[[Statement], Statement] = lambda one: one,
+) -> Statement:
     """The statement with every leaf of its values replaced by what `leaf` makes of it.
 
-    What is stored to or fetched is given to `leaf` as a load too, and gives one.
+    What is stored to or fetched is given to `leaf` as a load too, and gives one. All other
+    statements are first replaced by what `around` makes of them, outside first.
     """
     if not isinstance(statement, Store | Prefetch):
-        return changed_inside(statement, lambda one: changed_leaves(one, leaf))
+        return changed_inside(around(statement), lambda one: changed_leaves(one, leaf, around))
     place = leaf(Load(statement.buffer, statement.indices))
     assert isinstance(place, Load)
     if isinstance(statement, Store):

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tilewright_tensor.affine import Affine, Var, divided, mod, multiples
-from tilewright_tensor.expr import Load, Op, Read, Value, leaves, map_value
-from tilewright_tensor.facts import Condition, Facts
+from tilewright_tensor.expr import Load, Read
+from tilewright_tensor.facts import Facts
 from tilewright_tensor.loop_ir import (
     Allocate,
     Barrier,
@@ -91,9 +91,10 @@ class _Lowering:
     def _nest(self, placement: Placement) -> Statement:
         """All loops of a stage, from the inside out."""
         stage, loops, first = placement.stage, placement.loops, placement.first_reduction
+        guards = placement.guards
         indices = self._element(placement)
         buffer = self.buffers[stage.name]
-        value = self._loaded(placement.body, placement.facts_at_body)
+        value = placement.value(self._load)
         # a reduction over one element is that element
         reduces = stage.combiner is not None and first < len(loops)
         if stage.combiner is not None and reduces:
@@ -101,18 +102,18 @@ class _Lowering:
         statement: Statement = Store(buffer, indices, value)
         for depth in range(len(loops) - 1, -1, -1):
             loop = loops[depth]
-            statement = guarded(_conditions(placement, depth, after_guests=True), statement)
+            statement = guarded(guards.get((depth, True), ()), statement)
             guests = placement.guests.get(loop.name, ())
-            if any(self.tiles[guest] for guest in guests):
+            if guests and any(self.tiles[guest] for guest in guests):
                 statement = self._pipelined(placement, depth, statement)
             else:
                 statement = self._with_guests(guests, statement)
                 statement = self._with_prefetches(placement, depth, statement)
-                statement = guarded(_conditions(placement, depth, after_guests=False), statement)
+                statement = guarded(guards.get((depth, False), ()), statement)
                 statement = _looped(loop, loop.var, statement)
             if depth == first and reduces:
                 statement = block([self._initial(placement, indices), statement])
-        return guarded(_conditions(placement, -1, after_guests=False), statement)
+        return guarded(guards.get((-1, False), ()), statement)
 
     def _element(self, placement: Placement) -> tuple[Affine, ...]:
         """Where the stage's element lies in its buffer."""
@@ -125,11 +126,8 @@ class _Lowering:
         return self._physical(placement.stage.name, logical)
 
     def _physical(self, name: str, logical: Sequence[Affine]) -> tuple[Affine, ...]:
-        place = self._place(name, logical)
-        if tiles := self.tiles.get(name):
-            turn, count = tiles
-            return (mod(turn, count, self.facts.bounds), *place)
-        return place
+        place, tiles = self._place(name, logical), self.tiles.get(name)
+        return (tiles[0], *place) if tiles else place
 
     def _place(self, name: str, logical: Sequence[Affine]) -> tuple[Affine, ...]:
         bounds = self.facts.bounds
@@ -140,14 +138,6 @@ class _Lowering:
             block, lane = divided(logical[axis], width, bounds)
             return (*logical[:axis], block, *logical[axis + 1 :], lane)
         return tuple(logical)
-
-    def _loaded(self, value: Value, facts: Facts) -> Value:
-        """The value with reads of tensors turned into loads of buffers."""
-
-        def leaf(one: Value) -> Value:
-            return self._load(one) if isinstance(one, Read) else one
-
-        return map_value(value, leaf, facts.simplified if facts.conditions else Op)
 
     def _load(self, read: Read) -> Load:
         name = read.tensor.name
@@ -172,9 +162,9 @@ class _Lowering:
         reduced = {loop.var for loop in placement.loops if loop.reduction}
         pending = [
             condition
-            for guard in placement.guards
-            if guard.depth >= first
-            for condition in guard.conditions
+            for (depth, _), conditions in placement.guards.items()
+            if depth >= first
+            for condition in conditions
             if reduced.isdisjoint(condition[0].variables())
         ]
         statement: Statement = Store(
@@ -226,7 +216,7 @@ class _Lowering:
         """
         loop, guests = placement.loops[depth], placement.guests[placement.loops[depth].name]
         where = f"{placement.stage.name}.{loop.name}"
-        if _conditions(placement, depth, after_guests=False):
+        if (depth, False) in placement.guards:
             raise ValueError(f"pipeline of {where}: the loop has a tail, choose a factor of it")
         for guest in guests:
             if self.schedule.stages[guest].scope != "shared" or self._reads_inside(guest, guests):
@@ -260,26 +250,20 @@ class _Lowering:
         )
 
     def _with_prefetches(self, placement: Placement, depth: int, statement: Statement) -> Statement:
-        notes = [
-            note for note in placement.stage.prefetches if note.loop == placement.loops[depth].name
-        ]
-        if not notes:
-            return statement
         found: list[Statement] = []
-        for note in notes:
+        for note in placement.stage.prefetches:
+            if note.loop != placement.loops[depth].name:
+                continue
             here = depth + (note.step is None)
             inner = {loop.var: Affine() for loop in placement.loops[here:]}
-            read = next(
-                x
-                for x in leaves(placement.body)
-                if isinstance(x, Read) and x.tensor.name == note.tensor
-            )
+            reads = placement.reads.values()
+            read = next(one for one in reads if one.tensor.name == note.tensor)
             load = self._load(read)
             indices = [index.substitute(inner, self.facts.bounds) for index in load.indices]
             if note.step is not None and placement.loops[depth].extent > 1:
                 indices[-1] += placement.loops[depth].var * note.step
             found.append(Prefetch(load.buffer, tuple(indices), note.offset_bytes))
-        return block([*found, statement])
+        return block([*found, statement]) if found else statement
 
 
 def _aligned(buffer: Buffer, stage: Stage) -> Buffer:
@@ -292,14 +276,16 @@ def _aligned(buffer: Buffer, stage: Stage) -> Buffer:
 
 
 def _tiles(placement: Placement, placed: Mapping[str, Placement]) -> tuple[Affine, int] | None:
-    """(turn, count) where the stage has several tiles of shared memory, filled in turns."""
+    """(number, count) where the stage has several tiles of shared memory, filled in turns."""
     if placement.stage.attach is None:
         return None
     consumer, at = placement.stage.attach
     host = placed[consumer]
     loop = host.loops[host.depth(at)]
     count = min(host.stage.pipelines.get(at, 1), loop.extent)
-    return (Affine(((loop.var, 1),)), count) if count > 1 and not loop.shares else None
+    if count == 1 or loop.shares:
+        return None
+    return mod(loop.var.affine(), count, placement.facts.bounds), count
 
 
 def _lanes(placement: Placement) -> tuple[int, int] | None:
@@ -321,15 +307,6 @@ def _lanes(placement: Placement) -> tuple[int, int] | None:
     _, lanes = multiples(placement.local[axis], vector.extent)
     # vectors that start anywhere would straddle two rows of lanes
     return (axis, vector.extent) if lanes == Affine(((vector.var, 1),)) else None
-
-
-def _conditions(placement: Placement, depth: int, *, after_guests: bool) -> list[Condition]:
-    return [
-        condition
-        for guard in placement.guards
-        if guard.depth == depth and guard.after_guests is after_guests
-        for condition in guard.conditions
-    ]
 
 
 def _looped(loop: PlacedLoop, var: Var, statement: Statement) -> Statement:

@@ -24,7 +24,6 @@ from tilewright_tensor.loop_ir import (
     Statement,
     block,
     changed_leaves,
-    changed_throughout,
     guarded,
     inside,
     walk,
@@ -177,12 +176,12 @@ def renamed(
 
     def named(one: Statement) -> Statement:
         if isinstance(one, Loop):
-            return replace(one, var=Var(one.var.name + suffix))
+            return Loop(Var(one.var.name + suffix), one.extent, one.kind, one.body)
         if isinstance(one, Allocate):
-            return replace(one, buffer=own[one.buffer])
+            return Allocate(own[one.buffer], one.body)
         if isinstance(one, Guard):
             conditions = tuple((i.substitute(point, bounds), limit) for i, limit in one.conditions)
-            return replace(one, conditions=conditions)
+            return Guard(conditions, one.body)
         return one
 
     def leaf(value: Value) -> Value:
@@ -191,4 +190,4 @@ def renamed(
             return Load(own.get(value.buffer, value.buffer), value.indices)
         return value
 
-    return changed_leaves(changed_throughout(statement, named), leaf)
+    return changed_leaves(statement, leaf, named)

@@ -10,12 +10,13 @@ folded together in its scratch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from tilewright_tensor.affine import Affine, Bounds, Var
-from tilewright_tensor.expr import IndexValue, Read, Value, leaves, map_value
+from tilewright_tensor.expr import IndexValue, Load, Op, Read, Value, map_value
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.fold import Fold, fold_of
 from tilewright_tensor.loop_ir import LoopKind
@@ -24,8 +25,7 @@ from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.stage import Split, Stage
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedLoop:
+class PlacedLoop(NamedTuple):
     """A loop of a stage.
 
     `shares` where it runs on a thread of an enclosing stage and makes no loop of its own.
@@ -36,19 +36,7 @@ class PlacedLoop:
     extent: int
     kind: LoopKind
     reduction: bool
-    shares: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedGuard:
-    """Conditions around what is inside the loop number `depth` (-1: around the nest).
-
-    `after_guests`: not around the stages attached there, whose barriers all threads have to reach.
-    """
-
-    depth: int
-    conditions: tuple[Condition, ...]
-    after_guests: bool = False
+    shares: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +46,12 @@ class Placement:
     start, region   first index and extent of what is computed, by axis
     folds           by axis, how what is computed lies apart, None where it lies together
     local           index within the region by axis, over the loops' variables
-    body            the stage's body over the loops' variables; reads index whole tensors
+    point           the stage's axes, spatial and reduced, over the loops' variables
+    reads           what the body reads there, indexes of whole tensors; by identity in the body
     facts           what is known outside the nest
+    guards          conditions by the loop, as a number, inside of which they stand around all
+                    (-1: around the nest), or, where True, around all but the stages attached
+                    there, whose barriers all threads have to reach
     guests          stages attached at each loop, in order of execution
     """
 
@@ -68,9 +60,10 @@ class Placement:
     start: tuple[Affine, ...]
     region: tuple[int, ...]
     local: tuple[Affine, ...]
-    body: Value
+    point: Mapping[Var, Affine]
+    reads: Mapping[int, Read]
     facts: Facts
-    guards: tuple[PlacedGuard, ...]
+    guards: Mapping[tuple[int, bool], tuple[Condition, ...]]
     guests: Mapping[str, tuple[str, ...]]
     folds: tuple[Fold | None, ...]
 
@@ -85,10 +78,19 @@ class Placement:
             len(self.loops),
         )
 
-    @property
-    def facts_at_body(self) -> Facts:
-        """What is known where the element is computed."""
-        return self.facts.with_conditions([c for g in self.guards for c in g.conditions])
+    def value(self, load: Callable[[Read], Load]) -> Value:
+        """The element over the loops' variables: loads for reads, what is known there folded."""
+        facts = self.facts.with_conditions([c for found in self.guards.values() for c in found])
+
+        def leaf(one: Value) -> Value:
+            if isinstance(one, Read):
+                read = self.reads.get(id(one))
+                return one if read is None else load(read)
+            if isinstance(one, IndexValue):
+                return IndexValue(one.value.substitute(self.point, facts.bounds))
+            return one
+
+        return map_value(self.stage.body, leaf, facts.simplified)
 
     def depth(self, loop: str) -> int:
         """Number of the loop, outermost first. ValueError where there is none of that name."""
@@ -112,14 +114,8 @@ class Placement:
 
     def facts_inside(self, depth: int) -> Facts:
         """What is known inside the loop number `depth`, where guests are."""
-        return self.facts.with_conditions(
-            [
-                c
-                for g in self.guards
-                if g.depth <= depth and not g.after_guests
-                for c in g.conditions
-            ]
-        )
+        around = (found for (at, late), found in self.guards.items() if at <= depth and not late)
+        return self.facts.with_conditions([c for found in around for c in found])
 
 
 class _Placer:
@@ -170,12 +166,11 @@ class _Placer:
                 if low < 0 or high >= axis.extent:
                     conditions += [(point[axis.var], axis.extent), (-point[axis.var], 1)]
         point.update((axis.var, indices[axis.name]) for axis in stage.reduce_axes)
-        body = _resolved(stage.body, point, facts)
-        reads = {id(leaf): leaf for leaf in leaves(body) if isinstance(leaf, Read)}
+        reads = _reads(stage.body, point, facts)
         for read in reads.values():
             self.reads.setdefault(read.tensor.name, []).append((stage.name, read.indices))
         self.placed[stage.name] = Placement(
-            stage, loops, start, region, local, body, facts,
+            stage, loops, start, region, local, point, reads, facts,
             self._guards(stage, loops, conditions, facts),
             {loop: tuple(names) for loop, names in self.guests[stage.name].items()}, folds,
         )  # fmt: skip
@@ -205,21 +200,22 @@ class _Placer:
             kind = stage.kinds.get(name, "serial")
             if kind == "parallel" and inside_parallel:
                 kind = "serial"  # all threads are taken
-            var = Var(f"{stage.name}.{name}")
-            loop = PlacedLoop(name, var, extents[name], kind, name in reductions)
-            shared = _thread_of(loop, around)
+            extent, shared = extents[name], _thread_of(kind, around)
             if shared:
-                if loop.extent > shared.extent:
+                var = shared.var
+                if extent > shared.extent:
                     raise ValueError(
-                        f"loop {name} of {stage.name} needs {loop.extent} {loop.kind}, "
-                        f"{shared.var.name} has {shared.extent}"
+                        f"loop {name} of {stage.name} needs {extent} {kind}, "
+                        f"{var.name} has {shared.extent}"
                     )
-                if loop.extent < shared.extent:
-                    busy.append((shared.var.affine(), loop.extent))
-                loop = replace(loop, var=shared.var, shares=True)
+                if extent < shared.extent:
+                    busy.append((var.affine(), extent))
             else:
-                self.bounds[var] = (0, loop.extent - 1)
-            loops.append(loop)
+                var = Var(f"{stage.name}.{name}")
+                self.bounds[var] = (0, extent - 1)
+            loops.append(
+                PlacedLoop(name, var, extent, kind, name in reductions, shared is not None)
+            )
         return tuple(loops), busy
 
     def _region(
@@ -233,25 +229,25 @@ class _Placer:
             loop.var for loop in around if not (stage.scope == "shared" and _is_thread(loop.kind))
         }
         known = self.reads.get(stage.name, ())
-        reads = [indices for reader, indices in known if self._inside(reader, stage)]
-        if not reads:
+        self._check_inside({reader for reader, _ in known}, stage)
+        if not known:
             raise ValueError(
                 f"{stage.name} is computed inside {stage.attach[0]}, but nothing reads it"
             )
         start: list[Affine] = []
         region: list[int] = []
         folds: list[Fold | None] = []
-        for indices, extent in zip(zip(*reads, strict=True), stage.shape, strict=True):
+        for indices, extent in zip(
+            zip(*(indices for _, indices in known), strict=True), stage.shape, strict=True
+        ):
             distinct = {id(index): index for index in indices}.values()
-            spans = [_span(index, fixed, self.bounds) for index in distinct]
-            origins = {span[0] for span in spans if span}
-            found = {span[3] for span in spans if span}
-            fold = found.pop() if len(found) == 1 and stage.scope == "register" else None
-            if None in spans or len(origins) > 1:
+            span = _common([_span(index, fixed, self.bounds) for index in distinct])
+            if span is None:
                 low, high, origin, fold = 0, extent - 1, Affine(), None
             else:
-                (origin,) = origins
-                low, high = min(s[1] for s in spans if s), max(s[2] for s in spans if s)
+                origin, low, high, fold = span
+                if stage.scope != "register":
+                    fold = None
                 if origin.is_constant and not fold:
                     low, high = max(low, 0), min(high, extent - 1)
                 # an index of registers must not vary with a loop: there, the overhang is guarded
@@ -264,24 +260,24 @@ class _Placer:
             folds.append(fold)
         return tuple(start), tuple(region), tuple(folds)
 
-    def _inside(self, reader: str, stage: Stage) -> bool:
-        """Checks that the reader runs inside the loop at which the stage is attached."""
+    def _check_inside(self, readers: Collection[str], stage: Stage) -> None:
+        """Raise ValueError where one runs outside of the loop at which the stage is attached."""
         assert stage.attach
         consumer, at = stage.attach
         host = self.placed[consumer]
         inner = host.loops[host.depth(at)].var
-        if reader != consumer and inner not in {loop.var for loop in self.around[reader]}:
-            raise ValueError(
-                f"{stage.name} is computed at {consumer}.{at}, "
-                f"but {reader} reads it outside of this loop"
-            )
-        return True
+        for reader in readers:
+            if reader != consumer and all(loop.var != inner for loop in self.around[reader]):
+                raise ValueError(
+                    f"{stage.name} is computed at {consumer}.{at}, "
+                    f"but {reader} reads it outside of this loop"
+                )
 
     def _guards(
         self, stage: Stage, loops: Sequence[PlacedLoop], conditions: list[Condition], facts: Facts
-    ) -> tuple[PlacedGuard, ...]:
+    ) -> dict[tuple[int, bool], tuple[Condition, ...]]:
         if not conditions:
-            return ()
+            return {}
         depth_of = {loop.var: depth for depth, loop in enumerate(loops) if not loop.shares}
         barrier = max(
             (d for d, loop in enumerate(loops) if self._shares_inside(stage.name, loop.name)),
@@ -300,10 +296,7 @@ class _Placer:
             depth = max((depth_of[var] for var in variables if var in depth_of), default=-1)
             late = 0 <= barrier >= depth and not threads.isdisjoint(variables)
             by_place.setdefault((barrier if late else depth, late), []).append(condition)
-        return tuple(
-            PlacedGuard(depth, tuple(found), late)
-            for (depth, late), found in sorted(by_place.items())
-        )
+        return {place: tuple(by_place[place]) for place in sorted(by_place)}
 
     def _shares_inside(self, stage: str, loop: str) -> bool:
         """Whether a stage in shared memory is computed at the loop, however deep."""
@@ -329,19 +322,25 @@ def _is_thread(kind: LoopKind) -> bool:
     return kind.startswith("threadIdx") or kind == "vthread"
 
 
-def _thread_of(loop: PlacedLoop, around: tuple[PlacedLoop, ...]) -> PlacedLoop | None:
-    if not loop.kind.startswith("threadIdx"):
+def _thread_of(kind: LoopKind, around: tuple[PlacedLoop, ...]) -> PlacedLoop | None:
+    if not kind.startswith("threadIdx"):
         return None
-    return next((other for other in around if other.kind == loop.kind), None)
+    return next((other for other in around if other.kind == kind), None)
 
 
-def _span(
-    index: Affine, fixed: set[Var], bounds: Bounds
-) -> tuple[Affine, int, int, Fold | None] | None:
-    """(origin, low, high, fold): the part of fixed variables, and the range of the rest.
+class _Span(NamedTuple):
+    """An index as the part of fixed variables, and the range of the rest and how it lies apart."""
 
-    None where they mix.
-    """
+    origin: Affine
+    low: int
+    high: int
+    fold: Fold | None
+
+
+def _span(index: Affine, fixed: set[Var], bounds: Bounds) -> _Span | None:
+    """None where fixed variables and others mix."""
+    if not index.terms:
+        return _Span(Affine(), index.constant, index.constant, None)
     outer, inner = [], []
     for term in index.terms:
         atom = term[0]
@@ -353,26 +352,34 @@ def _span(
         else:
             return None
     low, high = Affine(tuple(inner), index.constant).range(bounds)
-    return Affine(tuple(outer)), low, high, fold_of(inner, bounds)
+    return _Span(Affine(tuple(outer)), low, high, fold_of(inner, bounds))
 
 
-def _resolved(value: Value, point: Mapping[Var, Affine], facts: Facts) -> Value:
-    """The value at a point, what is known folded."""
+def _common(spans: Sequence[_Span | None]) -> _Span | None:
+    """The span of several indexes from one origin; None where they have none in common."""
+    first, *others = spans
+    for one in others:
+        if first is None or one is None or one.origin != first.origin:
+            return None
+        fold = first.fold if first.fold == one.fold else None
+        first = _Span(first.origin, min(first.low, one.low), max(first.high, one.high), fold)
+    return first
+
+
+def _reads(value: Value, point: Mapping[Var, Affine], facts: Facts) -> dict[int, Read]:
+    """What a value reads at a point, by identity; not what stands where selects never look."""
+    found: dict[int, Read] = {}
     # what is unrolled reads by few indexes, again and again
     known: dict[int, Affine] = {}
-
-    def at_point(one: Affine) -> Affine:
-        found = known.get(id(one))
-        if found is None:
-            found = known[id(one)] = rejoined(one.substitute(point, facts.bounds))
-        return found
-
-    def leaf(one: Value) -> Value:
-        if isinstance(one, Read):
-            return Read(one.tensor, tuple([at_point(index) for index in one.indices]))
-        if isinstance(one, IndexValue):
-            value = one.value.substitute(point, facts.bounds)
-            return one if value is one.value else IndexValue(value)
-        return one
-
-    return map_value(value, leaf, facts.simplified)
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Op):
+            taken = facts.truth(one.args[0], point) if one.name == "select" else None
+            pending += one.args[::-1] if taken is None else [one.args[1 if taken else 2]]
+        elif isinstance(one, Read) and id(one) not in found:
+            for index in one.indices:
+                if id(index) not in known:
+                    known[id(index)] = rejoined(index.substitute(point, facts.bounds))
+            found[id(one)] = Read(one.tensor, tuple([known[id(index)] for index in one.indices]))
+    return found

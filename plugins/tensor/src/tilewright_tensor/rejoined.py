@@ -12,9 +12,12 @@ def rejoined(value: Affine) -> Affine:
     """
     if len(value.terms) < 2:
         return value
-    remainders = [coefficient for atom, coefficient in value.terms if isinstance(atom, Mod)]
-    if not remainders:
+    for atom, _ in value.terms:
+        if isinstance(atom, Mod):
+            break
+    else:
         return value
+    remainders = [coefficient for atom, coefficient in value.terms if isinstance(atom, Mod)]
     for atom, coefficient in value.terms:
         if isinstance(atom, Var):
             continue

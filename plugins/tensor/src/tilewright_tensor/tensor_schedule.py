@@ -26,7 +26,7 @@ class TensorSchedule(ABC):
 
     def __init__(self, operators: Operators) -> None:
         self.operators = operators
-        self._dag = lru_cache(maxsize=64)(self.dag)
+        self._start = lru_cache(maxsize=64)(self.start)
 
     @abstractmethod
     def applies(self, task: Task) -> bool: ...
@@ -39,13 +39,13 @@ class TensorSchedule(ABC):
 
     @abstractmethod
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
-        """The steps on top of a schedule in which the layouts are set."""
+        """The steps on top of `start`, with the operands' layouts set."""
 
     @abstractmethod
     def fallback(self, task: Task) -> ConfigEntity | None: ...
 
     def variant(self, task: Task, config: ConfigEntity) -> Hashable:
-        """What `dag` depends on beside the task: configs of one variant share it."""
+        """What `dag` and `start` depend on beside the task: configs of one variant share them."""
         del task, config
         return None
 
@@ -54,6 +54,10 @@ class TensorSchedule(ABC):
         del variant
         return self.operators.compute_dag(task.workload)
 
+    def start(self, task: Task, variant: Any) -> Schedule:
+        """The steps that all configs of a variant begin with; none here."""
+        return Schedule.of(self.dag(task, variant))
+
     def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
         """The loop program of a config; operands in the layouts that `layouts` names."""
         name = self.name.partition(".")[0]
@@ -61,9 +65,8 @@ class TensorSchedule(ABC):
 
     def schedule(self, task: Task, config: ConfigEntity) -> Schedule:
         """The schedule of a config, as steps that replay."""
-        dag = self._dag(task, self.variant(task, config))
-        layouts = self.layouts(task, config)
-        schedule = Schedule.of(dag)
+        schedule = self._start(task, self.variant(task, config))
+        dag, layouts = schedule.dag, self.layouts(task, config)
         operands = zip(
             (*dag.inputs, *dag.outputs), (*layouts.inputs, *layouts.outputs), strict=True
         )

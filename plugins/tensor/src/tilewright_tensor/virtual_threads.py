@@ -25,7 +25,6 @@ from tilewright_tensor.loop_ir import (
     Store,
     changed_inside,
     changed_leaves,
-    changed_throughout,
     inside,
     synchronises,
     walk,
@@ -60,7 +59,7 @@ def _with_private_scratch(loop: Loop) -> Statement:
             return replace(one, buffer=wider.get(one.buffer, one.buffer))
         return one
 
-    return changed_leaves(changed_throughout(loop.body, allocated), leaf)
+    return changed_leaves(loop.body, leaf, allocated)
 
 
 def _distributed(statement: Statement, loop: Loop) -> Statement:

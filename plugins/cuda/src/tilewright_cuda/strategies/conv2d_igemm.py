@@ -23,6 +23,7 @@ from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
 from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
+from tilewright_tensor.derived.loops import inlined_behind
 from tilewright_tensor.expr import Value, ge, logical_and, lt, select
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import (
@@ -89,6 +90,10 @@ class Conv2dIgemm(TensorSchedule):
             task.workload,
             lambda tensors, _: self._product(task, layout, tensors).computed(padded),
         )
+
+    def start(self, task: Task, variant: tuple[str, Padded]) -> Schedule:
+        """What follows the product is computed where the output is stored."""
+        return inlined_behind(super().start(task, variant), "product")
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """The product's tile."""

@@ -112,6 +112,10 @@ class Conv2dWinograd(TensorSchedule):
             {1: Layout.parse(form.filters).transformed_shape(task.workload.inputs[1].shape)},
         )
 
+    def start(self, task: Task, variant: tuple[_Form, Padded]) -> Schedule:
+        """What follows the outputs of a tile is computed where the results are stored."""
+        return inlined_behind(super().start(task, variant), "outputs")
+
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """One launch a transform, a thread a tile, and the products between."""
         form = self._form(task, *_variant(config))
@@ -126,7 +130,7 @@ class Conv2dWinograd(TensorSchedule):
         for stage in ("rows", "image"):
             s = _in_registers(s, stage, "tiles", thread)
         # results -> image
-        s, final = inlined_behind(s, "outputs"), s.dag.outputs[0].name
+        final = s.dag.outputs[0].name
         n, c, h, w = s.loops(final)
         s = s.split(final, h, [form.outputs]).split(final, w, [form.outputs])
         places = [n, f"{h}.0", f"{w}.0"]

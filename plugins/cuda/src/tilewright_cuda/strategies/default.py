@@ -22,7 +22,7 @@ class Default(DefaultSchedule):
     def applies(self, task: Task) -> bool:
         """Every operator with a definition, of dtypes that kernels have: all but float16."""
         return super().applies(task) and all(
-            tensor.dtype in C_TYPES for tensor in self._dag(task, None).tensors
+            tensor.dtype in C_TYPES for tensor in self._start(task, None).dag.tensors
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:

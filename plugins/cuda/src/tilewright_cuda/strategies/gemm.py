@@ -16,6 +16,7 @@ from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
 from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile, fits_grid
 from tilewright_tensor.affine import Affine
 from tilewright_tensor.dag import Axis, Dag, Tensor, compute
+from tilewright_tensor.derived.loops import inlined_behind
 from tilewright_tensor.expr import Value
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule import Schedule
@@ -77,6 +78,10 @@ class Gemm(TensorSchedule):
         return self.operators.compute_dag(
             task.workload, lambda tensors, _: self._product(task, tensors).computed(variant)
         )
+
+    def start(self, task: Task, variant: Padded) -> Schedule:
+        """What follows the product is computed where the output is stored."""
+        return inlined_behind(super().start(task, variant), "product")
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """The product's tile."""

@@ -17,7 +17,7 @@ from tilewright_cuda.arch import Arch
 from tilewright_cuda.limits import MOST_BLOCKS
 from tilewright_cuda.strategies.matrix_product import MatrixProduct
 from tilewright_cuda.strategies.tensor_schedule import over_threads
-from tilewright_tensor.derived.loops import fused, inlined_behind
+from tilewright_tensor.derived.loops import fused
 from tilewright_tensor.schedule import Schedule
 
 _VECTOR = 4
@@ -61,8 +61,8 @@ class Tile:
         return self.bm // self.tm, self.bn // self.tn
 
     def scheduled(self, s: Schedule, product: MatrixProduct) -> Schedule:
-        """The steps that compute the output of a product with this tile."""
-        s, final = inlined_behind(s, "product"), s.dag.outputs[0].name
+        """The steps that compute the output with this tile, all behind the product inlined."""
+        final = s.dag.outputs[0].name
         axes = s.loops(final)
         groups = (product.batch_axes, product.row_axes, product.column_axes)
         names = [[axes[axis] for axis in group] for group in groups]
