@@ -62,6 +62,14 @@ def test_a_row_may_end_with_a_tile_that_hides_the_latency_of_its_sums() -> None:
     assert max(tile[-1] for tile in values(short, "tile_ow")) == 7
 
 
+def test_rows_are_joined_until_their_last_tile_is_not_narrow_and_no_thread_is_idle() -> None:
+    text = "conv2d(1x64x14x14, 256x64x1x1)"
+    assert (33, 6) in values(task(text), "tile_ow"), "196 pixels: 32 * 6 + 4"
+    threads = task_of(text, "x86:isa=avx512,threads=8")
+    assert (17, 6) in values(threads, "tile_ow"), "98 pixels: 16 * 6 + 2, but eight parts"
+    assert (19, 6) in values(task("conv2d(1x64x28x28, 256x64x1x1)"), "tile_ow"), "112: 18 * 6 + 4"
+
+
 @pytest.mark.parametrize(("filters", "expected"), [(64, [2, 4]), (40, [1, 5]), (8, [1])])
 def test_without_broadcasts_in_multiply_adds_no_tile_has_one_vector(
     filters: int, expected: list[int]

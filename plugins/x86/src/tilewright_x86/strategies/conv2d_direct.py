@@ -43,6 +43,8 @@ _ROWS, _VECTORS = 4, 6
 """Most rows and vectors of filters of a register tile."""
 _LONG_ROW = 96
 """Pixels in a row that is worth no lengthening."""
+_TILE = 6, 4
+"""Pixels and vectors of filters of the tile that reads least, on AVX-512; 6 by 2 without."""
 _UNROLLED = 1, 2, 4
 """Input channels that may be unrolled, where a block has as many."""
 _NARROW = 8
@@ -225,14 +227,23 @@ def _group(task: Task) -> tuple[int, int, int]:
 def _folded(task: Task) -> Task:
     """The task with several rows as one where neighbours do not matter, else itself.
 
-    A longer row has fewer tiles that are narrower than the others.
+    A longer row has fewer tiles that are narrower than the others. As long as one row of tiles
+    occupies the threads, the last tile is to be half a tile at least: fewer pixels read vectors of
+    filters faster than the second-level cache gives them.
     """
     workload = task.workload
     if not is_pointwise(workload):
         return task
     height, width = workload.inputs[0].shape[2:]
+    pixels, vectors = _TILE
+    parts = -(-workload.inputs[1].shape[0] // (vectors * lanes(task)))
     together = [n for n in range(1, height + 1) if height % n == 0 and n * width >= _LONG_ROW]
-    flat = flattened(workload, height, width, height // min(together, default=height))
+    even = [
+        n
+        for n in together
+        if not 0 < n * width % pixels < pixels // 2 and height // n * parts >= task.target.threads
+    ]
+    flat = flattened(workload, height, width, height // min(even or together, default=height))
     return task if flat is None else replace(task, workload=flat)
 
 
