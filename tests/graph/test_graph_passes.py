@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tilewright.target import Target
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.evaluate import evaluate
+from tilewright_graph.extraction import extract
 from tilewright_graph.passes.builtin import BUILTIN_PASSES
 from tilewright_graph.passes.graph_pass import GraphPassEntry, Phase, apply_passes
 from tilewright_graph.random_inputs import random_inputs
@@ -135,6 +137,43 @@ def test_a_padded_pool_is_not_global(operators):
     x = b.input("x", (1, 2, 3, 3))
     network = b.network([b.avg_pool2d(x, pool_size=3, padding=1)])
     assert kinds(applied(network, operators)) == ["avg_pool2d"]
+
+
+def test_products_of_many_axes_of_rows_have_one_and_take_along_what_is_behind_them(operators):
+    b = NetworkBuilder("net")
+    x = b.transpose(b.input("x", (3, 2, 4)), axes=[1, 0, 2])
+    hidden = b.gelu(b.add(b.matmul(x, array(4, 6)), array(1, 1, 6)))
+    residual = b.add(b.add(array(1, 1, 4), b.matmul(hidden, array(6, 4))), x)
+    network = b.network([b.softmax(residual)])
+    passed = applied(network, operators)
+    assert same_answers(network, passed, operators)
+    kernels = [kernel.task.workload for kernel in extract(passed, Target("x86"), operators).kernels]
+    assert [(each.operator, each.inputs[0].shape, len(each.epilogue)) for each in kernels] == [
+        ("transpose", (3, 2, 4), 0),
+        ("matmul", (6, 4), 2),
+        ("matmul", (6, 6), 2),
+        ("softmax", (2, 3, 4), 0),
+    ]
+
+
+@pytest.mark.parametrize("place", ["input", "result", "observed", "one axis of rows"])
+def test_products_stay_where_a_reshape_would_be_a_copy_or_gain_nothing(place, operators):
+    b = NetworkBuilder("net")
+    x = b.input("x", (1 if place == "one axis of rows" else 2, 3, 4))
+    data = x if place == "input" else b.softmax(x)
+    product = b.relu(b.matmul(data, array(4, 6)))
+    last = product if place == "result" else b.softmax(product)
+    network = b.network([last], observed=[product] if place == "observed" else [])
+    assert kinds(applied(network, operators)) == kinds(network)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 1), (2, 1, 6)])
+def test_products_stay_where_what_is_behind_them_differs_between_axes_of_rows(shape, operators):
+    b = NetworkBuilder("net")
+    x = b.transpose(b.input("x", (3, 2, 4)), axes=[1, 0, 2])
+    product = b.relu(b.add(b.matmul(x, array(4, 6)), array(*shape)))
+    network = b.network([b.softmax(product)])
+    assert kinds(applied(network, operators)) == kinds(network)
 
 
 def test_nodes_on_constants_become_constants(operators):

@@ -20,6 +20,7 @@ def _entry(name: str, phase: Phase) -> GraphPassEntry:
 BUILTIN_PASSES = (
     _entry("drop_identities", Phase.CANONICAL),
     _entry("decompose_batch_norm", Phase.CANONICAL),
+    _entry("flatten_products", Phase.CANONICAL),
     _entry("global_pooling", Phase.CANONICAL),
     _entry("fold_constants", Phase.FOLD),
     _entry("fold_affine", Phase.FOLD),
