@@ -69,11 +69,18 @@ class Nest(Plan):
                 knobs.define_knob(f"{name}.vectors", [0, 1, 2, 4])
 
     def cost(self, schedule: Schedule, values: Values) -> float:
-        """A guess for a choice without measurement: producers by rows, two vectors a step."""
-        del schedule
-        apart = float(values.get("at") == "root")
+        """A guess for a choice without measurement.
+
+        Logical layouts, which fit most neighbours; producers by rows unless these are no vectors,
+        as where they are transposed; two vectors a step.
+        """
+        layouts = map(Layout.parse, values["layouts"])
+        foreign = sum(layout != Layout.logical(layout.rank) for layout in layouts)
+        stages = [schedule.stages[name] for name in (self.stage, *self.members)]
+        scalar = any(self._factored(one.name) is None and not _in_vectors(one) for one in stages)
+        apart = values.get("at") == ("rows" if scalar else "root")
         steps = [int(v) for name, v in values.items() if name.endswith((".vectors", ".partials"))]
-        return apart + 0.01 * sum(abs(step - 2) for step in steps)
+        return 2.0 * foreign + apart + 0.01 * sum(abs(step - 2) for step in steps)
 
     def _factored(self, name: str) -> Factored | None:
         return next((one for one in self.factored if one.stage == name), None)
@@ -119,6 +126,15 @@ class Nest(Plan):
             else:
                 s, row = steps.plain(s, name, row)
         return s
+
+
+def _in_vectors(stage: Stage) -> bool:
+    """Whether all that is read lies together along the last axis, or stays where it is."""
+    return all(
+        stride(read, axis.var, Layout.logical(len(read.indices)), axis.extent) in (0, 1)
+        for axis in stage.axes[-1:]
+        for read in reads(stage)
+    )
 
 
 def factored_axis(stage: Stage) -> str | None:
