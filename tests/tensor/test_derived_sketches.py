@@ -158,6 +158,31 @@ def test_register_tiles_fit_the_registers(problem: Callable[[str], Problem]) -> 
             assert vectors * pixels + vectors + 1 < LIMITS.registers
 
 
+@pytest.mark.parametrize("columns", [3, 5, 17, 21, 49, 64])
+def test_register_tiles_are_whole_vectors(columns: int, problem: Callable[[str], Problem]) -> None:
+    for sketch in derive(problem(f"matmul(16x8, 8x{columns})")):
+        width = min(columns, LIMITS.lanes) if columns != 21 else 3
+        for config in ConfigSpace([sketch.alternative("derived")]).sample(random.Random(0), 50):
+            assert config["tile_c"][-1] % width == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("transpose(2x5x7x16, axes=[0,3,1,2]) + add(2x16x5x7)", "root"),
+        ("softmax(64x64) + multiply(64x64)", "rows"),
+    ],
+)
+def test_nests_are_advised_in_logical_layouts_and_by_rows_unless_these_are_no_vectors(
+    text: str, expected: str, problem: Callable[[str], Problem]
+) -> None:
+    (sketch,) = derive(problem(text))
+    points = ConfigSpace([sketch.alternative("derived")]).points()
+    best = min(points, key=lambda config: sketch.cost(config.values))
+    assert set(best["layouts"]) <= {"NCHW", "NC"}
+    assert best["at"] == expected
+
+
 def test_outer_tiles_feed_every_thread_where_they_can(problem: Callable[[str], Problem]) -> None:
     limits = replace(LIMITS, threads=4)
     large = replace(problem("matmul(64x64, 64x64)"), limits=limits)

@@ -9,7 +9,7 @@ from math import prod
 from tilewright.space.knobs import Knobs
 from tilewright_tensor.derived.access import readers, reads, single_var, stride
 from tilewright_tensor.derived.nest_steps import NestSteps, Row
-from tilewright_tensor.derived.plan import Plan, Values
+from tilewright_tensor.derived.plan import Plan, Values, foreign_layouts
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
@@ -74,13 +74,11 @@ class Nest(Plan):
         Logical layouts, which fit most neighbours; producers by rows unless these are no vectors,
         as where they are transposed; two vectors a step.
         """
-        layouts = map(Layout.parse, values["layouts"])
-        foreign = sum(layout != Layout.logical(layout.rank) for layout in layouts)
         stages = [schedule.stages[name] for name in (self.stage, *self.members)]
         scalar = any(self._factored(one.name) is None and not _in_vectors(one) for one in stages)
         apart = values.get("at") == ("rows" if scalar else "root")
         steps = [int(v) for name, v in values.items() if name.endswith((".vectors", ".partials"))]
-        return 2.0 * foreign + apart + 0.01 * sum(abs(step - 2) for step in steps)
+        return 2.0 * foreign_layouts(values) + apart + 0.01 * sum(abs(step - 2) for step in steps)
 
     def _factored(self, name: str) -> Factored | None:
         return next((one for one in self.factored if one.stage == name), None)

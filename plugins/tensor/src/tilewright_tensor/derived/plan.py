@@ -17,6 +17,12 @@ Values = Mapping[str, Any]
 """What was chosen, by knob."""
 
 
+def foreign_layouts(values: Values) -> int:
+    """How many of the chosen layouts are not logical, so that neighbours may have to transform."""
+    layouts = map(Layout.parse, values["layouts"])
+    return sum(layout != Layout.logical(layout.rank) for layout in layouts)
+
+
 @dataclass(frozen=True, eq=False)
 class Plan(ABC):
     """How a stage is computed, sizes left open.

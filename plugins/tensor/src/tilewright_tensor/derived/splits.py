@@ -55,17 +55,18 @@ def spatial_splits(
 ) -> tuple[tuple[int, ...], ...]:
     """(outer, second, third, register tile) of a spatial axis, the third 1 without `middle`.
 
-    Register tiles are multiples of `unit`, the vector width on the vector axis; without `tiled` the
+    Register tiles are multiples of `unit`, the vector width on the vector axis, and no wider than
+    the axis: cut to it, their last vector would not stay in a register. Without `tiled` the
     register tile is one unit, where nothing is read again along the axis.
     """
     found: list[tuple[int, ...]] = []
-    whole = -(-extent // unit)
+    most = min(extent // unit, _MOST_VECTORS if unit > 1 else _INNER[-1])
     for count in _INNER if tiled else (1,):
-        if count > min(whole, _MOST_VECTORS if unit > 1 else _INNER[-1]):
+        if count > most:
             break
-        inner = min(count * unit, extent)
+        inner = count * unit
         tiles = -(-extent // inner)
-        if tiles * inner > _MOST_WASTE * max(extent, whole * unit):
+        if tiles * inner > _MOST_WASTE * unit * -(-extent // unit):
             continue
         exact = tiles * inner == extent
         for third in _MIDDLE if middle else (1,):

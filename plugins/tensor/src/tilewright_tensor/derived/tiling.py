@@ -16,7 +16,7 @@ from tilewright.space.knobs import Knobs
 from tilewright_tensor.dag import Axis
 from tilewright_tensor.derived.access import reads
 from tilewright_tensor.derived.packed_constants import packed_layout
-from tilewright_tensor.derived.plan import Plan, Values
+from tilewright_tensor.derived.plan import Plan, Values, foreign_layouts
 from tilewright_tensor.derived.problem import Problem
 from tilewright_tensor.derived.splits import (
     define_splits,
@@ -106,7 +106,8 @@ class Tiling(Plan):
     def cost(self, schedule: Schedule, values: Values) -> float:
         """A guess for a choice without measurement.
 
-        What a multiply-add loads, idle lanes, and how many tiles in turn read the same vectors.
+        What a multiply-add loads, idle lanes, how many tiles in turn read the same vectors, and
+        layouts that neighbours may not have.
         """
         stage = schedule.stages[self.stage]
         rows, vectors, turns, waste = 1, 1, 1, 1.0
@@ -122,6 +123,7 @@ class Tiling(Plan):
         moved = sum(1 for name, value in values.items() if name.endswith(".pack") and value == "no")
         loads = 1 / rows + 1 / vectors
         waits = sum(1 for name, v in values.items() if name.endswith(".prefetch") and v == "no")
+        moved += foreign_layouts(values)
         extras = 0.2 * moved + 0.1 / turns + 0.05 * (waits + values["unroll"])
         return float(waste * (1 + loads) + extras)
 
