@@ -1,7 +1,7 @@
 """Networks exported by PyTorch, tuned for a little while each, beside ONNX Runtime.
 
-    uv run python benchmarks/exported_networks.py --torch-python PATH [--budget 20s] [--threads 2]
-        [--only swin_t ...]
+    uv run python benchmarks/exported_networks.py --torch-python PATH [--budget 20s | --untuned]
+        [--threads 2] [--only swin_t ...]
 
 PATH is a Python that has torch, torchvision and onnxscript (torch 2.13.0 was used); it only exports
 the networks of peers/torch_networks.py. Each is then tuned from nothing, its answers are compared
@@ -26,11 +26,14 @@ records: {name}/records.jsonl
 stages:
   - import:     {{frontend: onnx, model: {name}.onnx}}
   - extract:    {{}}
-  - tune:       {{budget: {budget}}}
-  - graph-tune: {{}}
-  - compile:    {{}}
+{tuning}  - compile:    {{}}
   - verify:     {{oracle: onnxruntime, rtol: 1.0e-4}}
   - benchmark:  {{peers: [onnxruntime]}}
+"""
+
+
+TUNING = """  - tune:       {{budget: {budget}}}
+  - graph-tune: {{}}
 """
 
 
@@ -38,23 +41,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--torch-python", required=True)
     parser.add_argument("--budget", default="20s")
+    parser.add_argument("--untuned", action="store_true", help="what strategies advise, unmeasured")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", nargs="+", help="names, all where not given")
     options = parser.parse_args()
+    tuning = "" if options.untuned else TUNING.format(budget=options.budget)
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([options.torch_python, str(EXPORT), folder], check=True)
         print("| network | tasks | trials | rel. error | ours ms | ONNX Runtime ms | ORT / ours |")
         print("|---|---|---|---|---|---|---|")
         for model in sorted(Path(folder).glob("*.onnx")):
             if not options.only or model.stem in options.only:
-                print(row(model, run(model, options.budget, options.threads)), flush=True)
+                print(row(model, run(model, tuning, options.threads)), flush=True)
 
 
-def run(model: Path, budget: str, threads: int) -> dict:
+def run(model: Path, tuning: str, threads: int) -> dict:
     """run.json of a network."""
     tilewright = Path(sys.executable).with_name("tilewright")
     path = model.with_suffix(".yaml")
-    path.write_text(PIPELINE.format(name=model.stem, threads=threads, budget=budget), "utf-8")
+    path.write_text(PIPELINE.format(name=model.stem, threads=threads, tuning=tuning), "utf-8")
     command = [str(tilewright), "run", path.name, "--out", model.stem, "--json"]
     done = subprocess.run(command, cwd=path.parent, check=True, stdout=subprocess.PIPE)
     return json.loads(done.stdout)
@@ -64,8 +69,9 @@ def row(model: Path, report: dict) -> str:
     (entry,) = report["benchmark"]
     ours = entry["tilewright"]["median_ms"]
     theirs = entry["peers"]["onnxruntime"]["median_ms"]
+    trials = report.get("measurement", {"trials": 0})["trials"]
     return (
-        f"| {model.stem} | {len(report['tasks'])} | {report['measurement']['trials']} "
+        f"| {model.stem} | {len(report.get('tasks', ()))} | {trials} "
         f"| {report['verify']['max_rel_error']:.1e} | {ours:.3g} | {theirs:.3g} "
         f"| {theirs / ours:.2f} |"
     )
