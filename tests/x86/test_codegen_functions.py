@@ -47,6 +47,8 @@ def test_float32_function_stays_within_its_stated_error(
     x = _all_magnitudes()
     with np.errstate(all="ignore"):
         exact = _EXACT[name](x.astype(np.float64))
+        if name == "exp":  # slow to make, and slow for whoever reads them
+            exact[exact < np.finfo(np.float32).tiny] = 0
         expected = exact.astype(np.float32)
     (got,) = run_x86(_unary(name, x.size), [x], isa)
     special = ~np.isfinite(expected)

@@ -1,9 +1,9 @@
 """Functions of float32 written out as vector instructions, since LLVM would call libm once a lane.
 
 Errors are against the exactly rounded result, over all finite float32 in a function's domain: exp 1
-ulp (denormal results included), log 1 ulp, tanh 3 ulp, erf 3 ulp. Infinities and NaN give what IEEE
-asks for. The method is the usual one: reduce the argument, evaluate a minimax polynomial with fused
-multiply-adds, put the exponent back by integer arithmetic.
+ulp (0 in place of denormal results), log 1 ulp, tanh 3 ulp, erf 3 ulp. Infinities and NaN give what
+IEEE asks for. The method is the usual one: reduce the argument, evaluate a minimax polynomial with
+fused multiply-adds, put the exponent back by integer arithmetic.
 """
 
 from __future__ import annotations
@@ -123,12 +123,12 @@ class Float32:
 
 
 def exp(f: Float32, x: str) -> str:
-    """e**x = 2**n * e**r with |r| <= ln(2)/2.
+    """e**x = 2**n * e**r with |r| <= ln(2)/2; 0 where that is no normal number.
 
-    What rounds to 0, as all that a mask has left out in front of a softmax, is not computed: where
-    they underflow, instructions take a hundred times as long.
+    What a mask has left out in front of a softmax comes to that. Making a denormal number takes a
+    hundred times as long as a normal one, and so does each product with it afterwards.
     """
-    vanishes = f.compare("olt", x, f.of(-104.0))  # ordered: NaN passes
+    vanishes = f.compare("olt", x, f.of(_LEAST_EXPONENT))  # ordered: NaN passes
     x = f.select(vanishes, f.of(0.0), x)
     x = f.select(f.compare("ogt", x, f.of(90.0)), f.of(90.0), x)
     shifted = f.multiply_add(x, f.of(_LOG2_E), f.of(_ROUND))
@@ -141,6 +141,7 @@ def exp(f: Float32, x: str) -> str:
     return f.select(vanishes, f.of(0.0), result)
 
 
+_LEAST_EXPONENT = -87.33654022216797  # the least float32 whose exponential is a normal number
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5)
 
 
