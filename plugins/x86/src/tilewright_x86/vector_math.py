@@ -200,7 +200,7 @@ _TANH = (
 def erf(f: Float32, x: str) -> str:
     """An odd polynomial up to 1, beyond it 1 - e**-x**2 * q(1/|x|) with the sign of x.
 
-    From 4 on that is 1: without the bound, the exponential would be denormal, which is slow.
+    From 4 on that is 1, and the polynomial of the exponent holds no more.
     """
     magnitude = f.call("fabs", x)
     square = f.op("fmul", x, x)

@@ -107,7 +107,7 @@ class Tiling(Plan):
         """A guess for a choice without measurement.
 
         What a multiply-add loads, idle lanes, how many tiles in turn read the same vectors, and
-        layouts that neighbours may not have.
+        what has to be moved first.
         """
         stage = schedule.stages[self.stage]
         rows, vectors, turns, waste = 1, 1, 1, 1.0
@@ -123,7 +123,7 @@ class Tiling(Plan):
         moved = sum(1 for name, value in values.items() if name.endswith(".pack") and value == "no")
         loads = 1 / rows + 1 / vectors
         waits = sum(1 for name, v in values.items() if name.endswith(".prefetch") and v == "no")
-        moved += foreign_layouts(values)
+        moved += foreign_layouts(values)  # neighbours have to move what lies otherwise
         extras = 0.2 * moved + 0.1 / turns + 0.05 * (waits + values["unroll"])
         return float(waste * (1 + loads) + extras)
 
