@@ -4,8 +4,9 @@
         [--threads 2] [--only swin_t ...]
 
 PATH is a Python that has torch, torchvision and onnxscript (torch 2.13.0 was used); it only exports
-the networks of peers/torch_networks.py. Each is then tuned from nothing, its answers are compared
-with ONNX Runtime's, and both are timed in turns in one process.
+the networks of peers/torch_networks.py. Each is then tuned from nothing, or compiled with what
+strategies advise, its answers are compared with ONNX Runtime's, and both are timed in turns in one
+process.
 """
 
 from __future__ import annotations

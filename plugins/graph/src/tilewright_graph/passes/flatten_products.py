@@ -27,10 +27,7 @@ def flatten_products(network: Network, operators: Operators) -> Network:
     def flattened(node: Node, _network: Network, builder: NetworkBuilder) -> str | None:
         if node.name not in flat:
             return None
-        operands = [
-            name if len(builder.specs[name].shape) == 2 else _rows(name, builder)
-            for name in node.inputs
-        ]
+        operands = [_rows(name, builder) for name in node.inputs]
         result = builder.apply(node.operator, operands, node.attributes, name=node.name)
         shape = network.specs[node.output].shape
         return builder.apply("reshape", [result], {"shape": shape}, output=node.output)
@@ -74,8 +71,10 @@ def _is_inner(name: str, network: Network) -> bool:
 
 
 def _rows(name: str, builder: NetworkBuilder) -> str:
-    """The tensor as [rows, columns]; what a reshape was made of, where that is it."""
+    """The tensor as [rows, columns]: itself, or what a reshape was made of, where that is it."""
     shape = builder.specs[name].shape
+    if len(shape) == 2:
+        return name
     flat = prod(shape[:-1]), shape[-1]
     if name in builder.constants:
         return builder.constant(builder.constants[name].reshape(flat), name)
