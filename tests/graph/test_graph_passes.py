@@ -197,6 +197,25 @@ def test_dead_nodes_and_constants_go_but_inputs_stay(operators):
     assert not passed.constants
 
 
+def test_constants_that_are_equal_bit_by_bit_are_one(operators):
+    b = NetworkBuilder("net")
+    weight = array(6, 6)
+    near, wide = weight.copy(), array(600, 6)
+    near[3, 2] += 1
+    far = wide.copy()
+    far[377, 1] += 1  # a glance does not see it
+    x = b.input("x", (2, 6))
+    shared = b.dense(b.dense(x, weight), weight.copy())
+    others = [b.dense(shared, w) for w in (near, weight.T.copy(), wide, wide.T.copy().T, far)]
+    network = b.network([*others, b.add(x, np.float32([[0.0]])), b.add(x, np.float32([[-0.0]]))])
+    passed = applied(network, operators)
+    assert len(passed.constants) == len(network.constants) - 2
+    first, second, *_, whole, again, other = [n.inputs[1] for n in passed.nodes[:-2]]
+    assert first == second
+    assert whole == again != other
+    assert same_answers(network, passed, operators)
+
+
 def test_a_network_that_is_done_is_returned_itself(residual, operators):
     passed = applied(residual, operators)
     assert applied(passed, operators) is passed

@@ -13,8 +13,8 @@ from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
 from tilewright.task import Task
 from tilewright.workload import TensorSpec
+from tilewright_graph.copy_free import parts_of
 from tilewright_graph.extraction import ExtractedNetwork, KernelNode
-from tilewright_graph.joining import operand_places
 from tilewright_graph.transforms import TRANSFORM, logical_layout, same_bytes, transform_task
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.network_program import BufferKind
@@ -71,7 +71,7 @@ def assemble(extracted: ExtractedNetwork, choose: Choose, host: PluginHost) -> A
 
     A tensor is transformed into a layout once, however many read it so. Where two layouts are the
     same bytes, and for views, readers get the very tensor, whose physical shape may then differ
-    from the one they name. A concat that need not copy is no call.
+    from the one they name. A concat or slice that need not copy is no call.
     """
     return _Assembler(extracted, choose, host).run()
 
@@ -110,10 +110,12 @@ class _Assembler:
             write = self._place(output, logical, output, "output")
         else:
             write = self._place(output, layout, self._inner(output, layout), "intermediate")
-        places = operand_places(self._extracted, kernel, layouts)
-        if places is not None:
-            for read, place in zip(reads, places, strict=True):
-                self._tensors[read] = replace(self._tensors[read], within=(write, place))
+        parts = parts_of(self._extracted, kernel, layouts)
+        if parts is not None:
+            placed = dict(zip((*kernel.inputs, output), (*reads, write), strict=True))
+            for part, place in parts.places.items():
+                inside = replace(self._tensors[placed[part]], within=(placed[parts.whole], place))
+                self._tensors[placed[part]] = inside
             return
         self._calls.append(Call(kernel.name, kernel.task, config, reads, write))
         if leaves and write != output:

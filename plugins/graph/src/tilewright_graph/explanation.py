@@ -13,10 +13,10 @@ from tilewright.task import Task
 from tilewright.time_text import time_text
 from tilewright_graph.assembly import assemble
 from tilewright_graph.candidates import Accuracy, estimated_seconds
+from tilewright_graph.copy_free import parts_of
 from tilewright_graph.cost_table import CostTable
 from tilewright_graph.dispatching import dispatch_network
 from tilewright_graph.extraction import ExtractedNetwork, KernelNode
-from tilewright_graph.joining import operand_places
 from tilewright_graph.prediction import recorded_seconds
 
 
@@ -168,7 +168,7 @@ class Explainer:
 
     def _side(self, node: KernelNode, config: ConfigEntity) -> Side:
         layouts = self._context.host.layouts(node.task, config)
-        in_place = operand_places(self._extracted, node, layouts) is not None
+        in_place = parts_of(self._extracted, node, layouts) is not None
         known = 0.0 if in_place else recorded_seconds(node.task, config, self._context)
         seconds = estimated_seconds(node.task, self._context) if known is None else known
         seen = [text for i, text in enumerate(layouts.inputs) if i not in layouts.packed]

@@ -13,8 +13,8 @@ from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.workload import EpilogueOp, TensorSpec, Workload
+from tilewright_graph.copy_free import PARTING, copy_free
 from tilewright_graph.fusion import VIEWS, Group, fuse
-from tilewright_graph.joining import joinable
 from tilewright_graph.network import Network
 from tilewright_tensor.operators.operators import Operators
 
@@ -59,9 +59,9 @@ class ExtractedNetwork:
         return self.network.name
 
     @cached_property
-    def joinable(self) -> frozenset[str]:
-        """Keys of the concats whose operands may be made in place, where layouts permit."""
-        return joinable(self.network, self.kernels)
+    def copy_free(self) -> frozenset[str]:
+        """Keys of the concats and slices that need not copy, where layouts permit."""
+        return copy_free(self.network, self.kernels, self.root)
 
     def root(self, tensor: str) -> str:
         """The tensor whose bytes this one is: itself unless it is a view."""
@@ -97,12 +97,19 @@ class ExtractedNetwork:
                     yield explanation
 
     def task_set(self) -> TaskSet:
-        """The distinct tasks in order of first occurrence, weighted by how often they occur."""
-        names = _task_names(kernel.task for kernel in self.kernels)
+        """The distinct tasks in order of first occurrence, weighted by how often they occur.
+
+        Without the slices that need not copy: every step of a recurrent layer has another one.
+        """
+        kernels = [kernel for kernel in self.kernels if not self._is_free_slice(kernel)]
+        names = _task_names(kernel.task for kernel in kernels)
         return TaskSet.merged(
             WeightedTask(kernel.task, 1.0, names[kernel.task], {self.name: 1.0})
-            for kernel in self.kernels
+            for kernel in kernels
         )
+
+    def _is_free_slice(self, kernel: KernelNode) -> bool:
+        return kernel.task.workload.operator == PARTING and kernel.key in self.copy_free
 
 
 def extract(network: Network, target: Target, operators: Operators) -> ExtractedNetwork:

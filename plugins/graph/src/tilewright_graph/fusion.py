@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright_graph.joining import JOINING
+from tilewright_graph.copy_free import JOINING, is_inner_run
 from tilewright_graph.network import Network, Node
 from tilewright_tensor.operators.operators import Operators
 
 VIEWS = ("reshape", "flatten")
 """Operators that move nothing where both sides are inner tensors in logical order."""
-
-_ALONE = (*VIEWS, JOINING)
-"""Operators without an epilogue: it would make them pass over memory that they need not touch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +33,9 @@ def fuse(network: Network, operators: Operators) -> tuple[Group, ...]:
 
     An element-wise node joins the group that makes one of its operands, where it is that tensor's
     only reader and keeps its shape and dtype; of several such groups the latest in topological
-    order. Reshapes and concats get none. A group runs where its last node stood, so everything it
-    reads is there: what leaves a group is read behind its last node only, and no cycle can arise.
+    order. Reshapes, concats and slices that are one run get none: it would make them pass over
+    memory that they need not touch. A group runs where its last node stood, so everything it reads
+    is there: what leaves a group is read behind its last node only, and no cycle can arise.
     """
     members: list[list[Node]] = []
     group_of: dict[str, int] = {}
@@ -71,6 +69,10 @@ def _group_to_join(
         if name in group_of
         and network.readers[name] == 1
         and network.specs[name] == network.specs[node.output]
-        and network.producers[name].operator not in _ALONE
+        and not _is_alone(network.producers[name], network)
     ]
     return max(joinable, key=last.__getitem__, default=None)
+
+
+def _is_alone(node: Node, network: Network) -> bool:
+    return node.operator in (*VIEWS, JOINING) or is_inner_run(network, node)

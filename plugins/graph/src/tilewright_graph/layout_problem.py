@@ -13,8 +13,8 @@ from tilewright.errors import UsageError
 from tilewright.task import Task
 from tilewright.workload import TensorSpec
 from tilewright_graph.candidates import Candidate
+from tilewright_graph.copy_free import parts_of
 from tilewright_graph.extraction import ExtractedNetwork
-from tilewright_graph.joining import operand_places
 from tilewright_graph.problem import Matrix, Problem
 from tilewright_graph.transforms import canonical_layout, logical_layout, transform_task
 
@@ -68,7 +68,7 @@ def layout_problem(
 
     A kernel's transforms stand between it and the maker of what it reads; from the network's inputs
     and to its results, which are of fixed layout as views are, they belong to the kernel. Constants
-    are free, and so is a concat whose operands are made in place. A tensor may be brought into a
+    are free, and so are concats and slices that copy nothing. A tensor may be brought into a
     layout once for several readers: every set of layouts for which that can pay is an option of its
     maker, so that nothing is counted twice.
 
@@ -143,7 +143,7 @@ class _Builder:
         fixed = frozenset({self._logical(name)}) if self._leaves(name) else _NONE
         found = []
         for candidate in self._candidates[kernel.task]:
-            in_place = operand_places(self._extracted, kernel, candidate.layouts) is not None
+            in_place = parts_of(self._extracted, kernel, candidate.layouts) is not None
             parts: list[float | None] = [0.0 if in_place else candidate.seconds]
             for tensor in given:
                 wanted = self._wanted(tensor, index, candidate)

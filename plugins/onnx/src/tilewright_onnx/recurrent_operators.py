@@ -28,7 +28,6 @@ class _Layer:
         steps, self.batch, width = site.spec(0).shape
         weights, self.recurrent = (site.value(i)[direction] for i in (1, 2))
         self.size = self.recurrent.shape[1]
-        self._factors: dict[tuple[int, int], str] = {}
         count = self.gates * self.size
         biases = site.value(3)[direction] if site.has(3) else np.zeros(2 * count, weights.dtype)
         before, self.inner_bias = self.biases(biases[:count], biases[count:])
@@ -58,12 +57,10 @@ class _Layer:
         return self.site.emit("slice", rows, begin=begin, end=end)
 
     def product(self, state: str, first: int = 0, last: int | None = None) -> str:
-        """The state times the recurrent weights of some gates, the same constant each step."""
+        """The state times the recurrent weights of some gates."""
         last = self.gates if last is None else last
-        if (first, last) not in self._factors:
-            weights = self.recurrent[first * self.size : last * self.size]
-            self._factors[first, last] = self.site.constant(weights)
-        return self.site.emit("dense", state, self._factors[first, last])
+        weights = self.recurrent[first * self.size : last * self.size]
+        return self.site.emit("dense", state, self.site.constant(weights))
 
 
 class _Rnn(_Layer):

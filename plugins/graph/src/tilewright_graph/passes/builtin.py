@@ -24,5 +24,6 @@ BUILTIN_PASSES = (
     _entry("global_pooling", Phase.CANONICAL),
     _entry("fold_constants", Phase.FOLD),
     _entry("fold_affine", Phase.FOLD),
+    _entry("merge_constants", Phase.FOLD),
     _entry("remove_dead", Phase.FOLD),
 )

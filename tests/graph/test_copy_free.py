@@ -1,4 +1,4 @@
-"""Concats whose operands are made in place: which are, what they cost, and that answers stay."""
+"""Concats and slices that copy nothing: which they are, what they cost, and that answers stay."""
 
 from __future__ import annotations
 
@@ -42,9 +42,26 @@ def test_concats_of_one_image_are_no_calls_and_take_no_epilogue(context):
     assert called(dense_block(), context).count("relu") == 1
 
 
-@pytest.mark.parametrize("block", [1, 4, 8])
-def test_answers_are_those_of_the_references(context, block):
-    network = dense_block()
+def gated(batch: int = 1, size: int = 4, channels: int = 16, begin: int = 0):
+    """Two runs of a tensor's channels, one the gate of the other, which is read last of all."""
+    b = NetworkBuilder("net")
+    both = pooled(b, b.input("x", (batch, 3 * channels, size, size)))
+    first, second = (cut(b, both, start, start + channels) for start in (begin, begin + channels))
+    gate = b.sigmoid(second)
+    for _ in range(3):
+        gate = pooled(b, b.tanh(gate))
+    return b.network([b.relu(b.multiply(gate, first))])
+
+
+def cut(b, x, begin: int, end: int):
+    """Some channels."""
+    batch, _, *size = b.specs[x].shape
+    return b.slice(x, begin=[0, begin, 0, 0], end=[batch, end, *size])
+
+
+@pytest.mark.parametrize("make", [dense_block, gated])
+def test_answers_are_those_of_the_references(context, make):
+    network = make()
     operators = Operators.of(context.host)
     extracted = extract(network, context.target, operators)
     compiled, report = compile_network(extracted, context)
@@ -58,6 +75,64 @@ def test_answers_are_those_of_the_references(context, block):
 @pytest.mark.parametrize("size", [{"batch": 2}, {"size": 3, "channels": 4}])
 def test_operands_that_are_no_aligned_runs_are_copied(context, size):
     assert called(dense_block(**size), context).count("concat") == 2
+
+
+@pytest.mark.parametrize("block", [1, 4, 8])
+def test_slices_that_are_one_run_are_no_calls_and_take_no_epilogue(context, block):
+    operators = called(gated(), context, block)
+    assert "slice" not in operators
+    assert "sigmoid" in operators
+
+
+@pytest.mark.parametrize(
+    ("size", "block"),
+    [
+        ({"batch": 2}, 1),
+        ({"size": 3, "channels": 4, "begin": 1}, 1),
+        ({"begin": 4}, 8),
+    ],
+    ids=["two images", "no cache line", "inside a block"],
+)
+def test_slices_that_are_no_aligned_runs_are_copied(context, size, block):
+    assert called(gated(**size), context, block).count("slice") == 2
+
+
+def test_what_must_lie_elsewhere_is_cut_by_copying(context):
+    """An input's slice, a result, every second channel, several axes, a part of a joined concat."""
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 32, 4, 4))
+    y = pooled(b, x)
+    given, seen = cut(b, x, 0, 16), cut(b, y, 0, 16)
+    second = b.slice(y, begin=[0, 0, 0, 0], end=[1, 32, 4, 4], strides=[1, 2, 1, 1])
+    corner = b.slice(y, begin=[0, 0, 0, 0], end=[1, 16, 2, 4])
+    joined = b.concat(cut(b, y, 0, 16), b.tanh(y))
+    network = b.network([b.exp(given), seen, b.exp(second), b.exp(corner), b.exp(joined)])
+    assert called(network, context).count("slice") == 5
+
+
+def test_slices_of_views_and_slices_copy_nothing(context):
+    b = NetworkBuilder("net")
+    rows = b.reshape(pooled(b, b.input("x", (1, 32, 4, 4))), shape=[8, 64])
+    two = b.slice(rows, begin=[2, 0], end=[4, 64])
+    one = b.slice(two, begin=[1, 0], end=[2, 64])
+    network = b.network([b.tanh(one)])
+    assert called(network, context, block=1) == ["max_pool2d", "tanh"]
+    operators = Operators.of(context.host)
+    compiled, _ = compile_network(extract(network, context.target, operators), context)
+    inputs = random_inputs(network, 1)
+    (answer,) = compiled.run(inputs).values()
+    np.testing.assert_allclose(answer, np.tanh(inputs["x"].reshape(8, 64)[3:4]), rtol=1e-5)
+
+
+def test_slices_that_copy_nothing_are_not_tuned(context):
+    def tasks(network):
+        found = extract(network, context.target, Operators.of(context.host)).task_set()
+        return [entry.task.workload.operator for entry in found]
+
+    assert "slice" not in tasks(gated())
+    b = NetworkBuilder("net")
+    network = b.network([b.exp(cut(b, b.input("x", (1, 32, 4, 4)), 0, 16))])
+    assert tasks(network) == ["slice"]
 
 
 def test_what_cannot_be_made_elsewhere_is_copied(context):
