@@ -161,10 +161,11 @@ class Memory:
         return name
 
     def _load_scalar(self, buffer: Buffer, at: Linear) -> str:
+        return self._remember(buffer, self._scalar(buffer, at), 0)
+
+    def _scalar(self, buffer: Buffer, at: Linear) -> str:
         pointer, align = self._address(buffer, at)
-        return self._remember(
-            buffer, f"load {memory_type(buffer.dtype)}, ptr {pointer}, align {align}", 0
-        )
+        return f"load {memory_type(buffer.dtype)}, ptr {pointer}, align {align}"
 
     def _load_vector(self, buffer: Buffer, at: Linear, mask: str | None) -> str:
         assert self.indexes.lanes is not None
@@ -198,7 +199,13 @@ class Memory:
         )
 
     def _load_if_any(self, buffer: Buffer, at: Linear, mask: str, width: int) -> str:
-        """A scalar load that may lie outside the buffer where no lane is left."""
+        """A scalar load that may lie outside the buffer where no lane is left.
+
+        What was loaded for other lanes is taken.
+        """
+        known = self._loaded.get(buffer.name, {}).get(self._scalar(buffer, at))
+        if known is not None:
+            return known
         reduce = f"@llvm.vector.reduce.or.v{width}i1"
         self.declare(f"i1 {reduce}(<{width} x i1>)")
         any_lane = self.function.define(f"call i1 {reduce}(<{width} x i1> {mask})")

@@ -47,6 +47,8 @@ def _skipping(statement: Statement) -> Statement:
         return _in_front([_skipping(one) for one in statement.statements])
     if isinstance(statement, Loop):
         return _around(statement, _skipping(statement.body))
+    if isinstance(statement, Guard):
+        return _both(statement, _skipping(statement.body))
     return changed_inside(statement, _skipping)
 
 
@@ -97,6 +99,13 @@ def _around(loop: Loop, body: Statement) -> Statement:
     outer = [c for c in body.conditions if loop.var not in c[0].variables()]
     inner = [c for c in body.conditions if c not in outer]
     return guarded(outer, replace(loop, body=guarded(inner, body.body)))
+
+
+def _both(guard: Guard, body: Statement) -> Guard:
+    """The body under a guard's conditions, as one guard with those that it has of its own."""
+    if not isinstance(body, Guard):
+        return replace(guard, body=body)
+    return Guard((*guard.conditions, *body.conditions), body.body)
 
 
 def _in_front(statements: list[Statement]) -> Statement:

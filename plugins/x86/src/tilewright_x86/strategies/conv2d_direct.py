@@ -36,7 +36,7 @@ from tilewright_x86.strategies.tensor_schedule import (
     channel_blocks,
     lanes,
     registers,
-    vector_counts,
+    whole_lanes,
 )
 
 _ROWS, _VECTORS = 4, 6
@@ -64,17 +64,17 @@ class Conv2dDirect(TensorSchedule):
         return (
             is_float32(task)
             and workload.inputs[1].role == "constant"
-            and (not grouped or channel_blocks(filters, lanes(task))[0] >= 4)
+            and (not grouped or whole_lanes(filters, lanes(task)) >= 4)
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Blocks of the layouts, the register tile, the order of the loops around it."""
-        filters, channels, taps = _group(task)
+        _, channels, taps = _group(task)
         height, width = self._image(task)
         knobs = Knobs(self.name)
         block_ics = _input_blocks(channels, lanes(task))
         block_ic = knobs.define_knob("block_ic", block_ics)
-        knobs.define_knob("block_oc", channel_blocks(filters, lanes(task)))
+        knobs.define_knob("block_oc", _output_blocks(task))
         vectors = knobs.define_knob("vectors", self._vectors(task))
         widths = [(-1, columns) for columns in self._columns(task)]
         tile_ow = knobs.define_split(
@@ -98,22 +98,27 @@ class Conv2dDirect(TensorSchedule):
         # taps side by side share their pixels, which LLVM then keeps in registers: spills otherwise
         shared = unroll_kw * unroll_ic * pixels
         knobs.constrain(pixels * vectors + vectors + 1 + shared <= registers(task) - 1)
-        most = max(map(prod, self._tiles(task)))
-        knobs.constrain(pixels * vectors >= max(min(CHAINS, most), most // 2))
+        knobs.constrain(pixels * vectors >= _fewest_sums(self._tiles(task)))
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
-        """The tile with most sums, of one row and two vectors of filters: best on most layers."""
-        filters, channels, _ = _group(task)
+        """The tile with most sums, of one row and two vectors of filters: best on most layers.
+
+        One vector where there is no other.
+        """
+        _, channels, _ = _group(task)
         height, width = self._image(task)
+        tiles = self._tiles(task)
+        fewest = _fewest_sums(tiles)
         rows, columns, vectors = max(
-            self._tiles(task), key=lambda tile: (prod(tile), tile[2] == 2, -tile[0], tile)
+            (tile for tile in tiles if prod(tile) >= fewest),
+            key=lambda tile: (tile[2] > 1, prod(tile), tile[2] == 2, -tile[0], tile),
         )
         return ConfigEntity(
             self.name,
             {
                 "block_ic": _input_blocks(channels, lanes(task))[0],
-                "block_oc": channel_blocks(filters, lanes(task))[0],
+                "block_oc": _output_blocks(task)[0],
                 "vectors": vectors,
                 "tile_ow": (-(-width // columns), columns),
                 "tile_oh": (-(-height // rows), rows),
@@ -197,11 +202,21 @@ class Conv2dDirect(TensorSchedule):
     def _vectors(self, task: Task) -> list[int]:
         """Numbers of vectors of filters of register tiles.
 
+        They divide the vectors of all filters. Where only 1 does, the last tile may have fewer, if
+        that leaves an eighth of the work or less undone.
+
         Only AVX-512 multiplies with an element of memory: without it, one vector takes a broadcast
         for every multiply-add, and is left out where others hide the latency of their sums.
         """
         filters, _, _ = _group(task)
-        counts, limit = vector_counts(filters, lanes(task), _VECTORS), registers(task) - 1
+        vectors, limit = (
+            -(-filters // min(lanes(task), _output_blocks(task)[0])),
+            registers(task) - 1,
+        )
+        missing = {n: -vectors % n for n in range(1, _VECTORS + 1)}
+        counts = [n for n, left in missing.items() if not left]
+        if len(counts) == 1 and task.workload.attributes["groups"] == 1:
+            counts = [n for n, left in missing.items() if 8 * left <= vectors + left]
         if isa_of(task.target).vector_bits == 512:
             return counts
         return [n for n in counts[1:] if (limit - 1 - n) // n * n >= CHAINS] or counts
@@ -216,6 +231,12 @@ class Conv2dDirect(TensorSchedule):
             for vectors in self._vectors(task)
             if rows * columns * vectors + vectors + 1 <= registers(task) - 1
         ]
+
+
+def _fewest_sums(tiles: Sequence[tuple[int, int, int]]) -> int:
+    """Sums that a tile has at least: enough to hide their latency, half of what there can be."""
+    most = max(map(prod, tiles))
+    return max(min(CHAINS, most), most // 2)
 
 
 def _group(task: Task) -> tuple[int, int, int]:
@@ -259,6 +280,14 @@ def _heights(height: int) -> list[int]:
         return divisors
     cuts = {-(-height // count) for count in range(1, height)}
     return sorted({*divisors, *(n for n in cuts if n <= most)})
+
+
+def _output_blocks(task: Task) -> list[int]:
+    """Blocks of filters; of a group, those of which no vector holds filters of two groups."""
+    filters, _, _ = _group(task)
+    blocks = channel_blocks(filters, lanes(task))
+    grouped = task.workload.attributes["groups"] > 1
+    return [whole_lanes(filters, lanes(task))] if grouped and blocks == [filters] else blocks
 
 
 def _input_blocks(channels: int, lane_count: int) -> list[int]:

@@ -30,16 +30,21 @@ def largest_divisor(number: int, limit: int) -> int:
 def channel_blocks(channels: int, lane_count: int) -> list[int]:
     """Blocks c of NCHW[c]c that divide the channels; 1 stands for plain NCHW.
 
-    They hold whole vectors; where none does, the largest that fits into one vector.
+    They hold whole vectors; where none does, all channels, of which the last vector is not full.
     """
     whole = [lane_count * n for n in (1, 2, 4) if channels % (lane_count * n) == 0]
-    return whole or [largest_divisor(channels, lane_count)]
+    return whole or [channels]
+
+
+def whole_lanes(channels: int, lane_count: int) -> int:
+    """Channels of a vector of which every one is as full as the others."""
+    return largest_divisor(channels, lane_count)
 
 
 def vector_counts(channels: int, lane_count: int, most: int) -> list[int]:
-    """How many whole vectors of channels a tile may hold; 1 where the channels fill none."""
-    counts = range(1, most + 1)
-    return [n for n in counts if channels % (n * lane_count) == 0] or [1]
+    """How many vectors of channels a tile may hold, of as many channels as `whole_lanes` tells."""
+    vectors = channels // whole_lanes(channels, lane_count)
+    return [n for n in range(1, most + 1) if vectors % n == 0]
 
 
 def blocked(block: int) -> str:
