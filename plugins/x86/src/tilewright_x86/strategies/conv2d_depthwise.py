@@ -20,10 +20,10 @@ from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_
 from tilewright_x86.strategies.tensor_schedule import (
     blocked,
     channel_blocks,
+    is_ragged,
     lanes,
     largest_divisor,
     padded,
-    whole_lanes,
 )
 
 
@@ -39,7 +39,7 @@ class Conv2dDepthwise(TensorSchedule):
             is_float32(task)
             and weight.role == "constant"
             and task.workload.attributes["groups"] == data.shape[1] == weight.shape[0]
-            and whole_lanes(data.shape[1], lanes(task)) > 1
+            and largest_divisor(data.shape[1], lanes(task)) > 1
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
@@ -77,9 +77,9 @@ class Conv2dDepthwise(TensorSchedule):
         """The taps around a row of pixels of one vector of channels."""
         s, total, final = accumulate_in_registers(schedule, "conv2d")
         s = padded(s, config["block_c"])
-        width = whole_lanes(config["block_c"], lanes(task))
+        width = largest_divisor(config["block_c"], lanes(task))
         tile = RegisterTile(1, config["tile_ow"][-1], 1, width)
-        s = tile.stored(s, total, final, rows_outermost=config["block_c"] > width)
+        s = tile.stored(s, total, final, rows_outermost=is_ragged(config["block_c"], lanes(task)))
         taps = s.loops(total)[4:]
         return tile.accumulated(s, total, taps, taps if config["unroll_kh"] else taps[-1:])
 

@@ -35,8 +35,8 @@ from tilewright_x86.strategies.tensor_schedule import (
     blocked,
     channel_blocks,
     lanes,
+    largest_divisor,
     registers,
-    whole_lanes,
 )
 
 _ROWS, _VECTORS = 4, 6
@@ -64,7 +64,7 @@ class Conv2dDirect(TensorSchedule):
         return (
             is_float32(task)
             and workload.inputs[1].role == "constant"
-            and (not grouped or whole_lanes(filters, lanes(task)) >= 4)
+            and (not grouped or largest_divisor(filters, lanes(task)) >= 4)
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
@@ -209,10 +209,8 @@ class Conv2dDirect(TensorSchedule):
         for every multiply-add, and is left out where others hide the latency of their sums.
         """
         filters, _, _ = _group(task)
-        vectors, limit = (
-            -(-filters // min(lanes(task), _output_blocks(task)[0])),
-            registers(task) - 1,
-        )
+        vectors = -(-filters // min(lanes(task), _output_blocks(task)[0]))
+        limit = registers(task) - 1
         missing = {n: -vectors % n for n in range(1, _VECTORS + 1)}
         counts = [n for n, left in missing.items() if not left]
         if len(counts) == 1 and task.workload.attributes["groups"] == 1:
@@ -287,7 +285,7 @@ def _output_blocks(task: Task) -> list[int]:
     filters, _, _ = _group(task)
     blocks = channel_blocks(filters, lanes(task))
     grouped = task.workload.attributes["groups"] > 1
-    return [whole_lanes(filters, lanes(task))] if grouped and blocks == [filters] else blocks
+    return [largest_divisor(filters, lanes(task))] if grouped and blocks == [filters] else blocks
 
 
 def _input_blocks(channels: int, lane_count: int) -> list[int]:

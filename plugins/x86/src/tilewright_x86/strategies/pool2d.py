@@ -20,11 +20,11 @@ from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_
 from tilewright_x86.strategies.tensor_schedule import (
     blocked,
     channel_blocks,
+    is_ragged,
     lanes,
     largest_divisor,
     padded,
     vector_counts,
-    whole_lanes,
 )
 
 _MOST_SUMS = 16
@@ -38,7 +38,9 @@ class Pool2d(TensorSchedule):
 
     def applies(self, task: Task) -> bool:
         """float32 with channels that fill at least some of a vector."""
-        return is_float32(task) and whole_lanes(task.workload.inputs[0].shape[1], lanes(task)) > 1
+        return (
+            is_float32(task) and largest_divisor(task.workload.inputs[0].shape[1], lanes(task)) > 1
+        )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Block of the layout, and how many places and vectors of channels are made at once."""
@@ -73,9 +75,9 @@ class Pool2d(TensorSchedule):
         reduction = next(t.name for t in schedule.dag.computes if t.reduce_axes)
         s, total, final = accumulate_in_registers(schedule, reduction)
         s = padded(s, config["block_c"])
-        width = whole_lanes(config["block_c"], lanes(task))
+        width = largest_divisor(config["block_c"], lanes(task))
         tile = RegisterTile(1, config["tile_ow"][-1], config["vectors"], width)
-        s = tile.stored(s, total, final, rows_outermost=config["block_c"] > width)
+        s = tile.stored(s, total, final, rows_outermost=is_ragged(config["block_c"], lanes(task)))
         return tile.accumulated(s, total, s.loops(total)[4:], ())
 
 

@@ -36,14 +36,17 @@ def channel_blocks(channels: int, lane_count: int) -> list[int]:
     return whole or [channels]
 
 
-def whole_lanes(channels: int, lane_count: int) -> int:
-    """Channels of a vector of which every one is as full as the others."""
-    return largest_divisor(channels, lane_count)
+def is_ragged(block: int, lane_count: int) -> bool:
+    """Whether vectors of a block begin inside of cache lines.
+
+    Threads that share out the channels of a row would then write to the same lines.
+    """
+    return block > lane_count and block % lane_count > 0
 
 
 def vector_counts(channels: int, lane_count: int, most: int) -> list[int]:
-    """How many vectors of channels a tile may hold, of as many channels as `whole_lanes` tells."""
-    vectors = channels // whole_lanes(channels, lane_count)
+    """How many vectors of channels a tile may hold, all as full as channels permit."""
+    vectors = channels // largest_divisor(channels, lane_count)
     return [n for n in range(1, most + 1) if vectors % n == 0]
 
 
