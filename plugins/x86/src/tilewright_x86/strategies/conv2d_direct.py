@@ -202,8 +202,8 @@ class Conv2dDirect(TensorSchedule):
     def _vectors(self, task: Task) -> list[int]:
         """Numbers of vectors of filters of register tiles.
 
-        They divide the vectors of all filters. Where only 1 does, the last tile may have fewer, if
-        that leaves an eighth of the work or less undone.
+        They divide the vectors of all filters. Where only 1 does, the last tile may have fewer, as
+        long as at most an eighth of the vectors of all tiles is empty.
 
         Only AVX-512 multiplies with an element of memory: without it, one vector takes a broadcast
         for every multiply-add, and is left out where others hide the latency of their sums.
