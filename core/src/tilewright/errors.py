@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+from tilewright.terminal_text import printable
+
+_LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
+
 
 class UsageError(Exception):
     """A mistake in what the user asked for; printed without a traceback, exit code 2.
 
     `where` names the place (`file.yaml:7:5`, an option, a node), the message says what was expected
-    and got, `remedy` what to do. Candidate failures are values (`Failure`), never exceptions;
-    anything else is a bug and keeps its traceback.
+    and got, `remedy` what to do; each is one line that a terminal can show, whatever the names in
+    it. `also` are further mistakes, told behind this one. Candidate failures are values
+    (`Failure`), never exceptions; anything else is a bug and keeps its traceback.
     """
 
-    def __init__(self, message: str, *, where: str = "", remedy: str = "") -> None:
-        self.message = message
-        self.where = where
-        self.remedy = remedy
-        head = f"{where}: {message}" if where else message
-        super().__init__(f"{head}\n  {remedy}" if remedy else head)
+    def __init__(
+        self, message: str, *, where: str = "", remedy: str = "", also: Sequence[UsageError] = ()
+    ) -> None:
+        self.message = _one_line(message)
+        self.where = _one_line(where)
+        self.remedy = _one_line(remedy)
+        self.also = tuple(also)
+        super().__init__(message)
+
+    @classmethod
+    def several(cls, mistakes: Sequence[UsageError]) -> UsageError:
+        """All of them as one, in order; at least one."""
+        first, *others = mistakes
+        also = (*first.also, *others)
+        return cls(first.message, where=first.where, remedy=first.remedy, also=also)
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.message}" if self.where else self.message
+        own = f"{head}\n  {self.remedy}" if self.remedy else head
+        return "\n".join((own, *map(str, self.also)))
+
+    def within(self, place: str) -> UsageError:
+        """The same error, its place inside of this one."""
+        where = ": ".join(filter(None, (place, self.where)))
+        return UsageError(self.message, where=where, remedy=self.remedy, also=self.also)
 
     def placed(self, where: str) -> UsageError:
         """The same error, at this place where it names none."""
-        return UsageError(self.message, where=self.where or where, remedy=self.remedy)
+        place = self.where or where
+        return UsageError(self.message, where=place, remedy=self.remedy, also=self.also)
+
+
+def _one_line(text: str) -> str:
+    return printable(_LINE_BREAKS.sub(" ", text))
 
 
 def did_you_mean(name: str, known: list[str]) -> str:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+_LONGEST = 2000
+"""Characters of a line; what is longer is no name that anybody reads."""
+
+_END = 400
+"""Of them, those kept of the line's end."""
+
 
 def printable(text: str) -> str:
-    """The text without control characters: names come from files, these would steer a terminal."""
+    """The text on one line, without control characters, and its middle left out where it is long.
+
+    Names come from files: these would steer a terminal, or fill it.
+    """
+    left_out = len(text) - _LONGEST
+    if left_out > 0:
+        text = f"{text[: _LONGEST - _END]} ...{left_out} characters... {text[-_END:]}"
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

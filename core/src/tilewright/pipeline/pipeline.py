@@ -100,19 +100,19 @@ class Pipeline:
         result = run.run()
         exit_code = result.exit_code
         branches: dict[str, RunResult] = {}
-        mistakes: list[str] = []
+        mistakes: list[UsageError] = []
         for branch in run.branches():
             name = branch.context.name
             try:
                 branches[name] = replace(branch.run(), values={})
             except UsageError as error:
-                mistakes.append(f"{name}: {error}")
+                mistakes.append(error.within(name))
                 continue
             exit_code = max(exit_code, branches[name].exit_code, key=_GRAVITY.index)
             if exit_code == INTERRUPTED:
                 break
         if mistakes and exit_code != INTERRUPTED:
-            raise UsageError("\n".join(mistakes))
+            raise UsageError.several(mistakes)
         return replace(result, exit_code=exit_code, branches=branches)
 
     def tasks(self, *, device: str | None = None) -> tuple[RunContext, TaskSet]:
