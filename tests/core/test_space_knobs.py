@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
+from tilewright.space.config_space import ConfigSpace
 from tilewright.space.constraint import Knob
 from tilewright.space.knobs import Knobs
 from tilewright.space.ordering import annotate_entities, reorder_entities
@@ -163,3 +165,17 @@ def test_wrong_declarations_are_refused_by_name():
     knobs.constrain(Knob("nobody") == 1)
     with pytest.raises(UsageError, match=r"the constraint 'nobody == 1' reads \['nobody'\]"):
         knobs.alternative()
+
+
+@pytest.mark.parametrize("tile", [[8.0, 2], [8, True], ["8", 2], [[8], 2], [8, 2.0], [8, None]])
+def test_a_number_of_another_type_is_no_factor_even_where_python_finds_it_equal(tile):
+    """A record may say 1.0 or true; a strategy computes with whole numbers."""
+    knobs = Knobs("s")
+    knobs.define_split("t", 16, num_outputs=2)
+    space = ConfigSpace([knobs.alternative()])
+    assert space.is_valid(ConfigEntity("s", {"t": [8, 2]}))
+    config = ConfigEntity("s", {"t": tile})
+    assert not space.is_valid(config)
+    assert config not in space
+    with pytest.raises(UsageError, match="is no point of this space"):
+        space.index(config)

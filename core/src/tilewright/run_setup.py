@@ -11,7 +11,7 @@ from tilewright.device_peaks import with_peaks
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.measure import Conditions
 from tilewright.options import Choice
-from tilewright.records import Record, find_reader, recognised_format
+from tilewright.records import Record, read_log, recognised_format
 from tilewright.roles import RunContext, TellsItsParts
 from tilewright.writing import check_file, is_file, writing
 
@@ -131,7 +131,7 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore
         known = recognised_format(path, host) if is_file(path) else choice.name
     foreign = known not in (None, choice.name, "jsonl")
     # Not by its first line alone, which may be that of any text.
-    if foreign and any(isinstance(r, Record) for _, r in find_reader(path, host).read(path)):
+    if foreign and any(isinstance(r, Record) for _, r in read_log(path, host)):
         raise UsageError(
             "a log of another format",
             where=str(path),

@@ -40,13 +40,14 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
         JsonlRecordStore,
         Record,
         find_reader,
+        read_log,
     )
     from tilewright.records.record import OtherVersionError
 
     host = shared.load_host(plugin)
-    reader = find_reader(file, host)
-    store = JsonlRecordStore(file) if isinstance(reader, JsonlReader) else None
-    lines = [line for _, line in reader.read(file)]
+    ours = isinstance(find_reader(file, host), JsonlReader)
+    store = JsonlRecordStore(file) if ours else None
+    lines = [line for _, line in read_log(file, host)]
     bad = [line for line in lines if isinstance(line, BadLineError)]
     bad_lines = sum(not isinstance(line, OtherVersionError) for line in bad)
     found: dict[tuple[str, str, str, str], list[Record]] = {}

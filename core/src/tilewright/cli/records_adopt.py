@@ -24,13 +24,13 @@ def adopt(
 
     Once they are merged into a run's records, these configs are measured before the search begins.
     """
-    from tilewright.records import Record, find_reader
+    from tilewright.records import Record, read_log
     from tilewright.task import Task
     from tilewright.tuning.history import translated
 
     host = shared.load_host(plugin)
     resolved = host.resolve_target(target)
-    lines = [line for _, line in find_reader(file, host).read(file)]
+    lines = [line for _, line in read_log(file, host)]
     records = [line for line in lines if isinstance(line, Record)]
     of_template = Counter(record.config.strategy for record in records)
     adopted: Counter[tuple[str, str]] = Counter()

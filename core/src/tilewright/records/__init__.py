@@ -4,7 +4,7 @@ from tilewright.records.checks import LogReport, Merged, merge_logs, verify_log
 from tilewright.records.compact import Compacted, compact_log
 from tilewright.records.line import BadLineError
 from tilewright.records.query import Query
-from tilewright.records.readers import JsonlReader, find_reader, recognised_format
+from tilewright.records.readers import JsonlReader, find_reader, read_log, recognised_format
 from tilewright.records.record import AnyRecord, BudgetRecord, GraphRecord, Record
 from tilewright.records.store import Count, JsonlRecordStore, Ranked, Spent
 
@@ -26,6 +26,7 @@ __all__ = [
     "compact_log",
     "find_reader",
     "merge_logs",
+    "read_log",
     "recognised_format",
     "verify_log",
 ]

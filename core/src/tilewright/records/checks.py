@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tilewright.canonical import canonical_json
 from tilewright.records.line import BadLineError
-from tilewright.records.readers import JsonlReader, find_reader
+from tilewright.records.readers import JsonlReader, read_log
 from tilewright.records.record import AnyRecord, OtherVersionError
 from tilewright.records.store import JsonlRecordStore
 
@@ -37,13 +37,13 @@ class LogReport:
 def verify_log(path: Path, host: PluginHost | None = None) -> LogReport:
     """What every line of a records file is worth.
 
-    Read by the installed reader that recognises it (see `find_reader`). Raises UsageError where
+    Read by the installed reader that recognises it (see `read_log`). Raises UsageError where
     there is no such file.
     """
     kinds: Counter[str] = Counter()
     bad: list[tuple[int, str]] = []
     other_versions = 0
-    for number, found in find_reader(path, host).read(path):
+    for number, found in read_log(path, host):
         if isinstance(found, OtherVersionError):
             other_versions += 1
         elif isinstance(found, BadLineError):
@@ -73,7 +73,7 @@ def merge_logs(
     added: dict[str, AnyRecord] = {}
     left_behind = 0
     for source in sources:
-        for _, found in find_reader(source, host).read(source):
+        for _, found in read_log(source, host):
             if isinstance(found, BadLineError):
                 left_behind += 1
             elif (content := _content(found)) not in known:

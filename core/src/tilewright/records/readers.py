@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
-from tilewright.records.line import MAX_LINE_BYTES, BadLineError, unseal, whole_lines
-from tilewright.records.record import AnyRecord, RecordDecoder
+from tilewright.records.line import MAX_LINE_BYTES, BadLineError, seal, unseal, whole_lines
+from tilewright.records.record import AnyRecord, RecordDecoder, sensible
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
@@ -30,6 +30,23 @@ class JsonlReader:
                         yield number, _decoded(decoder, line)
         except OSError as error:
             raise _unreadable(path, error) from error
+
+
+def read_log(
+    path: Path, host: PluginHost | None = None
+) -> Iterator[tuple[int, AnyRecord | BadLineError]]:
+    """Every line of a log, by the installed reader that recognises it (see `find_reader`).
+
+    Of another format, records count that our own can hold: whatever a stranger's line says, it is
+    read or is bad. Raises UsageError where the file cannot be read.
+    """
+    reader = find_reader(path, host)
+    if isinstance(reader, JsonlReader):
+        yield from reader.read(path)
+        return
+    decoder = RecordDecoder()
+    for number, found in reader.read(path):
+        yield number, found if isinstance(found, BadLineError) else _kept(decoder, found)
 
 
 def find_reader(path: Path, host: PluginHost | None) -> RecordReader:
@@ -60,6 +77,15 @@ def recognised_format(path: Path, host: PluginHost) -> str | None:
 def _decoded(decoder: RecordDecoder, line: bytes) -> AnyRecord | BadLineError:
     try:
         return decoder.decode(unseal(line))
+    except BadLineError as error:
+        return error
+
+
+def _kept(decoder: RecordDecoder, record: AnyRecord) -> AnyRecord | BadLineError:
+    """What our own format gives back of a record."""
+    try:
+        line = sensible(lambda found: seal(found.to_json()), record)
+        return decoder.decode(unseal(line[:-1]))
     except BadLineError as error:
         return error
 

@@ -138,12 +138,12 @@ class RecordDecoder:
 
     def decode(self, data: Mapping[str, Any]) -> AnyRecord:
         """The record. Raises OtherVersionError for a later format, BadLineError for nonsense."""
-        record: AnyRecord = _sensible(self._decode, data)
+        record: AnyRecord = sensible(self._decode, data)
         return record
 
     def result(self, data: Mapping[str, Any]) -> MeasureResult:
         """The outcome that a trial's object holds. Raises BadLineError for nonsense."""
-        result: MeasureResult = _sensible(_result, data)
+        result: MeasureResult = sensible(_result, data)
         return result
 
     def _decode(self, data: Mapping[str, Any]) -> AnyRecord:
@@ -206,6 +206,24 @@ class RecordDecoder:
         return known
 
 
+def sensible(make: Callable[[Any], Any], data: Any) -> Any:
+    """What is made of a line's value. Raises BadLineError where the value is not as expected.
+
+    A line may hold anything, so whatever its types and numbers make Python refuse is its fault.
+    """
+    try:
+        return make(data)
+    except BadLineError:
+        raise
+    except KeyError as error:
+        raise BadLineError(f"no member {error}"[:120]) from None
+    except (
+        *(TypeError, ValueError, AttributeError, LookupError, ArithmeticError),
+        *(RecursionError, UsageError),
+    ) as error:
+        raise BadLineError(str(error)[:120]) from None
+
+
 def _head(kind: str, sequence: int, device: str, fingerprint: str) -> dict[str, Any]:
     return {
         "version": VERSION,
@@ -224,18 +242,6 @@ def _choice(task: Task, config: ConfigEntity, revision: int) -> dict[str, Any]:
         "revision": revision,
         "config": thaw(config.values),
     }
-
-
-def _sensible(make: Callable[[Any], Any], data: Mapping[str, Any]) -> Any:
-    """What is made of the object. Raises BadLineError where that fails."""
-    try:
-        return make(data)
-    except BadLineError:
-        raise
-    except KeyError as error:
-        raise BadLineError(f"no member {error}"[:120]) from None
-    except (TypeError, ValueError, AttributeError, RecursionError, UsageError) as error:
-        raise BadLineError(str(error)[:120]) from None
 
 
 def _config(data: Mapping[str, Any]) -> ConfigEntity:

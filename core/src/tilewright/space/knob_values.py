@@ -43,15 +43,16 @@ class KnobValues:
         return len(self.values)
 
     def place(self, value: Any) -> int | None:
-        """Position of a value, None where the knob does not offer it."""
+        """Position of a value, None where the knob does not offer it: 1.0 and True are no 1."""
         try:
-            return self._places.get((type(value), value))
+            place = self._places.get((type(value), value))
         except TypeError:  # a mapping, from a record of something else: unhashable
             return None
+        return place if place is not None and _alike(value, self.values[place]) else None
 
     @cached_property
     def _places(self) -> dict[tuple[type, Any], int]:
-        # The type is part of the key because True == 1 == 1.0.
+        # The type is part of the key because True == 1 == 1.0; `place` looks into lists.
         return {(type(value), value): place for place, value in enumerate(self.values)}
 
     def to_json(self) -> list[Any]:
@@ -62,6 +63,13 @@ class KnobValues:
         """The inverse of `to_json`."""
         name, kind, values = data
         return cls(name, kind, freeze(values))
+
+
+def _alike(value: Any, other: Any) -> bool:
+    """Whether equal values are of equal types, all the way down."""
+    if type(value) is not type(other):
+        return False
+    return not isinstance(value, tuple) or all(map(_alike, value, other))
 
 
 def _is_kept(value: Any) -> bool:

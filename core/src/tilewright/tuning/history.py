@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tilewright.records.line import BadLineError
+from tilewright.records.record import sensible
 from tilewright.strategy import Adopts, strategy_of
 
 if TYPE_CHECKING:
@@ -67,9 +71,11 @@ def translated(task: Task, records: Iterable[Record], host: PluginHost) -> Itera
         ):
             continue
         for schedule in adopting:
-            config = schedule.adopt(task, record.config)
-            if config is not None:
-                yield config
+            # Its knobs may be missing, or hold anything: then they have no counterpart.
+            with suppress(BadLineError):
+                config = sensible(partial(schedule.adopt, task), record.config)
+                if config is not None:
+                    yield config
 
 
 def _constants(context: RunContext, task: Task) -> str:

@@ -25,6 +25,8 @@ from tilewright.measure import (
     Trial,
 )
 from tilewright.records import AnyRecord, BadLineError, Record
+from tilewright.records.line import MAX_LINE_BYTES, parse_object
+from tilewright.records.record import sensible
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright_tensor.autotvm.templates import template_name, workload_of
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
 PREFIX = "autotvm:"
 """Of the names of configs read from AutoTVM's logs."""
-_MAX_LINE = 1 << 20
 _MAX_SECONDS = 1e8
 _ATTRIBUTE = re.compile(r"-([a-z_]+)=(\S+)")
 _RELEVANT = ("model", "mcpu", "device")
@@ -65,8 +66,8 @@ class AutotvmReader:
         if line.startswith("#"):
             return True
         try:
-            data = json.loads(line)
-        except ValueError:
+            data = json.loads(line)  # bad numbers are no reason not to be of AutoTVM
+        except (ValueError, RecursionError):
             return False
         return isinstance(data, dict) and _is_record(data)
 
@@ -74,7 +75,8 @@ class AutotvmReader:
         """One record a line that holds one."""
         try:
             with path.open(encoding="utf-8-sig", errors="replace") as file:
-                for number, line in enumerate(file, 1):
+                # Of a line beyond the limit every piece is a bad one.
+                for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), ""), 1):
                     text = line.strip()
                     if text and not text.startswith("#"):
                         yield number, self._line(text, number)
@@ -85,13 +87,10 @@ class AutotvmReader:
 
     def _line(self, text: str, number: int) -> AnyRecord | BadLineError:
         try:
-            return self._record(_object(text), number)
+            record: Record = sensible(lambda data: self._record(data, number), _object(text))
         except BadLineError as error:
             return error
-        except UsageError as error:
-            return BadLineError(error.message)
-        except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
-            return BadLineError(f"{type(error).__name__}: {error}"[:200])
+        return record
 
     def _record(self, data: Mapping[str, Any], number: int) -> Record:
         if "input" in data:
@@ -114,10 +113,10 @@ class AutotvmReader:
 
 
 def _object(text: str) -> Mapping[str, Any]:
-    if len(text) > _MAX_LINE:
-        raise BadLineError(f"{len(text)} bytes, the limit is {_MAX_LINE}")
-    data = json.loads(text)
-    if not isinstance(data, dict) or not _is_record(data):
+    if len(text) >= MAX_LINE_BYTES:
+        raise BadLineError(f"{len(text)} characters, the limit is {MAX_LINE_BYTES}")
+    data = parse_object(text.encode("utf-8", "replace"))
+    if not _is_record(data):
         raise BadLineError("no record of AutoTVM")
     return data
 

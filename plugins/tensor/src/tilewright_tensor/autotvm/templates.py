@@ -7,7 +7,7 @@ beside the config.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tilewright.records import BadLineError
@@ -16,6 +16,8 @@ from tilewright_tensor.operators.operators import Operators
 
 _Found = tuple[str, tuple[TensorSpec, ...], dict[str, Any]]
 
+_MOST = 2**31 - 1
+"""TVM counted elements in 32 bits."""
 _OLD = re.compile(r"topi_([a-z0-9]+)_(\w+)")
 
 
@@ -45,7 +47,17 @@ def workload_of(template: str, arguments: Sequence[Any], operators: Operators) -
         operator, inputs, attributes = make(arguments)
     except (TypeError, ValueError, IndexError, KeyError) as error:
         raise BadLineError(f"arguments of {template}: {error}") from None
+    if any(n > _MOST for n in _whole_numbers([*(spec.shape for spec in inputs), attributes])):
+        raise BadLineError(f"arguments of {template}: an extent is beyond {_MOST}")
     return operators.workload(operator, inputs, attributes)
+
+
+def _whole_numbers(value: Any) -> Iterator[int]:
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _whole_numbers(item)
 
 
 def _conv2d(arguments: Sequence[Any]) -> _Found:
