@@ -6,10 +6,13 @@ A folder of `tests/` needs the plugin of its name; NEEDS says what differs. A si
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # some tests import onnxruntime by themselves
 
 TESTS = Path(__file__).parent / "tests"
 ALL = ("cuda", "graph", "measure", "onnx", "search", "tensor", "x86")

@@ -30,7 +30,7 @@ ONLY_IN = {
     "llvmlite": "plugins/x86/",
     "pycuda": "plugins/cuda/",
     "onnx": "plugins/onnx/",
-    "onnxruntime": "plugins/onnx/",
+    "onnxruntime": "plugins/onnx/src/tilewright_onnx/silent_runtime.py",
     "pulp": "plugins/graph/src/tilewright_graph/solvers/exact.py",
     "xgboost": "plugins/search/src/tilewright_search/cost_model/xgboost_trees.py",
 }

@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright_graph.network import Network
+from tilewright_onnx.silent_runtime import import_onnxruntime
 from tilewright_onnx.writer import write_model
 
 _FATAL_ONLY = 4
@@ -53,8 +54,7 @@ def _model(source: bytes | Network) -> bytes:
 
 def _session(source: bytes, threads: int) -> Any:
     """A session with so many threads inside an operator (0: one a core), one operator at a time."""
-    import onnxruntime
-
+    onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
