@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -105,6 +106,46 @@ def test_d28_a_deep_manifest_is_one_clear_line(saved, depth):
     (saved / "manifest.json").write_text('{"version": ' + "[" * depth + "]" * depth + "}")
     with pytest.raises(UsageError):
         load(saved)
+
+
+@pytest.mark.parametrize("member", ["code", "constants", "manifest.json"])
+def test_d28_a_pipe_in_a_saved_network_is_not_waited_for(saved, member):
+    (saved / member).unlink()
+    os.mkfifo(saved / member)
+    with pytest.raises(UsageError, match="it is a pipe or a device"):
+        load(saved)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "pipe.yaml"),
+        ("run", "pipe.onnx"),
+        ("explain", "pipe.json"),
+        ("tune", "pipe.json"),
+        ("tasks", "pipe.yaml"),
+        ("tune", "dense(1x8, 8x8)", "--records", "pipe.jsonl"),
+        ("tune", "dense(1x8, 8x8)", "--runner", "{replay: {records: pipe.jsonl}}"),
+        ("tune", "dense(1x8, 8x8)", "--tuner", "{xgb: {pretrained: pipe.json}}"),
+        ("tune", "dense(1x8, 8x8)", "--tuner", "{xgb: {pretrained: pipe.json, cost_model: ridge}}"),
+        ("records", "ls", "pipe.jsonl"),
+        ("records", "merge", "pipe.jsonl", "--into", "all.jsonl"),
+        ("records", "adopt", "pipe.jsonl"),
+        ("records", "verify", "pipe.jsonl"),
+        ("plugins", "--plugin", "pipe.py"),
+    ],
+    ids=" ".join,
+)
+def test_d28_no_command_waits_for_a_pipe(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(pipe := next(word for word in _words(command) if word.startswith("pipe.")))
+    assert run(list(command)) == 2
+    assert "error: " in capsys.readouterr().err.lower()
+    assert {path.name for path in tmp_path.iterdir()} - {"cache"} == {pipe}
+
+
+def _words(command):
+    return (word for text in command for word in text.replace("}", " ").replace(",", " ").split())
 
 
 @pytest.fixture

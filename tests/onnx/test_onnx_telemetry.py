@@ -36,7 +36,9 @@ def fresh(script: str, home: Path, *, above: tuple[str, ...] = (), value: str | 
     environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home)}
     environment |= {} if value is None else {SWITCH: value}
     command = [*above, sys.executable, "-c", script]
-    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def left(home: Path) -> list[str]:

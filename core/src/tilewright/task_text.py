@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
+from tilewright.reading import read_file
 from tilewright.task import Task
 from tilewright.workload import Workload
 
@@ -90,7 +91,7 @@ def _content_of(path: Path) -> tuple[Workload, str]:
     from tilewright.workload_file import WorkloadFile
 
     try:
-        data = json.loads(path.read_text("utf-8"))
+        data = json.loads(read_file(path).decode())
     except OSError as error:
         raise UsageError(f"cannot read the file: {error.strerror}", where=str(path)) from None
     except (ValueError, RecursionError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any, NoReturn
 import yaml
 
 from tilewright.errors import UsageError
+from tilewright.reading import open_file
 
 _MAX_BYTES = 1 << 20
 _MAX_DEPTH = 32
@@ -55,8 +57,9 @@ class YamlSource:
     def read(cls, path: Path) -> YamlSource:
         """Raises UsageError with file, line and column for anything wrong with the file."""
         try:
-            size = path.stat().st_size
-            data = path.read_bytes() if size <= _MAX_BYTES else b""
+            with open_file(path) as file:
+                size = os.fstat(file.fileno()).st_size
+                data = file.read(_MAX_BYTES)
         except OSError as error:
             raise UsageError(
                 f"cannot read the file: {error.strerror}", where=str(path), remedy="check the path"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tilewright.canonical import canonical_json
+from tilewright.reading import open_file
 from tilewright.records.line import BadLineError
 from tilewright.records.readers import JsonlReader, read_log
 from tilewright.records.record import AnyRecord, OtherVersionError
@@ -88,6 +89,6 @@ def _content(record: AnyRecord) -> str:
 
 
 def _torn(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(max(0, file.seek(0, 2) - 1))
         return file.read(1) not in (b"", b"\n")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
+from tilewright.reading import open_file
 from tilewright.records.line import MAX_LINE_BYTES, BadLineError, seal, unseal, whole_lines
 from tilewright.records.record import AnyRecord, RecordDecoder, sensible
 
@@ -24,7 +25,7 @@ class JsonlReader:
     def read(self, path: Path) -> Iterator[tuple[int, AnyRecord | BadLineError]]:
         decoder = RecordDecoder()
         try:
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 for number, line in enumerate(whole_lines(file), 1):
                     if line:
                         yield number, _decoded(decoder, line)
@@ -64,7 +65,7 @@ def find_reader(path: Path, host: PluginHost | None) -> RecordReader:
 def recognised_format(path: Path, host: PluginHost) -> str | None:
     """The name of the installed reader that recognises a file. Raises UsageError as it does."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             first_line = file.readline(MAX_LINE_BYTES).decode("utf-8", "replace")
     except OSError as error:
         raise _unreadable(path, error) from error

@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright.canonical import canonical_json, thaw
 from tilewright.errors import UsageError
+from tilewright.reading import read_file
 from tilewright.roles import Artifact
 from tilewright.workload import TensorSpec
 from tilewright.writing import writing
@@ -86,8 +87,8 @@ def save(folder: Path, artifact: Artifact, constants: Any, signature: Signature)
 def load(folder: Path) -> tuple[Artifact, Any, Signature]:
     """Artefact, constants and signature. Raises UsageError unless every byte is as it was saved."""
     try:
-        manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
-        files = {name: (folder / name).read_bytes() for name in (_CODE, _CONSTANTS)}
+        manifest = json.loads(read_file(folder / _MANIFEST).decode())
+        files = {name: read_file(folder / name) for name in (_CODE, _CONSTANTS)}
         if manifest["version"] != _VERSION:
             raise UsageError(
                 f"saved in format {manifest['version']}, expected {_VERSION}",

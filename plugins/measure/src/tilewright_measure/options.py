@@ -13,6 +13,7 @@ from pydantic import Field
 from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.options import Options
+from tilewright.reading import open_file
 
 
 class WorkerOptions(Options):
@@ -79,7 +80,7 @@ class ReplayOptions(Options):
         Nor of that of the same file when it has grown. Peaks of this machine say nothing of it.
         """
         try:
-            with self.records.open("rb") as file:
+            with open_file(self.records) as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()[:16]
         except OSError as error:
             raise UsageError(

@@ -16,6 +16,7 @@ from pathlib import Path
 from tilewright.errors import UsageError
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.options import Options
+from tilewright.reading import open_file
 from tilewright.records import Record
 from tilewright.records.line import BadLineError, unseal, whole_lines
 from tilewright.records.record import RecordDecoder
@@ -92,7 +93,8 @@ def _recorded(path: Path) -> Iterator[Record]:
 def _lines(path: Path) -> Iterator[bytes]:
     left = _MAX_BYTES
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with open_file(path) as packed:
+            file = gzip.GzipFile(fileobj=packed) if path.suffix == ".gz" else packed
             for line in whole_lines(file):
                 left -= len(line) + 1
                 if left < 0:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from tilewright.errors import UsageError
 from tilewright.options import Options
+from tilewright.reading import read_file
 from tilewright_search.cost_model.interface import Floats
 from tilewright_search.cost_model.signature import Signature
 
@@ -56,7 +57,7 @@ class RidgeModel:
 
     def load(self, path: Path) -> Signature:
         try:
-            data = json.loads(path.read_bytes())
+            data = json.loads(read_file(path))
             mean, scale, weights = (
                 np.array(data["ridge"][name], np.float64) for name in self._learned()
             )

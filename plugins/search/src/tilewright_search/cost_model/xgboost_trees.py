@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tilewright.errors import UsageError
 from tilewright.options import Options
+from tilewright.reading import open_file
 from tilewright_search.cost_model.interface import CostModel, Floats
 from tilewright_search.cost_model.ridge import RidgeModel
 from tilewright_search.cost_model.signature import Signature
@@ -79,6 +80,7 @@ class XgboostModel:
     def load(self, path: Path) -> Signature:
         booster = self._xgboost.Booster({"nthread": 1})
         try:
+            open_file(path).close()  # it would wait for a pipe
             booster.load_model(path)
             told = json.loads(booster.attr(_ATTRIBUTE) or "null")
         except (self._xgboost.core.XGBoostError, ValueError, OSError):

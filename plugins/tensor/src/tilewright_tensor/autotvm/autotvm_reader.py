@@ -8,6 +8,7 @@ they stand nothing can be built from them.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ from tilewright.measure import (
     MeasureResult,
     Trial,
 )
+from tilewright.reading import open_file
 from tilewright.records import AnyRecord, BadLineError, Record
 from tilewright.records.line import MAX_LINE_BYTES, parse_object
 from tilewright.records.record import sensible
@@ -74,9 +76,11 @@ class AutotvmReader:
     def read(self, path: Path) -> Iterator[tuple[int, AnyRecord | BadLineError]]:
         """One record a line that holds one."""
         try:
-            with path.open(encoding="utf-8-sig", errors="replace") as file:
+            with open_file(path) as file:
+                text_file = io.TextIOWrapper(file, "utf-8-sig", "replace")
                 # Of a line beyond the limit every piece is a bad one.
-                for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), ""), 1):
+                pieces = iter(lambda: text_file.readline(MAX_LINE_BYTES), "")
+                for number, line in enumerate(pieces, 1):
                     text = line.strip()
                     if text and not text.startswith("#"):
                         yield number, self._line(text, number)

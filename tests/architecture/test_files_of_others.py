@@ -1,0 +1,60 @@
+"""What others may have put in a place is opened by `tilewright.reading`, which waits for no pipe."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+# Who opens files otherwise, and whose files these are.
+THEIR_OWN = {
+    "core/src/tilewright/reading.py": "all",
+    "core/src/tilewright/cli/new_plugin.py": "templates of distributions",
+    "core/src/tilewright/cli/schema.py": "the schema in this distribution",
+    "core/src/tilewright/cli/verb_summary.py": "modules of distributions",
+    "core/src/tilewright/device_peaks.py": "in the user's cache",
+    "core/src/tilewright/records/log_file.py": "seen to be a file before",
+    "core/src/tilewright/writing.py": "to be written, seen to be a file before",
+    "plugins/cuda/src/tilewright_cuda/code_cache.py": "in the user's cache",
+    "plugins/cuda/src/tilewright_cuda/emulation/compile.py": "what a compiler has made",
+    "plugins/cuda/src/tilewright_cuda/nvcc.py": "what a compiler has made",
+    "plugins/graph/src/tilewright_graph/saved_network.py": "written, in a folder of its own",
+    "plugins/measure/src/tilewright_measure/confine.py": "the kernel's",
+    "plugins/measure/src/tilewright_measure/device_lease.py": "a process's own, and the kernel's",
+    "plugins/measure/src/tilewright_measure/scratch.py": "a worker's own, and the kernel's",
+    "plugins/x86/src/tilewright_x86/cpu.py": "the kernel's",
+    "plugins/x86/src/tilewright_x86/kernel.py": "in this distribution",
+    "plugins/x86/src/tilewright_x86/parallel.py": "in this distribution",
+}
+OPENING = {"read_text", "read_bytes", "open"}
+
+
+def _opened(tree: ast.Module) -> Iterator[int]:
+    """Lines that open a file by name: not an archive that is made of an open file."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        by_method = isinstance(node.func, ast.Attribute) and node.func.attr in OPENING
+        by_name = isinstance(node.func, ast.Name) and node.func.id == "open"
+        if by_name or (by_method and _is_pathlike(node)):
+            yield node.lineno
+
+
+def _is_pathlike(call: ast.Call) -> bool:
+    """`path.open()`, `path.open("rb")`: no first argument, or a mode."""
+    first = next(iter(call.args), None)
+    mode = isinstance(first, ast.Constant) and isinstance(first.value, str)
+    return (
+        first is None or mode or (isinstance(call.func, ast.Attribute) and call.func.attr != "open")
+    )
+
+
+def test_files_of_others_are_opened_by_one_function(sources: Sequence[Any]) -> None:
+    """Use `tilewright.reading.open_file` or `read_file`; what is nobody else's is listed above."""
+    offenders = [
+        f"{source.place}:{line}"
+        for source in sources
+        if source.place not in THEIR_OWN and "/testing/" not in source.place
+        for line in _opened(source.tree)
+    ]
+    assert offenders == []
