@@ -171,7 +171,7 @@ def test_to_a_solver_such_a_concat_is_free(context):
         ]
         for kernel in extracted.kernels
     }
-    problem = layout_problem(extracted, candidates.__getitem__, lambda task: 0.5)
+    problem = layout_problem(extracted, lambda kernel: candidates[kernel.task], lambda _: 0.5)
     least = [min(option.seconds for option in own) for own in problem.options]
     operators = [kernel.task.workload.operator for kernel in extracted.kernels]
     assert [

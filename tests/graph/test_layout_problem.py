@@ -35,7 +35,7 @@ def problem_of(network, context, seconds=transform_seconds):
         ]
         for kernel in extracted.kernels
     }
-    return extracted, layout_problem(extracted, candidates.__getitem__, seconds)
+    return extracted, layout_problem(extracted, lambda kernel: candidates[kernel.task], seconds)
 
 
 def costs_and_calls(network, context):
@@ -207,4 +207,4 @@ def test_a_kernel_that_no_transform_reaches_is_named(context):
         return [Candidate(c, context.host.layouts(task, c), 1.0, recorded=True) for c in CONFIGS]
 
     with pytest.raises(UsageError, match="node 'poor': every layout of it needs a transform"):
-        layout_problem(extracted, blocked_only, lambda _: None)
+        layout_problem(extracted, lambda kernel: blocked_only(kernel.task), lambda _: None)

@@ -2,18 +2,25 @@
 
 >>> with FallbackContext(host), ApplyHistoryBest(store, host, device, conditions):
 ...     answer = current().query(task)
+
+Who compiles or runs a pipeline in an entered context has it asked first, for every kernel:
+
+>>> with ApplyFixedConfig(host, "mine.*"):
+...     compiled = tilewright.compile(network)
 """
 
 from __future__ import annotations
 
+import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
+from tilewright.errors import UsageError
 from tilewright.fallback import fallback_besides
 from tilewright.measure import Conditions
 from tilewright.records.query import Query
@@ -22,6 +29,7 @@ from tilewright.task import Task
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
     from tilewright.records import GraphRecord, JsonlRecordStore
+    from tilewright.space.config_space import ConfigSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,43 @@ def current() -> DispatchContext:
     return entered[-1] if entered else _Nothing()
 
 
+def entered() -> tuple[DispatchContext, ...]:
+    """The contexts entered in this thread, the innermost first."""
+    return _stack.get()[::-1]
+
+
+def asked_first(
+    contexts: Iterable[DispatchContext],
+    task: Task,
+    node: str | None,
+    space: Callable[[], ConfigSpace],
+    where: str,
+) -> Answer | None:
+    """What the first of these contexts that has an answer says; its source names the context.
+
+    For whoever asks a caller's contexts (`entered`) before deciding by himself. An error of a
+    context is not caught. Raises UsageError, which names the context and `where`, for an answer
+    that is no feasible point of the space.
+    """
+    for context in contexts:
+        answer = context.find(task, node)
+        if answer is None:
+            continue
+        name = type(context).__name__
+        if not isinstance(answer, Answer):
+            got = f"expected an Answer or None, got {reprlib.repr(answer)}"
+            raise UsageError(f"the dispatch context {name} answered: {got}", where=where)
+        if answer.config not in space():
+            raise UsageError(
+                f"the dispatch context {name} answered {answer.config.text[:200]}, "
+                "which is no feasible point of the space",
+                where=where,
+                remedy="let it answer None where it has no config for the task",
+            )
+        return replace(answer, source=f"{name}: {answer.source}")
+    return None
+
+
 class _Nothing(DispatchContext):
     def find(self, task: Task, node: str | None) -> None:
         return None
@@ -94,13 +139,18 @@ class ApplyConfig(DispatchContext):
 
 @dataclass(frozen=True, eq=False)
 class ApplyFixedConfig(DispatchContext):
-    """The first feasible config of the alternatives that match a glob: forces an implementation."""
+    """The first feasible config of the alternatives that match a glob: forces an implementation.
+
+    Where none of a task's does, it has no answer. Raises UsageError for a glob that no strategy of
+    the target matches.
+    """
 
     host: PluginHost
     strategies: str
 
     def find(self, task: Task, node: str | None) -> Answer | None:
-        config = self.host.space(task, self.strategies).first()
+        space = _space(self.host, task, self.strategies)
+        config = None if space is None else space.first()
         return None if config is None else Answer(config, None, f"first of {self.strategies}")
 
 
@@ -121,7 +171,9 @@ class ApplyHistoryBest(DispatchContext):
     where: Callable[[ConfigEntity], bool] | None = None
 
     def find(self, task: Task, node: str | None) -> Answer | None:
-        space = self.host.space(task, self.strategies)
+        space = _space(self.host, task, self.strategies)
+        if space is None:
+            return None
 
         def usable(config: ConfigEntity) -> bool:
             return space.is_valid(config) and (self.where is None or self.where(config))
@@ -177,11 +229,22 @@ class FallbackContext(DispatchContext):
     failed: Callable[[Task], Container[ConfigEntity]] = lambda _: ()
 
     def find(self, task: Task, node: str | None) -> Answer | None:
-        space = self.host.space(task, self.strategies)
-        if space.first() is None:
+        space = _space(self.host, task, self.strategies)
+        if space is None or space.first() is None:
             return None
         config = fallback_besides(self.failed(task), task, space, self.host)
         return Answer(config, None, "fallback")
+
+
+def _space(host: PluginHost, task: Task, strategies: str) -> ConfigSpace | None:
+    """What a glob leaves of a task's space, None where that is nothing."""
+    try:
+        return host.space(task, strategies)
+    except UsageError:
+        if strategies == "*":
+            raise
+        host.check_strategies(strategies, task.target, "dispatch context")
+        return None
 
 
 def _last(entered: tuple[DispatchContext, ...], context: DispatchContext) -> int:

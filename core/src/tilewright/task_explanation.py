@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tilewright.dispatch import Answer, ApplyHistoryBest, FallbackContext
+from tilewright.dispatch import Answer, ApplyHistoryBest, FallbackContext, asked_first, entered
 from tilewright.strategy import strategy_of
 from tilewright.time_text import time_text
 
@@ -65,7 +66,10 @@ class TaskExplanation:
 
     @classmethod
     def of(cls, task: Task, context: RunContext) -> TaskExplanation:
-        """As the records stand, for the context's device, conditions and strategies."""
+        """As the records stand, for the context's device, conditions and strategies.
+
+        Dispatch contexts that the caller has entered are asked first.
+        """
         store, host, device = context.store, context.host, context.device
         history = ApplyHistoryBest(store, host, device, context.conditions, context.strategies)
         valid = host.space(task, context.strategies).is_valid
@@ -73,12 +77,16 @@ class TaskExplanation:
         measured = [*store.ranked(query)]
         failed = store.failed(query)
         fallback = FallbackContext(host, context.strategies, lambda _: failed)
+        text = host.reference(task.workload.operator).format(task.workload)
+        space = partial(host.space, task, context.strategies)
+        own = asked_first(contexts := entered(), task, None, space, f"kernel {text}")
         return cls(
             task,
-            host.reference(task.workload.operator).format(task.workload),
+            text,
             device.name,
             str(store.path),
             {
+                **({"the dispatch contexts entered": own} if contexts else {}),
                 "best record of the task, else of one with another epilogue": (
                     history.find(task, None)
                 ),

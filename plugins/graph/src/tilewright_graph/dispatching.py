@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +14,9 @@ from tilewright.dispatch import (
     ApplyGraphBest,
     ApplyHistoryBest,
     DispatchContext,
+    asked_first,
     current,
+    entered,
 )
 from tilewright.fallback import fallback_besides
 from tilewright.roles import RunContext
@@ -39,13 +41,20 @@ GRAPH_CHOICE = "graph choice"
 SOURCES = (GRAPH_CHOICE, "history", "fallback")
 """Where configs come from, the best first."""
 
+ENTERED = "dispatch context"
+"""Where configs come from that a context answered which the caller had entered: asked first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
-    """An assembly, and what its kernels were answered, by their keys."""
+    """An assembly, and what its kernels were answered, by their keys.
+
+    entered   the kernels for which a context answered that the caller had entered
+    """
 
     assembly: Assembly
     answers: Mapping[str, Answer]
+    entered: Set[str] = frozenset()
 
     @property
     def configs(self) -> dict[str, ConfigEntity]:
@@ -54,10 +63,11 @@ class Dispatched:
 
     @property
     def sources(self) -> dict[str, int]:
-        """How many kernels took their config from where: each of `SOURCES`."""
-        found = [answer.source for answer in self.answers.values()]
-        known = {source: found.count(source) for source in SOURCES}
-        return {**known, "history": len(found) - sum(known.values())}
+        """How many kernels took their config from where: `SOURCES`, and `ENTERED` where any did."""
+        own = [answer.source for key, answer in self.answers.items() if key not in self.entered]
+        known = {source: own.count(source) for source in SOURCES}
+        first = {ENTERED: len(self.entered)} if self.entered else {}
+        return {**first, **known, "history": len(own) - sum(known.values())}
 
 
 def dispatch_network(
@@ -65,7 +75,8 @@ def dispatch_network(
 ) -> Dispatched:
     """Every kernel and transform with the config that the stack of dispatch contexts gives it.
 
-    A node takes the graph tuner's choice, else the best record of its task, else the best of its
+    First are asked the contexts that the caller has entered. Else a node takes the graph tuner's
+    choice, else the best record of its task, else the best of its
     anchor, else the fallback. Where less of the network failed without the choice, or the records
     predict a faster one, it is passed over, with a warning.
     """
@@ -92,19 +103,55 @@ def _dispatched(
     extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy, best: Best
 ) -> Dispatched:
     answers: dict[str, Answer] = {}
+    first = _EnteredContexts(context, accuracy)
+    by_caller: set[str] = set()
 
     def choose(task: Task, node: str) -> ConfigEntity:
-        answer = current().query(task, node or None)
+        answer = first.answer(task, node)
+        if answer is not None:
+            by_caller.add(node)
+        else:
+            answer = current().query(task, node or None)
         assert answer is not None, "the fallback answers everything"
         if node:
             answers[node] = answer
         return answer.config
 
     with ExitStack() as stack:
-        for entered in _contexts(context, accuracy, best):
-            stack.enter_context(entered)
+        for own in _contexts(context, accuracy, best):
+            stack.enter_context(own)
         assembly = assemble(extracted, choose, context.host)
-    return Dispatched(assembly, answers)
+    return Dispatched(assembly, answers, by_caller & answers.keys())
+
+
+def fixed_kernels(
+    extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy
+) -> dict[str, ConfigEntity]:
+    """By key, the kernels for which a context answers that the caller has entered."""
+    first = _EnteredContexts(context, accuracy)
+    found = {kernel.key: first.answer(kernel.task, kernel.key) for kernel in extracted.kernels}
+    return {key: answer.config for key, answer in found.items() if answer is not None}
+
+
+class _EnteredContexts:
+    """The contexts that the caller has entered by now; what they answer must be allowed."""
+
+    def __init__(self, context: RunContext, accuracy: Accuracy) -> None:
+        self._contexts = entered()
+        self._context, self._accuracy = context, accuracy
+
+    def answer(self, task: Task, node: str) -> Answer | None:
+        """Theirs for a kernel; a transform follows from the kernels and is no node."""
+        if not (self._contexts and node):
+            return None
+        reference = self._context.host.reference(task.workload.operator)
+        return asked_first(
+            self._contexts,
+            task,
+            node,
+            lambda: allowed_space(task, self._context, self._accuracy),
+            f"kernel {reference.format(task.workload)}",
+        )
 
 
 @dataclass(frozen=True, eq=False)

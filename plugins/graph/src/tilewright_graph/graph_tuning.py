@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -18,10 +18,10 @@ from tilewright.task_set import WeightedTask
 from tilewright.tuning.loop import measure_configs
 from tilewright.tuning.measurement import Spent, summed
 from tilewright_graph.assembly import Assembly, Call, assemble
-from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy
+from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy, Candidate, estimated_seconds
 from tilewright_graph.cost_table import CostTable
-from tilewright_graph.dispatching import Best, Dispatched, dispatch_network
-from tilewright_graph.extraction import ExtractedNetwork
+from tilewright_graph.dispatching import Best, Dispatched, dispatch_network, fixed_kernels
+from tilewright_graph.extraction import ExtractedNetwork, KernelNode
 from tilewright_graph.layout_problem import LayoutProblem, layout_problem
 from tilewright_graph.prediction import Prediction, has_failed, predict, recorded_seconds
 from tilewright_graph.problem import GraphTuner, InfeasibleProblemError, Solution
@@ -100,7 +100,9 @@ def tune_graph(
     First the transforms that the candidates may need are measured, as far as the budget goes, those
     counted that have a record; the fitted model prices the rest. What then stands in the choice, or
     in history best's, without a record is measured and the choice is made again, until both rest on
-    records alone, or no more can be had.
+    records alone, or no more can be had. A kernel for which a dispatch context answers that the
+    caller has entered is fixed: the rest is chosen around it, and its config is not recorded as
+    chosen.
     """
     return _GraphTuning(extracted, tuner, context, effort).tune()
 
@@ -118,6 +120,7 @@ class _GraphTuning:
         self._context = context
         self._effort = effort
         self._table = CostTable(context, effort.accuracy, effort.max_sch_num)
+        self._fixed = fixed_kernels(extracted, context, effort.accuracy)
         self._possible: dict[Task, None] = {}
         self._tried: set[_Measurable] = set()
         self._solver_seconds = 0.0
@@ -156,7 +159,8 @@ class _GraphTuning:
             self._solver_seconds,
             self._measurement,
         )
-        _keep(self._extracted, choice, self._context)
+        free = [kernel for kernel in self._extracted.kernels if kernel.key not in self._fixed]
+        _keep(free, choice, self._context)
         return choice
 
     def _problem(self) -> LayoutProblem:
@@ -168,7 +172,17 @@ class _GraphTuning:
             found = self._table.transform(task)
             return None if found is None else found.seconds
 
-        return layout_problem(self._extracted, self._table.candidates, seconds)
+        return layout_problem(self._extracted, self._candidates, seconds)
+
+    def _candidates(self, kernel: KernelNode) -> Sequence[Candidate]:
+        """What a kernel may become: just one config where the caller's contexts say it."""
+        config = self._fixed.get(kernel.key)
+        if config is None:
+            return self._table.candidates(kernel.task)
+        known = recorded_seconds(kernel.task, config, self._context)
+        seconds = estimated_seconds(kernel.task, self._context) if known is None else known
+        layouts = self._context.host.layouts(kernel.task, config)
+        return [Candidate(config, layouts, seconds, known is not None)]
 
     def _solve(self, problem: LayoutProblem) -> Solution:
         start = time.perf_counter()
@@ -247,12 +261,12 @@ def _by_turns(transforms: Iterable[Task]) -> list[Task]:
     return [task for turn in rounds for task in turn if task is not None]
 
 
-def _keep(extracted: ExtractedNetwork, choice: GraphChoice, context: RunContext) -> None:
+def _keep(kernels: Iterable[KernelNode], choice: GraphChoice, context: RunContext) -> None:
     """Write what differs from the choices that the store holds."""
     device, revisions = context.device, context.host.revisions
     known = context.store.graph_choices(device.fingerprint, revisions)
     records = []
-    for kernel in extracted.kernels:
+    for kernel in kernels:
         config = choice.configs[kernel.key]
         held = known.get(kernel.key)
         if held is None or (held.task, held.config) != (kernel.task, config):

@@ -14,7 +14,7 @@ from tilewright.task import Task
 from tilewright.workload import TensorSpec
 from tilewright_graph.candidates import Candidate
 from tilewright_graph.copy_free import parts_of
-from tilewright_graph.extraction import ExtractedNetwork
+from tilewright_graph.extraction import ExtractedNetwork, KernelNode
 from tilewright_graph.problem import Matrix, Problem
 from tilewright_graph.transforms import canonical_layout, logical_layout, transform_task
 
@@ -61,7 +61,7 @@ class LayoutProblem:
 
 def layout_problem(
     extracted: ExtractedNetwork,
-    candidates: Callable[[Task], Sequence[Candidate]],
+    candidates: Callable[[KernelNode], Sequence[Candidate]],
     transform_seconds: TransformSeconds,
 ) -> LayoutProblem:
     """The choice as numbers: the cost of a choice is the sum over the calls that it assembles to.
@@ -81,13 +81,13 @@ class _Builder:
     def __init__(
         self,
         extracted: ExtractedNetwork,
-        candidates: Callable[[Task], Sequence[Candidate]],
+        candidates: Callable[[KernelNode], Sequence[Candidate]],
         transform_seconds: TransformSeconds,
     ) -> None:
         self._extracted = extracted
         self._network = extracted.network
         self._kernels = extracted.kernels
-        self._candidates = {kernel.task: candidates(kernel.task) for kernel in self._kernels}
+        self._candidates = [candidates(kernel) for kernel in self._kernels]
         self._readers = self._find_readers()
         self._viewed = set(extracted.views.values())
         self._popular: dict[str, list[str]] = {}
@@ -142,7 +142,7 @@ class _Builder:
         name = kernel.output
         fixed = frozenset({self._logical(name)}) if self._leaves(name) else _NONE
         found = []
-        for candidate in self._candidates[kernel.task]:
+        for candidate in self._candidates[index]:
             in_place = parts_of(self._extracted, kernel, candidate.layouts) is not None
             parts: list[float | None] = [0.0 if in_place else candidate.seconds]
             for tensor in given:
@@ -171,8 +171,7 @@ class _Builder:
         further = [layout for layout in self._wanted_twice(name) if layout not in known]
         reads = sum(
             max(
-                len(self._wanted(name, reader, candidate))
-                for candidate in self._candidates[self._kernels[reader].task]
+                len(self._wanted(name, reader, candidate)) for candidate in self._candidates[reader]
             )
             for reader in self._readers.get(name, ())
         )
@@ -184,7 +183,7 @@ class _Builder:
         if name not in self._popular:
             counts: Counter[str] = Counter()
             for reader in self._readers.get(name, ()):
-                own = self._candidates[self._kernels[reader].task]
+                own = self._candidates[reader]
                 counts.update(set().union(*(self._wanted(name, reader, c) for c in own)))
             self._popular[name] = sorted(text for text, count in counts.items() if count > 1)
         return self._popular[name]
