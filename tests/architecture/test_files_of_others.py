@@ -21,6 +21,7 @@ THEIR_OWN = {
     "plugins/graph/src/tilewright_graph/saved_network.py": "written, in a folder of its own",
     "plugins/measure/src/tilewright_measure/confine.py": "the kernel's",
     "plugins/measure/src/tilewright_measure/device_lease.py": "a process's own, and the kernel's",
+    "plugins/measure/src/tilewright_measure/process.py": "the kernel's",
     "plugins/measure/src/tilewright_measure/scratch.py": "a worker's own, and the kernel's",
     "plugins/x86/src/tilewright_x86/cpu.py": "the kernel's",
     "plugins/x86/src/tilewright_x86/kernel.py": "in this distribution",

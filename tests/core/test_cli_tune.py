@@ -78,6 +78,7 @@ def test_without_json_the_same_is_told_to_people(tune):
         (("--early-stopping", "1"), "early_stopping", "It ended before its budget: nothing impr"),
         (("--runner", "{toy: {fails: all}}"), "dead", "It ended before its budget: no trial"),
         (("--runner", "{toy: {lost_after: 0}}"), "device_lost", "records "),
+        (("--runner", "{toy: {lost_after: 0, killed: true}}"), "workers_lost", "records "),
         (
             ("--scheduler", "idle", "--plugin", "idle.py"),
             "finished",

@@ -91,6 +91,29 @@ def test_a_run_whose_device_is_lost_ends_at_once_and_is_partial(pipeline_file, c
     assert "is lost, tuning ends: gone" in caplog.text
 
 
+def test_a_run_whose_workers_are_killed_again_and_again_ends_with_a_line_and_is_partial(
+    pipeline_file, caplog
+):
+    from tilewright.pipeline import Pipeline
+
+    runner = "lost_after: 40, killed: true"
+    result = Pipeline.load(pipeline_file(tune="tuner: toy, budget: 1000", runner=runner)).run()
+    assert result.exit_code == 3
+    assert 40 < result.report["measurement"]["trials"] <= 60
+    assert "workers are killed again and again, tuning ends: ended by SIGKILL" in caplog.text
+
+
+def test_a_trial_whose_worker_was_killed_blames_no_config_and_is_measured_again(tune):
+    report, store = tune(8, budget="20", runner={"spoils_first": True, "killed": True})
+    (outcome,) = report.outcomes.values()
+    assert (outcome.trials, report.measurement["failures"]) == (20, 0)
+    spoiled = [record for record in store.records() if record.trial.result.spoiled]
+    assert len(spoiled) > 10
+    assert {record.config for record in spoiled} == {
+        record.config for record in store.records() if record.seconds
+    }
+
+
 def test_d23_one_success_in_ten_is_enough(tune):
     report, store = tune(8, budget="100", runner={"fails": "most"})
     (outcome,) = report.outcomes.values()

@@ -105,7 +105,7 @@ class BuilderOptions(Options):
 class RunnerOptions(Options):
     """fails: `all`, `most` (nine in ten), or nothing; spoils_first: first runs end as device_lost.
 
-    lost_after: so many runs, then every one ends as device_lost
+    lost_after: so many runs, then every one ends as device_lost, or by a kill from outside if `killed`
 
     lucky: so many seconds are missing where a config of width 7 is measured for the first time
 
@@ -118,6 +118,7 @@ class RunnerOptions(Options):
     seconds: float = 0.0
     spoils_first: bool = False
     lost_after: int = 2**31
+    killed: bool = False
     close_seconds: float = 0.0
 
 
@@ -160,7 +161,9 @@ class ToyRunner:
             kind = (FailureKind.BUILD_ERROR, FailureKind.CRASH)[asked.config["unroll"] > 1]
             future.set_result(MeasureResult(failure=Failure(kind, "toy failure", "SIGTOY")))
         elif (self.options.spoils_first and first) or self.runs > self.options.lost_after:
-            future.set_result(MeasureResult(failure=Failure(FailureKind.DEVICE_LOST, "gone")))
+            gone = Failure(FailureKind.DEVICE_LOST, "gone")
+            killed = Failure(FailureKind.INTERNAL, "ended by SIGKILL", "SIGKILL")
+            future.set_result(MeasureResult(failure=killed if self.options.killed else gone))
         else:
             cost = cost if self.options.claims is None else self.options.claims
             future.set_result(MeasureResult((cost,) * 3, timings={"time": 1e-3}))

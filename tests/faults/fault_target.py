@@ -310,6 +310,14 @@ def tell_its_number(x, c, y):
     tell(os.getpid())
 
 
+def await_a_killer(x, c, y):
+    """The first time; then the right answer."""
+    if not Path(os.environ["FAULT_CHILD"]).exists():
+        tell(os.getpid())
+        time.sleep(1000)
+    right(x, c, y)
+
+
 def reserve_a_terabyte(x, c, y):
     right(x, c, y)
     private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS

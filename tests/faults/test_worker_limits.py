@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import resource
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from tilewright.measure import FailureKind
+from tilewright_measure import process
 from tilewright_measure.scratch import end_residents
 
 MEBIBYTE = 1 << 20
@@ -37,6 +41,38 @@ def test_d12_an_allocation_bomb_is_out_of_memory_and_leaves_the_parent_small(ben
     before = peak_kib()
     assert bench.measure("eat_memory").failure.kind is FailureKind.OUT_OF_MEMORY
     assert peak_kib() - before < 50 << 10
+
+
+@pytest.fixture
+def killer(told):
+    """A thread that kills the process which tells its number, as `kill -9` does."""
+
+    def kill():
+        while not (told.exists() and told.read_text().endswith("\n")):
+            time.sleep(0.005)
+        os.kill(int(told.read_text()), signal.SIGKILL)
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.usefixtures("killer")
+def test_d12_a_worker_killed_from_outside_is_nobodys_fault(make_bench):
+    bench = make_bench()
+    failure = bench.measure("await_a_killer").failure
+    assert (failure.kind, failure.signal) == (FailureKind.INTERNAL, "SIGKILL")
+    assert failure.killed
+    assert failure.kind.retried
+    assert "killed from outside" in failure.text
+    assert bench.measure("await_a_killer").costs
+
+
+@pytest.mark.usefixtures("killer")
+def test_d12_what_the_kernel_kills_for_want_of_memory_is_out_of_memory(make_bench, monkeypatch):
+    kills = itertools.count()
+    monkeypatch.setattr(process, "killed_for_memory", lambda: next(kills))
+    assert make_bench().measure("await_a_killer").failure.kind is FailureKind.OUT_OF_MEMORY
 
 
 def test_d12_operands_that_do_not_fit_are_no_fault_of_the_candidate(make_bench):

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 StageStatus = Literal["ok", "failed", "skipped", "interrupted"]
 EndReason = Literal[
-    "budget", "exhausted", "early_stopping", "dead", "device_lost", "interrupted", "finished"
+    "budget",
+    "exhausted",
+    "early_stopping",
+    "dead",
+    "device_lost",
+    "workers_lost",
+    "interrupted",
+    "finished",
 ]
 
 

@@ -102,6 +102,11 @@ class Failure:
         # A compiler's whole output is more than the line of a record may hold.
         object.__setattr__(self, "text", self.text[:TEXT_CHARACTERS])
 
+    @property
+    def killed(self) -> bool:
+        """Whether somebody killed the worker from outside, which is nobody's fault here."""
+        return self.kind is FailureKind.INTERNAL and self.signal == "SIGKILL"
+
     def in_one_line(self) -> str:
         """The kind and the first line of the text; of a crash the last, said before it died."""
         lines = self.text.strip().splitlines() or ["no text"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from tilewright.config import ConfigEntity
 from tilewright.events import EndReason, TuneProgress
-from tilewright.measure import FailureKind, MeasureInput, Trial
+from tilewright.measure import Failure, FailureKind, MeasureInput, Trial
 from tilewright.options import Choice
 from tilewright.records import BudgetRecord
 from tilewright.roles import RunContext, TaskScheduler, TunerContext
@@ -133,7 +133,8 @@ class _Loop:
         self._pace = pace
         self._early_stopping = early_stopping
         self._history: list[Trial] = known_trials(context)
-        self._losses = 0  # trials in a row that found no device
+        self._losses = 0  # trials in a row that found no device, or whose workers were killed
+        self._killed = False  # the last of them
         self._declined = False  # the scheduler, what budget was left
         self._shared: dict[Any, Any] = {}
         own: dict[str, list[Trial]] = {}
@@ -145,13 +146,15 @@ class _Loop:
 
     @property
     def lost(self) -> bool:
-        """Whether the device is gone: there is nothing to go on with."""
+        """Whether the device is gone, or every worker is killed: nothing is left to go on with."""
         return self._losses >= _MOST_LOSSES
 
     @property
     def ended(self) -> EndReason:
         """Why tasks that did not end by themselves get no further batch."""
-        return "device_lost" if self.lost else "finished" if self._declined else "budget"
+        if self.lost:
+            return "workers_lost" if self._killed else "device_lost"
+        return "finished" if self._declined else "budget"
 
     # --- the acts --------------------------------------------------------------------------------
 
@@ -325,12 +328,7 @@ class _Loop:
         trials = self._measurement.measure(inputs)
         self._history += trials
         for trial in trials:
-            failure = trial.result.failure
-            lost = failure is not None and failure.kind is FailureKind.DEVICE_LOST
-            self._losses = self._losses + 1 if lost else 0
-            if failure is not None and self._losses == _MOST_LOSSES:
-                name = self._context.device.name
-                _log.warning("the device %s is lost, tuning ends: %s", name, failure.text)
+            self._note_loss(trial.result.failure)
         for track in tracks:
             own = [trial for (owner, _), trial in zip(batch, trials, strict=True) if owner is track]
             track.add(own, fresh=True)
@@ -339,6 +337,15 @@ class _Loop:
                     track.tuner.observe(own)
             host.notify("tilewright_batch_measured", task=track.entry.task, trials=own)
         self._note_total()
+
+    def _note_loss(self, failure: Failure | None) -> None:
+        lost = failure is not None and (failure.kind is FailureKind.DEVICE_LOST or failure.killed)
+        self._losses = self._losses + 1 if lost else 0
+        if failure is not None and self._losses == _MOST_LOSSES:
+            self._killed = failure.killed
+            gone = f"the device {self._context.device.name} is lost"
+            gone = "workers are killed again and again" if self._killed else gone
+            _log.warning("%s, tuning ends: %s", gone, failure.text)
 
     def _note_total(self, *, at_the_end: bool = False) -> None:
         """Put the predicted total on the curve, once every task has a time."""

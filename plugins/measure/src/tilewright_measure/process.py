@@ -37,7 +37,8 @@ class WorkerLostError(Exception):
         """The failure where no candidate is to blame: ours, unless we were told to stop."""
         if self.failure.kind is FailureKind.CANCELLED:
             return self.failure
-        return Failure(FailureKind.INTERNAL, f"a worker was lost: {self.failure.text}")
+        text = f"a worker was lost: {self.failure.text}"
+        return Failure(FailureKind.INTERNAL, text, self.failure.signal)
 
 
 class WorkerProcess:
@@ -55,6 +56,7 @@ class WorkerProcess:
     def __init__(self, folder: Path, hello: Mapping[str, Any], memory_bytes: int) -> None:
         self._folder = folder
         self._output = b""
+        self._killed_before = killed_for_memory()
         self._replies = FrameBuffer()
         self._ready = False
         self._reaping = threading.Lock()
@@ -103,6 +105,7 @@ class WorkerProcess:
         self.wait_ready()
         self._drain()
         self._output = b""
+        self._killed_before = killed_for_memory()
         return self._converse(encode(request), timeout_seconds)
 
     def interrupt(self) -> None:
@@ -201,13 +204,22 @@ class WorkerProcess:
         self._drain()
         self.kill()
         output = self._output.decode(errors="replace").strip()
-        if kind is FailureKind.CRASH and (
-            signal_name == "SIGKILL" or any(words in output for words in _OUT_OF_MEMORY)
-        ):
-            kind = FailureKind.OUT_OF_MEMORY
+        if signal_name == "SIGKILL" and killed_for_memory() == self._killed_before:
+            kind, text = FailureKind.INTERNAL, f"{text}: killed from outside"
+        elif signal_name == "SIGKILL" or any(words in output for words in _OUT_OF_MEMORY):
+            kind = FailureKind.OUT_OF_MEMORY if kind is FailureKind.CRASH else kind
         if output:
             text = f"{text}\n{output[len(text) + 1 - TEXT_CHARACTERS :]}"
         return WorkerLostError(Failure(kind, text, signal_name))
+
+
+def killed_for_memory() -> int:
+    """How many processes the kernel has killed so far because memory ran out; 0 if not told."""
+    with suppress(OSError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
 
 
 _ENVIRONMENT = {
@@ -221,5 +233,5 @@ _ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
 }
 
-# A SIGKILL not ours is the out-of-memory killer; native code without memory aborts with these.
+# Native code without memory aborts with these.
 _OUT_OF_MEMORY = ("out of memory", "bad_alloc", "MemoryError", "Cannot allocate memory")
