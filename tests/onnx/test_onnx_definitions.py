@@ -52,20 +52,49 @@ def test_elements_at_computed_indexes_are_those_of_onnx_runtime(
     np.testing.assert_allclose(again, expected, rtol=1e-6)
 
 
-def test_whole_numbers_at_computed_indexes_are_refused(make_model):
-    model = gathering(make_model, (7, 3), (2,), 0, known=False)
-    model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
-    with pytest.raises(UsageError, match="node 'gather': Gather of int64 at computed indexes; exp"):
-        read_model(model, NetworkBuilder("model"), {})
-
-
-def test_a_table_that_a_product_would_spoil_is_refused(make_model):
-    model = gathering(make_model, (7, 3), (2,), 0, known=True)
-    table = np.zeros((7, 3), np.float32)
-    table[2, 1] = -np.inf
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+def test_elements_that_no_product_keeps_are_found_at_computed_indexes(
+    dtype, make_model, compiled_on_x86
+):
+    table = np.arange(21).reshape(7, 3).astype(dtype)
+    table[2] = 2**53 + 1 if dtype == "int64" else -np.inf
+    model = gathering(make_model, (7, 3), (2, 2), 0, known=True)
     model.graph.initializer[0].CopyFrom(numpy_helper.from_array(table, "table"))
-    with pytest.raises(UsageError, match="node 'gather': Gather at computed indexes of a table wi"):
-        read_model(model, NetworkBuilder("model"), {})
+    model.graph.output[0].type.tensor_type.elem_type = getattr(
+        TensorProto, {"int64": "INT64", "float32": "FLOAT"}[dtype]
+    )
+    network = read_model(model, NetworkBuilder("model"), {})
+    ids = np.array([[2, -1], [0, -7]])
+    (found,) = compiled_on_x86(network).run({"ids": ids}).values()
+    np.testing.assert_array_equal(found, table[ids])
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
+def test_margins_reversals_and_known_indexes_are_one_kernel_each(mode, make_model):
+    size, margin = 1000, 600
+    pads = np.array([0, margin, 0, margin])
+    backwards = {
+        "b": np.array([-1]),
+        "e": np.array([-(2**31)]),
+        "a": np.array([1]),
+        "s": np.array([-1]),
+    }
+    chance = np.random.default_rng(0).integers(0, 2200, 1000)
+    model = make_model(
+        [
+            node("Pad", ["x", "p"], ["padded"], mode=mode),
+            node("Slice", ["padded", "b", "e", "a", "s"], ["turned"]),
+            node("Gather", ["turned", "i"], ["y"], axis=1),
+        ],
+        {"x": (2, size)}, {"p": pads, "i": chance, **backwards}, opset=19,
+    )  # fmt: skip
+    network = read_model(model, NetworkBuilder("model"), {})
+    kernels = [one for one in network.nodes if one.operator not in ("pad", "reshape")]
+    assert [one.operator for one in kernels] == ["take", "slice", "take"]
+    x = np.random.default_rng(1).uniform(-1, 1, (2, size)).astype(np.float32)
+    (found,) = evaluate(network, {"x": x}, builtin_operators()).values()
+    padded = np.pad(x, ((0, 0), (margin, margin)), mode)
+    np.testing.assert_array_equal(found.astype(np.float32), padded[:, ::-1][:, chance])
 
 
 def test_known_indexes_beyond_the_axis_are_refused(make_model):

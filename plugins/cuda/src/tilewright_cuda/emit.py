@@ -85,6 +85,7 @@ class _Kernel:
         self.accessed: set[str] = set()
         self.written: set[str] = set()
         self.values = ValueText(self.indexes, self.accessed)
+        self.indexes.element = self.values.value
         self.vectors = VectorText(self.values)
         self.lines: list[str] = []
         self.depth = 1

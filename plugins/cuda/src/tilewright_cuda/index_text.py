@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 
 from tilewright_cuda.c_names import CNames
-from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var
+from tilewright_tensor.affine import Affine, Element, FloorDiv, Mod, Var
+from tilewright_tensor.expr import Value
 from tilewright_tensor.facts import Condition
 from tilewright_tensor.loop_ir import Buffer
 
@@ -22,6 +23,8 @@ class IndexText:
         self.bounds: dict[Var, tuple[int, int]] = {}
         self.helpers: set[str] = set()
         """Names of the prelude that were used."""
+        self.element: Callable[[Value], str]
+        """Writes what is found in memory; whoever writes values says how."""
         self._flat: dict[tuple[str, int], tuple[Sequence[Affine], Affine]] = {}
         """By buffer and identity of the indexes, which holds as long as they are kept here."""
 
@@ -69,6 +72,8 @@ class IndexText:
         for atom, coefficient in value.terms:
             if isinstance(atom, Var):
                 text, (least, most) = self.names.of(atom.name), self.bounds[atom]
+            elif isinstance(atom, Element):
+                text, least, most = self.element(atom.value), 0, atom.extent - 1
             else:
                 text, least, most = self._division(atom)
             terms.append((text, coefficient))

@@ -84,7 +84,7 @@ def is_run(flat: Affine, var: Var, width: int) -> bool:
     for atom, coefficient in flat.terms:
         if atom == var:
             own = coefficient
-        elif coefficient % width or (not isinstance(atom, Var) and var in atom.value.variables()):
+        elif coefficient % width or (not isinstance(atom, Var) and var in atom.variables()):
             return False
     return own == 1 and flat.constant % width == 0
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright_onnx.node_site import NodeSite
 from tilewright_onnx.resize import resize
-from tilewright_onnx.selection import gather, selected
+from tilewright_onnx.selection import gather, selected, slicing
 
 
 def _to_shape(shape: Callable[[NodeSite], Sequence[int]], site: NodeSite) -> None:
@@ -146,22 +146,10 @@ def _slice(site: NodeSite) -> None:
         axes, steps = (site.value(i) if site.has(i) else None for i in (3, 4))
     axes = range(len(begins)) if axes is None else [int(axis) % len(shape) for axis in axes]
     steps = [1] * len(begins) if steps is None else steps
-    cuts = [slice(0, extent, 1) for extent in shape]
-    data = site.tensor(0)
+    cuts: dict[int, slice] = {}
     for axis, begin, end, step in zip(axes, begins, ends, steps, strict=True):
-        cut = slice(int(begin), int(end), int(step))
-        if step < 0:
-            places = range(shape[axis])[cut]
-            data = selected(site, data, axis, places)
-            cut = slice(0, len(places), 1)
-        cuts[axis] = slice(*cut.indices(shape[axis]))
-    site.finish(
-        "slice",
-        data,
-        begin=[cut.start for cut in cuts],
-        end=[cut.stop for cut in cuts],
-        strides=[cut.step for cut in cuts],
-    )
+        cuts[axis] = slice(int(begin), int(end), int(step))
+    site.finish("slice", site.tensor(0), **slicing(shape, cuts))
 
 
 def _split(site: NodeSite) -> None:

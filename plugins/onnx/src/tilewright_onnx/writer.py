@@ -244,6 +244,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "reshape": _reshape,
     "resize": _resize,
     "slice": _slice,
+    "take": lambda site: site.emit("Gather", axis=site.attributes["axis"]),
     "transpose": _transpose,
 }
 """By our operator; all but `layout_transform`, which has no meaning outside."""

@@ -5,7 +5,7 @@ Adding and scaling keep the form, so address arithmetic never becomes a tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import gcd
 from typing import Any, Union
@@ -101,6 +101,17 @@ class _Division:
             and other.value == self.value
         )
 
+    def variables(self) -> frozenset[Var]:
+        """Every variable inside."""
+        return self.value.variables()
+
+    def substitute(self, values: Mapping[Var, Affine], bounds: Bounds) -> Affine | None:
+        """Itself with variables replaced, simplified; None where none of them occurs."""
+        inner = self.value.substitute(values, bounds)
+        if inner is self.value:
+            return None
+        return divided(inner, self.divisor, bounds)[isinstance(self, Mod)]
+
 
 class FloorDiv(_Division):
     """`value // divisor`, divisor >= 2."""
@@ -124,7 +135,18 @@ class Mod(_Division):
         return 0, self.divisor - 1
 
 
-Atom = Union[Var, FloorDiv, Mod]
+class Element:
+    """An index below `extent` that is found in memory: a `Lookup`, which the rest is told of."""
+
+    __slots__ = ()
+    value: Any
+    extent: int
+    with_value: Callable[[Any], Affine]
+    variables: Callable[[], frozenset[Var]]
+    substitute: Callable[[Mapping[Var, Affine], Bounds], Affine | None]
+
+
+Atom = Union[Var, FloorDiv, Mod, Element]
 Bounds = Mapping[Var, tuple[int, int]]
 """Inclusive range of each variable."""
 
@@ -209,7 +231,7 @@ class Affine:
             if isinstance(atom, Var):
                 found.add(atom)
             else:
-                found |= atom.value.variables()
+                found |= atom.variables()
         return frozenset(found)
 
     def substitute(self, values: Mapping[Var, Affine], bounds: Bounds = {}) -> Affine:  # noqa: B006
@@ -220,16 +242,7 @@ class Affine:
         merged: dict[Atom, int] = {}
         constant, changed = self.constant, False
         for atom, coefficient in self.terms:
-            if isinstance(atom, Var):
-                new = values.get(atom)
-            else:
-                inner = atom.value.substitute(values, bounds)
-                if inner is atom.value:
-                    new = None
-                elif isinstance(atom, FloorDiv):
-                    new = floor_div(inner, atom.divisor, bounds)
-                else:
-                    new = mod(inner, atom.divisor, bounds)
+            new = values.get(atom) if isinstance(atom, Var) else atom.substitute(values, bounds)
             if new is None:
                 merged[atom] = merged.get(atom, 0) + coefficient
                 continue
@@ -250,6 +263,8 @@ class Affine:
         for atom, coefficient in self.terms:
             if isinstance(atom, Var):
                 lo, hi = bounds[atom]
+            elif isinstance(atom, Element):
+                lo, hi = 0, atom.extent - 1
             else:
                 lo, hi = atom.range(*atom.value.range(bounds))
             if coefficient > 0:
@@ -269,6 +284,7 @@ class Affine:
             elif isinstance(atom, FloorDiv):
                 total += coefficient * (atom.value.evaluate(values) // atom.divisor)
             else:
+                assert isinstance(atom, Mod), f"{atom} is known when the program runs"
                 total += coefficient * (atom.value.evaluate(values) % atom.divisor)
         return total
 
@@ -277,6 +293,8 @@ class Affine:
         for atom, coefficient in self.terms:
             if isinstance(atom, Var):
                 text = atom.name
+            elif isinstance(atom, Element):
+                text = str(atom)
             else:
                 inner = str(atom.value)
                 if len(atom.value.terms) > 1 or atom.value.constant:
@@ -315,17 +333,6 @@ def index(value: Index) -> Affine:
 def _no_index(part: Any) -> str:
     expected = "an index is a sum of axes times whole numbers"
     return f"{expected}, got {type(part).__name__}; among values, cast(axis, dtype)"
-
-
-def weighted_sum(parts: Iterable[tuple[Affine, int]]) -> Affine:
-    """Indexes times their factors, added up."""
-    merged: dict[Atom, int] = {}
-    constant = 0
-    for value, factor in parts:
-        constant += value.constant * factor
-        for atom, coefficient in value.terms:
-            merged[atom] = merged.get(atom, 0) + coefficient * factor
-    return Affine(tuple([term for term in merged.items() if term[1]]), constant)
 
 
 def floor_div(value: Affine, divisor: int, bounds: Bounds = {}) -> Affine:  # noqa: B006

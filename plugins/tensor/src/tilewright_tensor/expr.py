@@ -12,6 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.affine import Affine, Bounds, IndexArithmetic, Var, index
+from tilewright_tensor.elements import elements, with_elements
 
 if TYPE_CHECKING:
     from tilewright_tensor.dag import Tensor
@@ -153,11 +154,14 @@ def map_value(
     value: Value,
     leaf: Callable[[Value], Value],
     operation: Callable[[str, tuple[Value, ...], str], Value] = Op,
+    *,
+    inside: bool = True,
 ) -> Value:
     """The expression with every leaf (all but `Op`) replaced by what `leaf` makes of it.
 
     Operations become what `operation` makes of name, arguments and dtype. A leaf that stands in
-    several places is replaced once.
+    several places is replaced once. Leaves inside an index are replaced before the one it belongs
+    to, unless `leaf` sees to them (`inside`).
     """
     done: dict[int, Value] = {}
 
@@ -167,7 +171,7 @@ def map_value(
             return operation(one.name, args, one.dtype)
         known = done.get(id(one))
         if known is None:
-            known = done[id(one)] = leaf(one)
+            known = done[id(one)] = leaf(with_inside(one, mapped) if inside else one)  # noqa: F821
         return known
 
     result = mapped(value)
@@ -187,11 +191,11 @@ def substituted(value: Value, point: Mapping[Var, Affine], bounds: Bounds = {}) 
             return IndexValue(one.value.substitute(point, bounds))
         return one
 
-    return map_value(value, leaf)
+    return map_value(value, leaf, inside=False)
 
 
 def leaves(value: Value) -> list[Value]:
-    """All leaves, left to right, repeats kept."""
+    """All leaves, left to right, repeats kept; behind each those that stand in its indexes."""
     found: list[Value] = []
     pending = [value]
     while pending:
@@ -200,16 +204,41 @@ def leaves(value: Value) -> list[Value]:
             pending += one.args[::-1]
         else:
             found.append(one)
+            pending += values_inside(one)
     return found
+
+
+def values_inside(leaf: Value) -> list[Value]:
+    """The values that a leaf's indexes are looked up by."""
+    found: list[Value] = []
+    for own in _own_indexes(leaf):
+        for atom, _ in own.terms:
+            if type(atom) is not Var:
+                found += [one.value for one in elements(atom)]
+    return found
+
+
+def with_inside(leaf: Value, change: Callable[[Value], Value]) -> Value:
+    """The leaf with values in its indexes replaced by what `change` makes of them."""
+    if not values_inside(leaf):
+        return leaf
+    if isinstance(leaf, IndexValue):
+        return IndexValue(with_elements(leaf.value, change))
+    assert isinstance(leaf, Read | Load)
+    indices = tuple(with_elements(index, change) for index in leaf.indices)
+    return Read(leaf.tensor, indices) if isinstance(leaf, Read) else Load(leaf.buffer, indices)
+
+
+def _own_indexes(leaf: Value) -> tuple[Affine, ...]:
+    if isinstance(leaf, Read | Load):
+        return leaf.indices
+    return (leaf.value,) if isinstance(leaf, IndexValue) else ()
 
 
 def indexes_in(value: Value) -> Iterator[Affine]:
     """Every index inside the value: of accesses, and those that are values themselves."""
     for leaf in leaves(value):
-        if isinstance(leaf, Read | Load):
-            yield from leaf.indices
-        elif isinstance(leaf, IndexValue):
-            yield leaf.value
+        yield from _own_indexes(leaf)
 
 
 # --- building values ------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ affine index a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from operator import is_
 from typing import Literal
 
-from tilewright_tensor.affine import Affine, Var, weighted_sum
+from tilewright_tensor.affine import Affine, Atom, Var
 from tilewright_tensor.expr import ITEM_BYTES, Load, Value, map_value
 from tilewright_tensor.rejoined import rejoined
 
@@ -61,7 +61,7 @@ class Buffer:
         for extent in reversed(self.shape):
             steps.append(step)
             step *= extent
-        return rejoined(weighted_sum(zip(indices, reversed(steps), strict=True)))
+        return rejoined(_weighted_sum(zip(indices, reversed(steps), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,18 +198,23 @@ def changed_leaves(
     statement: Statement,
     leaf: Callable[[Value], Value],
     around: Callable[[Statement], Statement] = lambda one: one,
+    *,
+    inside: bool = True,
 ) -> Statement:
     """The statement with every leaf of its values replaced by what `leaf` makes of it.
 
     What is stored to or fetched is given to `leaf` as a load too, and gives one. All other
-    statements are first replaced by what `around` makes of them, outside first.
+    statements are first replaced by what `around` makes of them, outside first. `inside` as for
+    `map_value`.
     """
     if not isinstance(statement, Store | Prefetch):
-        return changed_inside(around(statement), lambda one: changed_leaves(one, leaf, around))
+        return changed_inside(
+            around(statement), lambda one: changed_leaves(one, leaf, around, inside=inside)
+        )
     place = leaf(Load(statement.buffer, statement.indices))
     assert isinstance(place, Load)
     if isinstance(statement, Store):
-        return Store(place.buffer, place.indices, map_value(statement.value, leaf))
+        return Store(place.buffer, place.indices, map_value(statement.value, leaf, inside=inside))
     return Prefetch(place.buffer, place.indices, statement.offset_bytes)
 
 
@@ -248,3 +253,14 @@ class LoopProgram:
         from tilewright_tensor.text import program_text
 
         return program_text(self)
+
+
+def _weighted_sum(parts: Iterable[tuple[Affine, int]]) -> Affine:
+    """Indexes times their factors, added up."""
+    merged: dict[Atom, int] = {}
+    constant = 0
+    for value, factor in parts:
+        constant += value.constant * factor
+        for atom, coefficient in value.terms:
+            merged[atom] = merged.get(atom, 0) + coefficient * factor
+    return Affine(tuple([term for term in merged.items() if term[1]]), constant)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright_tensor.affine import Affine, FloorDiv, Var
+from tilewright_tensor.affine import Affine, Element, FloorDiv, Var
 from tilewright_tensor.expr import Const, IndexValue, Load, Read, Value
 
 Array = NDArray[Any]
@@ -22,14 +22,17 @@ Fetch = Callable[[Read | Load, tuple[Any, ...], Any], Any]
 """Elements of a read at index arrays; the last argument tells which points count, None for all."""
 
 
-def index_at(index: Affine, points: Points) -> Any:
-    """An index at every point."""
+def index_at(index: Affine, points: Points, element: Callable[[Value], Any] | None = None) -> Any:
+    """An index at every point; `element` gives what in it is found in memory."""
     total: Any = index.constant
     for atom, coefficient in index.terms:
         if isinstance(atom, Var):
             value = points[atom]
+        elif isinstance(atom, Element):
+            assert element is not None, f"{atom} is no index of a loop"
+            value = element(atom.value)
         else:
-            inner = index_at(atom.value, points)
+            inner = index_at(atom.value, points, element)
             division = isinstance(atom, FloorDiv)
             value = inner // atom.divisor if division else inner % atom.divisor
         total = total + coefficient * value
@@ -46,14 +49,16 @@ def value_at(
     """
     if isinstance(value, Const):
         return dtype(value.dtype)(value.value)
+
+    def looked_up(one: Value) -> Any:
+        return value_at(one, points, fetch, dtype, active)
+
     if isinstance(value, IndexValue):
-        return (
-            np.int64(index_at(value.value, points))
-            if value.value.is_constant
-            else index_at(value.value, points)
-        )
+        at = index_at(value.value, points, looked_up)
+        return np.int64(at) if value.value.is_constant else at
     if isinstance(value, Read | Load):
-        return fetch(value, tuple(index_at(index, points) for index in value.indices), active)
+        indices = tuple(index_at(index, points, looked_up) for index in value.indices)
+        return fetch(value, indices, active)
     if value.name == "select":
         condition = np.asarray(value_at(value.args[0], points, fetch, dtype, active))
         taken = condition if active is None else condition & active

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import gcd
 
-from tilewright_tensor.affine import Affine, Bounds, Mod, Var
-from tilewright_tensor.expr import Load, Value, substituted
+from tilewright_tensor.affine import Affine, Bounds, Element, Mod, Var
+from tilewright_tensor.expr import Load, Value, map_value, substituted, with_inside
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import (
     Allocate,
@@ -86,7 +86,7 @@ def _at_the_edge(var: Var, index: Affine, limit: int, facts: Facts) -> dict[Var,
         return {}
     if isinstance(atom, Var):
         return {var: Affine((), limit)}
-    if atom.value != var.affine():
+    if isinstance(atom, Element) or atom.value != var.affine():
         return {}
     if isinstance(atom, Mod):
         return {var: var // atom.divisor * atom.divisor + limit}
@@ -185,9 +185,12 @@ def renamed(
         return one
 
     def leaf(value: Value) -> Value:
-        value = substituted(value, point, bounds)
+        new = substituted(value, point, bounds)
+        return with_inside(in_own(new), lambda one: map_value(one, in_own))
+
+    def in_own(value: Value) -> Value:
         if isinstance(value, Load):
             return Load(own.get(value.buffer, value.buffer), value.indices)
         return value
 
-    return changed_leaves(statement, leaf, named)
+    return changed_leaves(statement, leaf, named, inside=False)

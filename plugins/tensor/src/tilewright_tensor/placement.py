@@ -16,7 +16,16 @@ from math import prod
 from typing import NamedTuple
 
 from tilewright_tensor.affine import Affine, Bounds, Var
-from tilewright_tensor.expr import IndexValue, Load, Op, Read, Value, map_value
+from tilewright_tensor.expr import (
+    IndexValue,
+    Load,
+    Op,
+    Read,
+    Value,
+    map_value,
+    values_inside,
+    with_inside,
+)
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.fold import Fold, fold_of
 from tilewright_tensor.loop_ir import LoopKind
@@ -85,12 +94,16 @@ class Placement:
         def leaf(one: Value) -> Value:
             if isinstance(one, Read):
                 read = self.reads.get(id(one))
-                return one if read is None else load(read)
+                return one if read is None else with_inside(load(read), loaded)
             if isinstance(one, IndexValue):
-                return IndexValue(one.value.substitute(self.point, facts.bounds))
+                here = IndexValue(one.value.substitute(self.point, facts.bounds))
+                return with_inside(here, loaded)
             return one
 
-        return map_value(self.stage.body, leaf, facts.simplified)
+        def loaded(value: Value) -> Value:
+            return map_value(value, lambda one: load(one) if isinstance(one, Read) else one)
+
+        return map_value(self.stage.body, leaf, facts.simplified, inside=False)
 
     def depth(self, loop: str) -> int:
         """Number of the loop, outermost first. ValueError where there is none of that name."""
@@ -344,7 +357,7 @@ def _span(index: Affine, fixed: set[Var], bounds: Bounds) -> _Span | None:
     outer, inner = [], []
     for term in index.terms:
         atom = term[0]
-        variables = {atom} if isinstance(atom, Var) else atom.value.variables()
+        variables = {atom} if isinstance(atom, Var) else atom.variables()
         if variables <= fixed:
             outer.append(term)
         elif fixed.isdisjoint(variables):
@@ -382,4 +395,5 @@ def _reads(value: Value, point: Mapping[Var, Affine], facts: Facts) -> dict[int,
                 if id(index) not in known:
                     known[id(index)] = rejoined(index.substitute(point, facts.bounds))
             found[id(one)] = Read(one.tensor, tuple([known[id(index)] for index in one.indices]))
+            pending += values_inside(one)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var, mod
+from tilewright_tensor.affine import Affine, Element, FloorDiv, Mod, Var, mod
 
 
 def rejoined(value: Affine) -> Affine:
@@ -19,7 +19,7 @@ def rejoined(value: Affine) -> Affine:
         return value
     remainders = [coefficient for atom, coefficient in value.terms if isinstance(atom, Mod)]
     for atom, coefficient in value.terms:
-        if isinstance(atom, Var):
+        if isinstance(atom, Var | Element):
             continue
         inner = _quotient(atom)
         if inner is None or coefficient % inner.divisor:

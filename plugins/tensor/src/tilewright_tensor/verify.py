@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.expr import Load, Op, Read, Value, indexes_in, leaves
+from tilewright_tensor.expr import Load, Op, Read, Value, indexes_in, leaves, values_inside
 from tilewright_tensor.facts import Condition, Facts
 from tilewright_tensor.loop_ir import (
     Allocate,
@@ -159,6 +159,8 @@ def _loads(
 ) -> Iterator[tuple[Buffer, tuple[Affine, ...], Facts | None]]:
     if isinstance(value, Load):
         yield value.buffer, value.indices, facts
+        for inner in values_inside(value):
+            yield from _loads(inner, facts)
     elif isinstance(value, Op) and value.name == "select":
         yield from _loads(value.args[0], facts)
         yield from _loads(value.args[1], None)

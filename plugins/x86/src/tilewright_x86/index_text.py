@@ -8,13 +8,17 @@ that defines its deepest variable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tilewright_tensor.affine import Affine, Atom, FloorDiv, Mod, Var
+from tilewright_tensor.affine import Affine, Atom, Element, FloorDiv, Mod, Var
+from tilewright_tensor.expr import Value
 from tilewright_x86.llvm_text import FunctionText
+
+_HERE = 1 << 30
+"""Depth of names that are known nowhere but where they were written: deeper than any scope."""
 
 
 class Linear(NamedTuple):
@@ -67,6 +71,7 @@ class Indexes:
         self._orders: dict[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]] = {}
         self._ranges: dict[str, tuple[int, int]] = {}
         self._depths: dict[str, int] = {}
+        self.element: Callable[[Value], str]  # writes what is found in memory
         # By counter of a loop from 0: (base, stride, element type) to the pointer it moves on.
         self._running: dict[str, dict[tuple[str, int, str], str]] = {}
 
@@ -131,7 +136,7 @@ class Indexes:
                 if atom.name == lane_name:
                     stride += coefficient
             else:
-                value = self._division(atom)
+                value = self._found(atom) if isinstance(atom, Element) else self._division(atom)
                 stride += coefficient * value.stride
             constant += coefficient * value.constant
             for name, factor in value.terms:
@@ -149,9 +154,18 @@ class Indexes:
             known = self._orders[unsorted] = tuple(items)
         return known
 
+    def _found(self, atom: Element) -> Linear:
+        """What is found in memory, known from here on only."""
+        if self.lanes and self.lanes.var in atom.variables():
+            raise LaneVaryingDivisionError
+        name = self.name(self.element(atom.value), 0, atom.extent - 1, _HERE)
+        return Linear(0, ((name, 1),))
+
     def _division(self, atom: Atom) -> Linear:
-        assert not isinstance(atom, Var)
+        assert not isinstance(atom, Var | Element)
         inner = self.linear(atom.value)
+        if self.depth(inner) == _HERE:
+            return self._divided(atom, inner)
         width = self.lanes.width if self.lanes and inner.stride else 0
         key = (type(atom), inner, atom.divisor, width)
         quotient = self._quotients.get(key)
@@ -246,6 +260,8 @@ class Indexes:
         too: an address would wait there behind the vectors, and the next loads for the address (up
         to a seventh of the time of convolutions for AVX2).
         """
+        if terms and self._depths[terms[-1][0]] == _HERE:
+            return self._pointer(base, terms, item_type)
         key = (base, terms)
         pointer = self._pointers.get(key)
         if pointer is None:

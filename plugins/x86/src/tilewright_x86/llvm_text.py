@@ -96,7 +96,12 @@ class FunctionText:
         return name
 
     def hoist(self, instruction: str, depth: int) -> str:
-        """As `define`, but at the head of the scope of that depth; operands are known there."""
+        """As `define`, but at the head of the scope of that depth; operands are known there.
+
+        What is of a depth that no scope has is known only here.
+        """
+        if depth >= len(self._scopes):
+            return self.define(instruction)
         name = self._known.get(instruction)
         if name is None:
             self._count += 1

@@ -14,7 +14,7 @@ from math import prod
 from typing import NamedTuple
 
 from tilewright_tensor.affine import Affine
-from tilewright_tensor.expr import Load
+from tilewright_tensor.expr import Load, leaves
 from tilewright_tensor.loop_ir import Buffer, Prefetch, Store
 from tilewright_x86.index_text import Indexes, Lanes, LaneVaryingDivisionError, Linear
 from tilewright_x86.llvm_text import LLVM_TYPES, FunctionText, mangled
@@ -50,6 +50,7 @@ class Memory:
         self.bases: dict[str, str] = {}
         self._loaded: dict[str, dict[str, str]] = {}
         self._flat: dict[int, Affine] = {}  # by identity: the program keeps its nodes alive
+        self._only_if: str | None = None  # the condition under which a single lane may load
 
     # --- what is still valid ---
 
@@ -74,6 +75,9 @@ class Memory:
 
     def in_bounds(self, node: Load) -> bool:
         """Whether the access stays inside its buffer for all of the open loops, guards or not."""
+        loads = [leaf for leaf in leaves(node)[1:] if isinstance(leaf, Load)]
+        if not all(map(self.in_bounds, loads)):
+            return False
         try:
             low, high = self.indexes.range(self.indexes.linear(self.flat(node)))
         except LaneVaryingDivisionError:
@@ -114,6 +118,8 @@ class Memory:
         if lanes is None or not at.stride:
             if lanes and lanes.mask and not self.in_bounds(node):
                 return Operand(self._load_if_any(buffer, at, lanes.mask, lanes.width), False)
+            if lanes is None and self._only_if and not self.in_bounds(node):
+                return Operand(self._load_if(buffer, at, self._only_if), False)
             return Operand(self._load_scalar(buffer, at), False)
         unmasked = (lanes.mask is None and lanes.tail is None) or self.in_bounds(node)
         if at.stride == 1:
@@ -251,13 +257,10 @@ class Memory:
         assert lanes is not None
         scalars = []
         for lane in range(lanes.valid):
-            condition = self._lane_condition(lanes, lane)
+            self._only_if = self._lane_condition(lanes, lane)
             with self.indexes.at_lane(lane):
-                if condition is None or self.in_bounds(node):
-                    scalars.append(self.load(node).text)
-                else:
-                    at = self.indexes.linear(self.flat(node))
-                    scalars.append(self._load_if(node.buffer, at, condition))
+                scalars.append(self.load(node).text)
+            self._only_if = None
         return Operand(self._vector_of(scalars, LLVM_TYPES[node.buffer.dtype], lanes.width), True)
 
     def _lane_condition(self, lanes: Lanes, lane: int) -> str | None:

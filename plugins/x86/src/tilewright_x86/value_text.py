@@ -33,6 +33,7 @@ class Values:
         self.memory = memory
         self.isa = isa
         self.arithmetic = Arithmetic(function, isa, declare)
+        indexes.element = lambda value: self.emit(value).text
 
     # --- entry points ---
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tilewright_tensor.affine import Affine, Atom, FloorDiv, Var
+from tilewright_tensor.affine import Affine, Atom, Element, FloorDiv, Var
 from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, dtype_of
 from tilewright_tensor.loop_ir import (
     Allocate,
@@ -131,6 +131,8 @@ class _Function:
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, Var):
             return self._name(atom)
+        if isinstance(atom, Element):
+            return self._value(atom.value)
         name = "div" if isinstance(atom, FloorDiv) else "mod"
         return f"{name}_int64({self._index(atom.value)}, {atom.divisor})"
 

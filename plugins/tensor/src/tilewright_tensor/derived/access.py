@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var
-from tilewright_tensor.expr import Op, Read, Value, leaves
+from tilewright_tensor.expr import Op, Read, Value, leaves, values_inside
 from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.stage import Stage
@@ -107,6 +107,8 @@ def reduction_size(stage: Stage) -> int:
 
 def stride(read: Read, var: Var, layout: Layout, span: int) -> int | None:
     """Elements between neighbours along a variable in memory; None if not so for all of `span`."""
+    if values_inside(read):
+        return None
     places = [_address(read, {var: at}, layout) for at in (0, 1, max(1, span - 1))]
     step = places[1] - places[0]
     return step if places[2] - places[0] == step * max(1, span - 1) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright_tensor.affine import Affine, Var
+from tilewright_tensor.affine import Affine, Element, Var
 from tilewright_tensor.expr import IndexValue, Load, Op, Value
 from tilewright_tensor.loop_ir import Store
 
@@ -42,7 +42,7 @@ def _count(value: Value, counts: list[int]) -> None:
 
 def _divisions(indices: Sequence[Affine]) -> int:
     return sum(
-        1 + _divisions((atom.value,))
+        1 + (0 if isinstance(atom, Element) else _divisions((atom.value,)))
         for index in indices
         for atom, _ in index.terms
         if not isinstance(atom, Var)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from operator import itemgetter
 
-from tilewright_tensor.affine import Affine, Atom, FloorDiv, Var
+from tilewright_tensor.affine import Affine, Atom, Element, FloorDiv, Var
 from tilewright_tensor.loop_ir import Buffer
 
 LINE_BYTES = 64
@@ -75,6 +76,8 @@ def variables(atom: Atom) -> tuple[str, ...]:
     """Names of the variables that the atom depends on."""
     if isinstance(atom, Var):
         return (atom.name,)
+    if isinstance(atom, Element):
+        return tuple(sorted(var.name for var in atom.variables()))
     return tuple(name for inner, _ in atom.value.terms for name in variables(inner))
 
 
@@ -83,6 +86,9 @@ def _values(atom: Atom, extents: Extents) -> tuple[int, int]:
     if isinstance(atom, Var):
         count = extents.get(atom.name, 1)
         return count, count - 1
+    if isinstance(atom, Element):
+        found = prod(extents.get(name, 1) for name in variables(atom))
+        return min(found, atom.extent), atom.extent - 1
     count, span = 1, 0
     for inner, factor in atom.value.terms:
         inner_count, inner_span = _values(inner, extents)

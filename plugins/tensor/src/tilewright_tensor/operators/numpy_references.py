@@ -140,6 +140,13 @@ def _flatten(arrays: Sequence[Array], attributes: Attributes) -> Array:
     return arrays[0].reshape(prod(arrays[0].shape[: attributes["axis"]]), -1)
 
 
+def _take(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    data, places = arrays[0], arrays[1].astype(np.int64)
+    axis = attributes["axis"]
+    places = np.where(places < 0, places + data.shape[axis], places)
+    return np.take(data, places, axis=axis, mode="clip")
+
+
 def _slice(arrays: Sequence[Array], attributes: Attributes) -> Array:
     steps = attributes["strides"] or [1] * arrays[0].ndim
     cuts = zip(attributes["begin"], attributes["end"], steps, strict=True)
@@ -263,6 +270,7 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "pad": _pad,
     "resize": _resize,
     "slice": _slice,
+    "take": _take,
     "layout_transform": lambda arrays, _attributes: arrays[0].copy(),
     "cast": lambda arrays, attributes: arrays[0].astype(attributes["dtype"]),
     **{name: _elementwise(function) for name, function in _ELEMENTWISE.items()},

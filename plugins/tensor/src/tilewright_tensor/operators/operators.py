@@ -14,6 +14,7 @@ from tilewright_tensor.dag import Dag, placeholder
 from tilewright_tensor.operators import (
     convolution,
     elementwise,
+    gathering,
     movement,
     normalization,
     padding,
@@ -187,6 +188,6 @@ def builtin_operators() -> Operators:
     """The operators of this distribution."""
     families: tuple[Any, ...] = (
         convolution, product, pooling, normalization, reduction, elementwise,
-        reshaping, padding, movement, resizing,
+        reshaping, padding, movement, gathering, resizing,
     )  # fmt: skip
     return Operators(definition for family in families for definition in family.OPERATORS)

@@ -1,0 +1,62 @@
+"""Elements at places that another tensor names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tilewright_tensor.dag import compute
+from tilewright_tensor.expr import cast, lt, select
+from tilewright_tensor.lookup import lookup
+from tilewright_tensor.operators.attribute import Attribute, from_front, integer
+from tilewright_tensor.operators.operator_def import (
+    Attributes,
+    Inputs,
+    Operand,
+    OperatorDef,
+    expect,
+    expect_axis,
+    numpy_reference,
+)
+from tilewright_tensor.operators.places import axis_names
+
+if TYPE_CHECKING:
+    from tilewright_tensor.dag import Axis, Tensor
+    from tilewright_tensor.expr import Value
+
+
+def _take_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    data, indices = inputs
+    rank, axis = len(data.shape), attributes["axis"]
+    expect_axis(axis, rank)
+    expect("int" in indices.dtype, f"expected whole numbers as indices, got {indices.dtype}")
+    axis %= rank
+    return (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]), data.dtype
+
+
+def _take_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    data, indices = tensors
+    axis = attributes["axis"] % len(data.shape)
+    end, extent = axis + len(indices.shape), data.shape[axis]
+    shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
+
+    def element(*place: Axis) -> Value:
+        found = cast(indices[place[axis:end]], "int64")
+        if not indices.dtype.startswith("uint"):
+            found = select(lt(found, 0), found + extent, found)
+        return data[(*place[:axis], lookup(found, extent), *place[end:])]
+
+    return compute("take", shape, element, axes=axis_names(len(shape)))
+
+
+OPERATORS = (
+    # places below 0 count from the end; those beyond an end are those at the end
+    OperatorDef(
+        "take",
+        (Operand("data"), Operand("indices")),
+        _take_infer,
+        _take_compute,
+        numpy_reference("take"),
+        (Attribute("axis", integer, 0, from_front),),
+    ),
+)

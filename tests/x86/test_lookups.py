@@ -1,0 +1,106 @@
+"""Indexes found in memory: right, and never outside of an operand, whatever memory holds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from guarded_operands import guarded
+
+from tilewright.target import Target
+from tilewright_tensor.dag import Dag, Tensor, compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.expr import ge, logical_and, lt, select
+from tilewright_tensor.interpret import interpret
+from tilewright_tensor.lookup import lookup
+from tilewright_tensor.loop_ir import LoopProgram
+from tilewright_tensor.lower import lower
+from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.verify import verify
+from tilewright_x86.backend import X86Backend
+
+
+def _random_definition(chance: random.Random) -> Dag:
+    """Rows and columns of a table by index, inside a margin, summed or not, indexes of indexes."""
+    rows, columns, count, margin = (chance.choice([1, 2, 5, 8, 17, 33]) for _ in range(4))
+    margin = min(margin, 5)
+    table = placeholder("table", (rows, columns))
+    places = placeholder("places", (count,), chance.choice(["int32", "int64", "int8", "uint8"]))
+    kind = chance.randrange(5)
+
+    def inside(j: Any, value: Any) -> Any:
+        held = logical_and(ge(j, margin), lt(j, count + margin))
+        return select(held, value, -1.0) if kind != 4 else value
+
+    def element(i: Any, j: Any) -> Any:
+        at = j - margin if kind != 4 else j
+        found = lookup(places[at], columns)
+        if kind == 1:
+            return inside(j, table[lookup(places[at], rows), i])
+        if kind == 2:
+            return inside(j, table[i, lookup(places[lookup(places[at], count)], columns)])
+        if kind == 3:
+            k = reduce_axis(3, "k")
+            return reduce_sum(inside(j, table[i, found] * table[(i + k) % rows, found // 2]), k)
+        return inside(j, table[i, found])
+
+    width = count if kind == 4 else count + 2 * margin
+    shape = (columns if kind == 1 else rows, width)
+    result: Tensor = compute("taken", shape, element, axes=("i", "j"))
+    return Dag([result], [table, places])
+
+
+def _random_program(chance: random.Random) -> LoopProgram:
+    dag = _random_definition(chance)
+    s = Schedule.of(dag)
+    i, j, *terms = s.loops("taken")
+    s = s.split("taken", j, [chance.choice([1, 3, 4, 8, 16])])
+    order = (
+        [i, f"{j}.0", *terms, f"{j}.1"]
+        if chance.random() < 0.7
+        else [f"{j}.0", i, *terms, f"{j}.1"]
+    )
+    s = s.reorder("taken", order)
+    s = chance.choice([s.vectorize, s.vectorize, s.unroll])("taken", f"{j}.1")
+    if chance.random() < 0.5:
+        s = s.parallel("taken", order[0])
+    return lower(s, "taken")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_found_in_memory_is_right_and_in_bounds(seed: int, isa: str) -> None:
+    chance = random.Random(seed)
+    program = _random_program(chance)
+    assert verify(program) == []
+    numbers = np.random.default_rng(seed)
+    table, places = program.inputs
+    least = 0 if places.dtype.startswith("u") else -100
+    inputs = [
+        numbers.uniform(-1, 1, table.shape).astype(table.dtype),
+        numbers.integers(least, 100, places.shape).astype(places.dtype),
+    ]
+    (expected,) = interpret(program, inputs)
+    backend = X86Backend()
+    kernel = backend.load(
+        backend.build(program, Target("x86", {"isa": isa, "threads": "1"})), backend.probe()[0]
+    )
+    poison = np.full(expected.shape, np.nan, expected.dtype)
+    kernel.bind([*inputs, poison], {})
+    for at_end in (False, True):
+        kept = [guarded(array, at_end=at_end) for array in (*inputs, poison)]
+        for column, (_, copy) in enumerate(kept):
+            kernel.table[:, column] = copy.ctypes.data
+        kernel.launch()
+        np.testing.assert_allclose(kept[-1][1], expected, rtol=2e-6, atol=5e-6)
+    kernel.close()
+
+
+def test_a_program_with_lookups_can_be_printed(agree: Callable[..., None], isa: str) -> None:
+    data, at = placeholder("data", (5, 9)), placeholder("at", (4,), "int64")
+    taken = compute("taken", (5, 4), lambda i, j: data[i, lookup(at[j], 9)])
+    program = lower(Schedule.of(Dag([taken], [data, at])), "taken")
+
+    assert "data[taken.i, [min(max(at[taken.j], 0), 8)]]" in str(program)
+    agree(program, isa)
