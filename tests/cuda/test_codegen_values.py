@@ -21,7 +21,10 @@ from tilewright_tensor.loop_ir import Block, Buffer, Loop, LoopProgram, Store
 COUNT = 24
 T, V = Var("t"), Var("v")
 PLACE = (index(T) * 2 + V,)
-FLOATS = ("exp", "log", "sqrt", "tanh", "erf", "sin", "cos", "floor", "ceil", "round", "pow")
+FLOATS = (
+    "exp", "expm1", "log", "log1p", "sqrt", "tanh", "erf", "sin", "cos", "floor", "ceil", "round",
+    "pow", "rem",
+)  # fmt: skip
 DTYPES = ("float32", "float64", "int32", "int64", "int8", "uint8", "int16", "uint32")
 COMPARED = ("lt", "le", "gt", "ge", "eq", "ne")
 
@@ -35,7 +38,6 @@ def _values(dtype: str, seed: int) -> Any:
         return np.array([*rng.permutation(odd), *rng.normal(0, 3, COUNT - len(odd))], dtype)
     low = 0 if dtype.startswith("u") else -100
     values = rng.integers(low, 100, COUNT)
-    values[values == 0] = 7
     return values.astype(dtype)
 
 
@@ -52,7 +54,8 @@ def _cases() -> list[tuple[str, Value, str]]:
         for name in ("add", "sub", "mul", "div", "max", "min"):
             add(name, dtype, dtype, 2)
         if not floating:
-            add("mod", dtype, dtype, 2)
+            for name in ("mod", "quo", "rem"):
+                add(name, dtype, dtype, 2)
         a, b = (Load(Buffer(f"{side}_{dtype}", (COUNT,), dtype), PLACE) for side in "ab")
         for name in ("neg", "abs"):
             add(name, dtype, dtype, 1)
@@ -67,6 +70,13 @@ def _cases() -> list[tuple[str, Value, str]]:
     for name in ("and", "or"):
         add(name, "bool", "bool", 2)
     add("not", "bool", "bool", 1)
+    for source in ("float32", "float64"):
+        any_float = Load(Buffer(f"a_{source}", (COUNT,), source), PLACE)
+        found += [
+            (f"whole_{source}_{dtype}", cast(any_float, dtype), dtype)
+            for dtype in DTYPES
+            if "int" in dtype
+        ]
     finite = Load(Buffer("a_int32", (COUNT,), "int32"), PLACE)
     found += [
         (f"cast_{dtype}", cast(finite, dtype), dtype)

@@ -47,14 +47,37 @@ __device__ __forceinline__ float tw_min(float a, float b) {
 }
 template <class T> __device__ __forceinline__ T tw_min(T a, T b) { return a < b || a != a ? a : b; }
 """,
+    # no operand makes them trap or undefined: 0 by 0, and the least number by -1 is itself
+    "tw_quo": """\
+template <class T> __device__ __forceinline__ T tw_quo(T a, T b) {
+  if (b == 0) return 0;
+  return T(-1) < T(0) && b == T(-1) ? T(0ULL - (unsigned long long)a) : T(a / b);
+}
+""",
+    "tw_rem": """\
+template <class T> __device__ __forceinline__ T tw_rem(T a, T b) {
+  return b == 0 || (T(-1) < T(0) && b == T(-1)) ? T(0) : T(a % b);
+}
+""",
     "tw_floor_div": """\
 template <class T> __device__ __forceinline__ T tw_floor_div(T a, T b) {
-  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+  T rest = tw_rem(a, b);
+  return tw_quo(a, b) - (rest != 0 && (rest < 0) != (b < 0));
 }
 """,
     "tw_floor_mod": """\
 template <class T> __device__ __forceinline__ T tw_floor_mod(T a, T b) {
-  return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
+  T rest = tw_rem(a, b);
+  return rest + (rest != 0 && (rest < 0) != (b < 0) ? b : 0);
+}
+""",
+    # a float as a whole number: it saturates, and NaN becomes 0
+    "tw_whole": """\
+template <class T, class F> __device__ __forceinline__ T tw_whole(F x) {
+  const bool negative = T(-1) < T(0);
+  const T high = T(~0ULL >> (64 - 8 * sizeof(T) + negative)), low = negative ? T(~high) : T(0);
+  const F beyond = F(1ULL << (8 * sizeof(T) - negative - 1)) * 2;
+  return x != x ? T(0) : x >= beyond ? high : x <= F(low) ? low : T(x);
 }
 """,
     "cp16": """\
@@ -93,9 +116,12 @@ template <int groups> __device__ __forceinline__ void cp_wait() {
 """,
 }
 
+_NEEDS = {"tw_floor_div": ("tw_quo", "tw_rem"), "tw_floor_mod": ("tw_rem",)}
+
 FLOAT_FUNCTIONS = {
-    "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "erf": "erf", "sin": "sin",
-    "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint", "abs": "fabs", "pow": "pow",
+    "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sqrt": "sqrt", "tanh": "tanh",
+    "erf": "erf", "sin": "sin", "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint",
+    "abs": "fabs", "pow": "pow", "rem": "fmod",
 }  # fmt: skip
 """CUDA's own, by what the operation is called; behind a name on float32 stands an `f`."""
 
@@ -105,5 +131,6 @@ HELPERS = frozenset(_DEFINITIONS)
 
 def prelude(used: Collection[str]) -> str:
     """The definitions of the names, in a fixed order; empty for none."""
-    wanted = [text for name, text in _DEFINITIONS.items() if name in used]
+    needed = {*used, *(one for name in used for one in _NEEDS.get(name, ()))}
+    wanted = [text for name, text in _DEFINITIONS.items() if name in needed]
     return "".join(("#ifndef TW_EMULATED\n", *wanted, "#endif\n\n")) if wanted else ""

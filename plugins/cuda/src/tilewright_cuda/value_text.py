@@ -25,6 +25,9 @@ _INFIX = {
     "add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
     "ne": "!=", "and": "&&", "or": "||",
 }  # fmt: skip
+_DIVISIONS = {
+    "div": "tw_floor_div", "mod": "tw_floor_mod", "quo": "tw_quo", "rem": "tw_rem",
+}  # fmt: skip
 _SMALL = frozenset({"int8", "int16", "uint8", "uint16"})
 _COPY_BYTES = 4
 
@@ -127,13 +130,16 @@ def operation_text(value: Op, args: list[str], helpers: set[str]) -> str:
     if name == "not":
         return f"(!{args[0]})"
     if name == "cast":
+        if floating and not value.dtype.startswith(("float", "bool")):
+            helpers.add("tw_whole")
+            return f"tw_whole<{c_type(value.dtype)}>({args[0]})"
         return f"({c_type(value.dtype)})({args[0]})"
     if name == "div" and floating:
         return f"({args[0]} / {args[1]})"
     if name in ("max", "min"):
         helper = f"tw_{name}"
-    elif name in ("div", "mod") and not floating:
-        helper = f"tw_floor_{name}"
+    elif name in _DIVISIONS and not floating:
+        helper = _DIVISIONS[name]
     elif floating and name in FLOAT_FUNCTIONS:
         return f"{FLOAT_FUNCTIONS[name]}{'f' if dtype == 'float32' else ''}({', '.join(args)})"
     elif name == "abs":

@@ -104,11 +104,12 @@ Operand = Any
 _NUMBERS = (int, float)
 
 OPERATIONS: Mapping[str, int] = {
-    # arithmetic: integers floor on `div`; `max` and `min` return NaN if either side is NaN
-    "add": 2, "sub": 2, "mul": 2, "div": 2, "mod": 2, "pow": 2, "max": 2, "min": 2, "neg": 1,
-    "abs": 1,
-    # functions of one float
-    "exp": 1, "log": 1, "sqrt": 1, "tanh": 1, "erf": 1, "sin": 1, "cos": 1,
+    # arithmetic: integers floor on `div` and `mod`, `quo` (of integers alone) and `rem` cut towards
+    # zero; `max` and `min` return NaN if either side is NaN
+    "add": 2, "sub": 2, "mul": 2, "div": 2, "mod": 2, "quo": 2, "rem": 2, "pow": 2, "max": 2,
+    "min": 2, "neg": 1, "abs": 1,
+    # functions of one float; expm1(x) is exp(x) - 1, log1p(x) is log(1 + x), exact near 0
+    "exp": 1, "expm1": 1, "log": 1, "log1p": 1, "sqrt": 1, "tanh": 1, "erf": 1, "sin": 1, "cos": 1,
     "floor": 1, "ceil": 1, "round": 1,
     # comparisons and logic, dtype bool
     "lt": 2, "le": 2, "gt": 2, "ge": 2, "eq": 2, "ne": 2, "and": 2, "or": 2, "not": 1,
@@ -309,6 +310,7 @@ def _function(name: str) -> Callable[[Operand], Op]:
 
 lt, le, gt, ge, eq, ne = (_comparison(name) for name in ("lt", "le", "gt", "ge", "eq", "ne"))
 exp, log, sqrt, tanh, erf = (_function(name) for name in ("exp", "log", "sqrt", "tanh", "erf"))
+expm1, log1p = (_function(name) for name in ("expm1", "log1p"))
 sin, cos, floor, ceil = (_function(name) for name in ("sin", "cos", "floor", "ceil"))
 round_, absolute, logical_not = (_function(name) for name in ("round", "abs", "not"))
 
@@ -329,8 +331,23 @@ def power(base: Operand, exponent: Operand) -> Op:
 
 
 def divide(left: Operand, right: Operand) -> Op:
-    """`left / right`; floors for integers."""
+    """`left / right`; floors for integers, and is 0 by an integer 0."""
     return _binary("div", left, right)
+
+
+def quotient(left: Operand, right: Operand) -> Op:
+    """`left / right` of integers, cut towards zero; 0 where the divisor is."""
+    return _binary("quo", left, right)
+
+
+def remainder(left: Operand, right: Operand) -> Op:
+    """What the division cut towards zero leaves, with the sign of `left`; 0 by an integer 0."""
+    return _binary("rem", left, right)
+
+
+def modulo(left: Operand, right: Operand) -> Op:
+    """What the division that floors leaves, with the sign of `right`; 0 by an integer 0."""
+    return _binary("mod", left, right)
 
 
 def logical_and(*conditions: Value) -> Value:
@@ -363,6 +380,10 @@ def select(condition: Value, then: Operand, otherwise: Operand) -> Op:
 
 
 def cast(operand: Operand, dtype: str) -> Value:
-    """The value converted to the dtype; floats to integers round towards zero."""
+    """The value converted to the dtype.
+
+    Floats to integers round towards zero and saturate, NaN becomes 0; integers are cut to their low
+    bits.
+    """
     value = as_value(operand, dtype)
     return value if dtype_of(value) == dtype else Op("cast", (value,), dtype)

@@ -72,7 +72,7 @@ def value_at(
     with np.errstate(all="ignore"):
         if value.name == "cast":
             # To what it names, though everything around it may be computed in more digits.
-            return np.asarray(args[0]).astype(value.dtype).astype(dtype(value.dtype))
+            return converted(np.asarray(args[0]), value.dtype).astype(dtype(value.dtype))
         if value.name == "div" and np.issubdtype(np.result_type(*args), np.integer):
             return np.floor_divide(*args)
         result = _FUNCTIONS[value.name](*args)
@@ -85,15 +85,28 @@ def value_at(
 
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "mod": np.mod,
+    "quo": lambda x, y: np.floor_divide(x - np.fmod(x, y), y), "rem": np.fmod,
     "max": np.maximum,
     "min": np.minimum, "neg": np.negative, "abs": np.abs, "pow": np.power,
-    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh,
+    "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt,
+    "tanh": np.tanh,
     "erf": np.vectorize(erf, otypes=[float]),
     "floor": np.floor, "ceil": np.ceil, "round": np.round, "sin": np.sin, "cos": np.cos,
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "eq": np.equal, "ne": np.not_equal,
     "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
 }  # fmt: skip
+
+
+def converted(array: Array, dtype: str) -> Array:
+    """The array in another dtype: floats become integers as `cast` has it."""
+    wanted = np.dtype(dtype)
+    if array.dtype.kind != "f" or wanted.kind not in "iu":
+        return array.astype(dtype)
+    limits, wide = np.iinfo(wanted), array.astype(np.float64)
+    beyond = [wide >= float(limits.max), wide <= float(limits.min)]
+    inside = np.where(np.isnan(wide) | beyond[0] | beyond[1], 0, wide).astype(wanted)
+    return np.select(beyond, [wanted.type(limits.max), wanted.type(limits.min)], inside)
 
 
 def element(array: Array, name: str, indices: tuple[Any, ...], active: Any) -> Any:

@@ -15,8 +15,10 @@ from tilewright_x86.llvm_text import (
     type_of,
 )
 
-_FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "rem": "frem"}
+_LIBM = ("erf", "expm1", "log1p")  # of float64, where LLVM has no intrinsic
 _INT_BINARY = {"add": "add", "sub": "sub", "mul": "mul"}
+_DIVISIONS = {"div": "div", "mod": "rem", "quo": "div", "rem": "rem"}
 _BOOL_BINARY = {"add": "or", "sub": "xor", "mul": "and"}  # as numpy has them
 _FLOAT_INTRINSICS = {
     "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "abs": "fabs",
@@ -65,8 +67,12 @@ class Arithmetic:
             if dtype == "float32":
                 writer = vector_math.Float32(self.function, width, self.isa, self.declare)
                 return vector_math.FUNCTIONS[name](writer, texts[0])
-            if name == "erf":
-                return self._libm("erf", texts[0], dtype, width)
+            if dtype == "float16":
+                wide = self.cast(texts[0], dtype, "float32", width)
+                result = self.float_(name, [wide], "float32", width)
+                return self.cast(result, "float32", dtype, width)
+            if name in _LIBM:
+                return self._libm(name, texts[0], dtype, width)
         return self.intrinsic(_FLOAT_INTRINSICS[name], texts, dtype, width)
 
     def folded(self, name: str, vector: str, dtype: str, width: int) -> str:
@@ -149,19 +155,39 @@ class Arithmetic:
                 return texts[0]
             negative = define(f"sub {kind} {'zeroinitializer' if width else '0'}, {texts[0]}")
             return self.intrinsic("smax", [texts[0], negative], dtype, width)
-        if name in ("div", "mod"):
+        if name in _DIVISIONS and dtype != "bool":
             return self._integer_division(name, texts, dtype, width)
         if name in ("floor", "ceil", "round"):
             return texts[0]
         raise ValueError(f"no operation {name!r} on {dtype}")
 
     def _integer_division(self, name: str, texts: list[str], dtype: str, width: int) -> str:
-        """Floor division and its remainder."""
+        """Division that floors or cuts, and the remainders of both; all are 0 where the divisor is.
+
+        The processor traps there, and where the quotient is too large: the least number by -1.
+        """
+        left, right = texts
+        if not right.startswith("%"):
+            return self._divided(name, left, right, dtype, width)
+        define, kind = self.function.define, type_of(dtype, width)
+        mask, item = type_of("bool", width), LLVM_TYPES[dtype]
+        one = f"splat ({item} 1)" if width else "1"
+        raised = right if dtype.startswith("uint") else define(f"add {kind} {right}, {one}")
+        least = "ult" if dtype.startswith("uint") else "ule"
+        traps = define(f"icmp {least} {kind} {raised}, {one}")  # 0, and -1 of signed numbers
+        divisor = define(f"select {mask} {traps}, {kind} {one}, {kind} {right}")
+        result = self._divided(name, left, divisor, dtype, width)
+        if name in ("mod", "rem"):
+            return result
+        product = define(f"mul {kind} {left}, {right}")
+        return define(f"select {mask} {traps}, {kind} {product}, {kind} {result}")
+
+    def _divided(self, name: str, left: str, right: str, dtype: str, width: int) -> str:
         define, kind = self.function.define, type_of(dtype, width)
         mask, zero = type_of("bool", width), "zeroinitializer" if width else "0"
-        left, right = texts
-        if dtype.startswith("uint"):
-            return define(f"{'udiv' if name == 'div' else 'urem'} {kind} {left}, {right}")
+        sign = "u" if dtype.startswith("uint") else "s"
+        if sign == "u" or name in ("quo", "rem"):
+            return define(f"{sign}{_DIVISIONS[name]} {kind} {left}, {right}")
         rest = define(f"srem {kind} {left}, {right}")
         sign = define(f"xor {kind} {rest}, {right}")
         opposite = define(f"icmp slt {kind} {sign}, {zero}")
@@ -175,6 +201,7 @@ class Arithmetic:
         return define(f"add {kind} {quotient}, {step}")
 
     def cast(self, text: str, source: str, dtype: str, width: int) -> str:
+        """Whole numbers are cut to their low bits; floats to them saturate, and NaN becomes 0."""
         if source == dtype:
             return text
         for one in (source, dtype):
@@ -185,11 +212,18 @@ class Arithmetic:
             compare = "fcmp une" if is_float(source) else "icmp ne"
             return self.function.define(f"{compare} {before} {text}, {zero}")
         unsigned = source == "bool" or source.startswith("uint")
+        if (source, dtype) == ("float64", "float16"):
+            return self.cast(self._rounded_to_odd(text, width), "float32", "float16", width)
         if is_float(source) and is_float(dtype):
             wider = ["float16", "float32", "float64"]
             word = "fpext" if wider.index(dtype) > wider.index(source) else "fptrunc"
         elif is_float(source):
             word = "fptoui" if dtype.startswith("uint") else "fptosi"
+            kinds = [mangled(LLVM_TYPES[one]) for one in (dtype, source)]
+            suffix = ".".join(f"v{width}{one}" if width else one for one in kinds)
+            name = f"@llvm.{word}.sat.{suffix}"
+            self.declare(f"{after} {name}({before})")
+            return self.function.define(f"call {after} {name}({before} {text})")
         elif is_float(dtype):
             word = "uitofp" if unsigned else "sitofp"
         else:
@@ -198,6 +232,25 @@ class Arithmetic:
                 return text
             word = "trunc" if want < have else "zext" if unsigned else "sext"
         return self.function.define(f"{word} {before} {text} to {after}")
+
+    def _rounded_to_odd(self, text: str, width: int) -> str:
+        """A float64 as a float32 that rounds to the same float16; LLVM would call a function.
+
+        It is cut off, and its last bit says whether anything was.
+        """
+        define, mask, whole = self.function.define, type_of("bool", width), type_of("int32", width)
+        wide, narrow = type_of("float64", width), type_of("float32", width)
+        nearest = define(f"fptrunc {wide} {text} to {narrow}")
+        back = define(f"fpext {narrow} {nearest} to {wide}")
+        sizes = [self.intrinsic("fabs", [one], "float64", width) for one in (back, text)]
+        larger = define(f"fcmp ogt {wide} {sizes[0]}, {sizes[1]}")
+        inexact = define(f"fcmp une {wide} {back}, {text}")
+        bits = define(f"bitcast {narrow} {nearest} to {whole}")
+        step = define(f"sext {mask} {larger} to {whole}")
+        bits = define(f"add {whole} {bits}, {step}")
+        odd = define(f"zext {mask} {inexact} to {whole}")
+        bits = define(f"or {whole} {bits}, {odd}")
+        return define(f"bitcast {whole} {bits} to {narrow}")
 
 
 def _bits(kind: str) -> int:

@@ -187,8 +187,6 @@ class Values:
             return Operand(arithmetic.cast(texts[0], source, value.dtype, width), varies)
         if is_float(value.dtype):
             return Operand(arithmetic.float_(name, texts, value.dtype, width), varies)
-        if name in ("div", "mod") and varies:
-            texts[1] = self._divisor(texts[1], value.dtype)
         return Operand(arithmetic.integer(name, texts, value.dtype, width), varies)
 
     def _is_zero(self, first: Operand, second: Operand, dtype: str) -> bool:
@@ -197,17 +195,6 @@ class Values:
         So it is with elements of constant tensors. That of an infinity would be no number.
         """
         return is_float(dtype) and constant(0.0, dtype) in (first.text, second.text)
-
-    def _divisor(self, text: str, dtype: str) -> str:
-        """The divisor with 1 in lanes that are masked off: an integer division by zero traps."""
-        lanes = self.indexes.lanes
-        assert lanes is not None
-        kind, mask = type_of(dtype, lanes.width), type_of("bool", lanes.width)
-        for part in filter(None, (lanes.mask, lanes.tail)):
-            text = self.function.define(
-                f"select {mask} {part}, {kind} {text}, {kind} splat ({LLVM_TYPES[dtype]} 1)"
-            )
-        return text
 
     def _fused(self, value: Op) -> Operand | None:
         """`a*b + c` and its kin as one rounding; None where no argument is a product."""
@@ -299,14 +286,10 @@ class Values:
         )
 
     def _harmless(self, value: Value) -> bool:
-        """Whether evaluating where it is not wanted can neither fault nor trap."""
+        """Whether evaluating where it is not wanted cannot fault."""
         if isinstance(value, Load):
             return self.memory.in_bounds(value)
-        if not isinstance(value, Op):
-            return True
-        if value.name in ("div", "mod") and not is_float(value.dtype):
-            return False
-        return all(self._harmless(arg) for arg in value.args)
+        return not isinstance(value, Op) or all(self._harmless(arg) for arg in value.args)
 
     def _branch(self, condition: str, sides: tuple[Value, ...], dtype: str) -> Operand:
         function = self.function

@@ -30,8 +30,9 @@ _INFIX = {
     "ne": "!=", "and": "&&", "or": "||",
 }  # fmt: skip
 _FUNCTIONS = {
-    "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "erf": "erf", "sin": "sin",
-    "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint", "abs": "fabs", "pow": "pow",
+    "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sqrt": "sqrt", "tanh": "tanh",
+    "erf": "erf", "sin": "sin", "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint",
+    "abs": "fabs", "pow": "pow", "rem": "fmod",
 }  # fmt: skip
 _ALIGNMENT = 64
 

@@ -105,10 +105,27 @@ template <int groups> static inline void cp_wait() { tw_wait(groups); }
 // The prelude's other helpers; a NaN wins, as theirs.
 template <class T> static inline T tw_max(T a, T b) { return a > b || a != a ? a : b; }
 template <class T> static inline T tw_min(T a, T b) { return a < b || a != a ? a : b; }
-template <class T> static inline T tw_floor_div(T a, T b) {
-  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+template <class T> static inline T tw_quo(T a, T b) {
+  if (b == 0) return 0;
+  return T(-1) < T(0) && b == T(-1) ? T(0ULL - (unsigned long long)a) : T(a / b);
 }
-template <class T> static inline T tw_floor_mod(T a, T b) { return a - b * tw_floor_div(a, b); }
+template <class T> static inline T tw_rem(T a, T b) {
+  return b == 0 || (T(-1) < T(0) && b == T(-1)) ? T(0) : T(a % b);
+}
+template <class T> static inline T tw_floor_div(T a, T b) {
+  T rest = tw_rem(a, b);
+  return tw_quo(a, b) - (rest != 0 && (rest < 0) != (b < 0));
+}
+template <class T> static inline T tw_floor_mod(T a, T b) {
+  T rest = tw_rem(a, b);
+  return rest + (rest != 0 && (rest < 0) != (b < 0) ? b : 0);
+}
+template <class T, class F> static inline T tw_whole(F x) {
+  const bool negative = T(-1) < T(0);
+  const T high = T(~0ULL >> (64 - 8 * sizeof(T) + negative)), low = negative ? T(~high) : T(0);
+  const F beyond = F(1ULL << (8 * sizeof(T) - negative - 1)) * 2;
+  return x != x ? T(0) : x >= beyond ? high : x <= F(low) ? low : T(x);
+}
 
 template <class T> static inline T __ldg(const T *from) { return *from; }
 template <class A, class B> static inline auto min(A a, B b) { return b < a ? b : a; }

@@ -12,7 +12,7 @@ from tilewright_tensor.layout import Layout
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.stage import Stage
 
-_EXPENSIVE = frozenset({"exp", "log", "sqrt", "tanh", "erf", "sin", "cos", "pow"})
+_EXPENSIVE = frozenset({"exp", "expm1", "log", "log1p", "sqrt", "tanh", "erf", "sin", "cos", "pow"})
 
 
 def reads(stage: Stage) -> tuple[Read, ...]:
