@@ -265,6 +265,10 @@ CASES = {
         ("y",),
     ),
     "logarithm of a sum of powers": one("ReduceLogSumExp", [(2, 3, 4)], axes=[-1, 0], keepdims=0),
+    **{
+        f"{name} over no axes": one(name, [(2, 3)], opset=18, noop_with_empty_axes=1)
+        for name in ("ReduceSumSquare", "ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceMean")
+    },
     "logarithm of a sum of all powers": one("ReduceLogSumExp", [(2, 3)], opset=18),
     "smallest over an axis": one("ReduceMin", [(2, 3, 5)], axes=[-2], keepdims=0),
     "sum so far": one("CumSum", [(2, 5, 3)], {"axis": np.array(1)}),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import pi, prod, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -123,57 +124,55 @@ def _swapped(operator: str, site: NodeSite) -> None:
     site.finish(operator, second, first)
 
 
-def _sign(site: NodeSite) -> None:
-    data = site.tensor(0)
-    zero, dtype = site.scalar(0, data), site.spec(0).dtype
-    above, below = site.emit("less", zero, data), site.emit("less", data, zero)
-    site.finish("subtract", *(site.emit("cast", one, dtype=dtype) for one in (above, below)))
-
-
 def _is_nan(site: NodeSite) -> None:
     site.finish("logical_not", site.emit("equal", site.tensor(0), site.tensor(0)))
 
 
-def _arg_extreme(operator: str, site: NodeSite) -> None:
-    """The first (or last) of the places where the data is what it is at most or at least."""
-    data, shape = site.tensor(0), site.spec(0).shape
-    axis = site.attribute("axis", 0) % len(shape)
-    is_last, keepdims = site.attribute("select_last_index", 0), bool(site.attribute("keepdims", 1))
-    extreme = site.emit(operator, data, axes=[axis], keepdims=True)
-    found = site.emit("equal", data, extreme)
-    beside = [1] * (len(shape) - axis - 1)
-    places = np.arange(shape[axis]).reshape(*[1] * axis, -1, *beside)
-    other = np.full([1] * len(shape), -1 if is_last else shape[axis])
-    chosen = site.emit("where", found, site.constant(places), site.constant(other))
-    reduction = "reduce_max" if is_last else "reduce_min"
-    site.finish(reduction, chosen, axes=[axis], keepdims=keepdims)
+def _place_of_extreme(operator: str, site: NodeSite) -> None:
+    site.finish(
+        operator,
+        site.tensor(0),
+        axis=site.attribute("axis", 0),
+        keepdims=bool(site.attribute("keepdims", 1)),
+        last=bool(site.attribute("select_last_index", 0)),
+    )
+
+
+def _reduced_axes(site: NodeSite) -> list[int]:
+    """An attribute or, in later opsets, an operand; without them all axes, or none at all."""
+    rank = len(site.spec(0).shape)
+    given = site.value(1) if site.has(1) else site.attribute("axes", ())
+    every = () if site.attribute("noop_with_empty_axes", 0) else range(rank)
+    return sorted({int(axis) % rank for axis in given}) or list(every)
 
 
 def _reduce(operator: str, site: NodeSite, before: str = "", after: str = "") -> None:
-    """Axes as an attribute or, in later opsets, an operand; without them all axes, or none.
+    """Over no axes, it is left out; what comes before and behind it stays.
 
     `before` and `after` are operators of each element and of each result; a product is a square.
     """
-    given = site.value(1) if site.has(1) else site.attribute("axes", ())
-    axes, data = [int(axis) for axis in given], site.tensor(0)
-    if not axes and site.attribute("noop_with_empty_axes", 0):
-        site.finish("identity", data)
-        return
-    if before:
-        data = site.emit(before, data, *[data] * (before == "multiply"))
-    keepdims = bool(site.attribute("keepdims", 1))
-    if not after:
-        site.finish(operator, data, axes=axes, keepdims=keepdims)
-    else:
-        site.finish(after, site.emit(operator, data, axes=axes, keepdims=keepdims))
+    axes, data = _reduced_axes(site), site.tensor(0)
+    steps: list[tuple[str, dict[str, Any]]] = [(before, {})] if before else []
+    if axes:
+        steps.append((operator, {"axes": axes, "keepdims": bool(site.attribute("keepdims", 1))}))
+    steps += [(after, {})] if after else []
+    *inner, (last, attributes) = steps or [("identity", {})]
+    for step, given in inner:
+        data = site.emit(step, *[data] * (2 if step == "multiply" else 1), **given)
+    site.finish(last, *[data] * (2 if last == "multiply" else 1), **attributes)
 
 
 def _log_sum_exp(site: NodeSite) -> None:
-    """The largest element is taken out first: no exponential is too large."""
-    shape, data = site.spec(0).shape, site.tensor(0)
-    given = site.value(1) if site.has(1) else site.attribute("axes", ())
-    axes = sorted({int(axis) % len(shape) for axis in given}) or list(range(len(shape)))
+    """The largest element is taken out first, unless infinite: no exponential is too large."""
+    shape, data, axes = site.spec(0).shape, site.tensor(0), _reduced_axes(site)
+    if not axes:
+        site.finish("identity", data)
+        return
+    if "float" not in site.spec(0).dtype:
+        raise site.error(f"ReduceLogSumExp of {site.spec(0).dtype}", "cast it to float32")
     largest = site.emit("reduce_max", data, axes=axes, keepdims=True)
+    finite = float(np.finfo(site.spec(0).dtype).max)
+    largest = site.emit("clip", largest, min=-finite, max=finite)
     raised = site.emit("exp", site.emit("subtract", data, largest))
     logarithm = site.emit("log", site.emit("reduce_sum", raised, axes=axes, keepdims=True))
     if site.attribute("keepdims", 1):
@@ -229,8 +228,8 @@ READERS: Mapping[str, ReadNode] = {
     "Abs": partial(_same, "abs"),
     "Add": partial(_broadcasting, "add"),
     "And": partial(_broadcasting, "logical_and"),
-    "ArgMax": partial(_arg_extreme, "reduce_max"),
-    "ArgMin": partial(_arg_extreme, "reduce_min"),
+    "ArgMax": partial(_place_of_extreme, "arg_max"),
+    "ArgMin": partial(_place_of_extreme, "arg_min"),
     "Cast": _cast,
     "Ceil": partial(_same, "ceil"),
     "Clip": _clip,
@@ -277,7 +276,7 @@ READERS: Mapping[str, ReadNode] = {
     "Relu": partial(_same, "relu"),
     "Round": partial(_same, "round"),
     "Sigmoid": partial(_same, "sigmoid"),
-    "Sign": _sign,
+    "Sign": partial(_same, "sign"),
     "Sin": partial(_same, "sin"),
     "Softmax": _softmax,
     "Softplus": partial(_same, "softplus"),

@@ -124,7 +124,10 @@ def _depth_to_space(site: NodeSite) -> None:
 def _space_to_depth(site: NodeSite) -> None:
     (n, c, h, w), size = site.spec(0).shape, site.attribute("blocksize")
     data = site.reshaped(site.tensor(0), (n, c, h // size, size, w // size, size))
-    data = site.emit("transpose", data, axes=[0, 3, 5, 1, 2, 4])
+    column_row = site.attribute("mode", "DCR") == "CRD"
+    data = site.emit(
+        "transpose", data, axes=[0, 1, 3, 5, 2, 4] if column_row else [0, 3, 5, 1, 2, 4]
+    )
     site.finish("reshape", data, shape=[n, c * size * size, h // size, w // size])
 
 

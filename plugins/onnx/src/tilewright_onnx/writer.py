@@ -127,6 +127,16 @@ def _reduction(operator: str, site: _Site) -> None:
     site.emit(operator, *operands, keepdims=int(site.attributes["keepdims"]))
 
 
+def _place_of_extreme(operator: str, site: _Site) -> None:
+    given = site.attributes
+    site.emit(
+        operator,
+        axis=given["axis"],
+        keepdims=int(given["keepdims"]),
+        select_last_index=int(given["last"]),
+    )
+
+
 def _clip(site: _Site) -> None:
     site.emit("Clip", *(site.scalar(site.attributes[name], name) for name in ("min", "max")))
 
@@ -213,6 +223,7 @@ _SAME = {
     "relu": "Relu",
     "round": "Round",
     "sigmoid": "Sigmoid",
+    "sign": "Sign",
     "sin": "Sin",
     "softmax": "Softmax",
     "softplus": "Softplus",
@@ -224,6 +235,8 @@ _SAME = {
 
 WRITERS: Mapping[str, Callable[[_Site], None]] = {
     **{ours: partial(_same, theirs) for ours, theirs in _SAME.items()},
+    "arg_max": partial(_place_of_extreme, "ArgMax"),
+    "arg_min": partial(_place_of_extreme, "ArgMin"),
     "avg_pool2d": partial(_pooling, "AveragePool"),
     "broadcast_to": lambda site: site.emit("Expand", site.constant(site.shape, "shape")),
     "cast": _cast,

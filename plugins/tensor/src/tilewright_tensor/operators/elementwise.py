@@ -39,6 +39,11 @@ def _clip(x: Any, **bounds: float | None) -> Any:
     return raised if high is None else e.minimum(raised, bound(high, math.floor))
 
 
+def _sign(x: Any) -> Any:
+    below = e.select(e.lt(x, 0), -1, x) if e.limits(e.dtype_of(x))[0] else x
+    return e.select(e.lt(0, x), 1, below)
+
+
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "identity": lambda x: x,
     "relu": lambda x: e.maximum(x, 0.0),
@@ -53,7 +58,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "erf": e.erf,
     "sigmoid": lambda x: 1.0 / (e.exp(-x) + 1.0),
     "gelu": lambda x: x * 0.5 * (e.erf(x * _SQRT_HALF) + 1.0),
-    "softplus": lambda x: e.maximum(x, 0.0) + e.log(e.exp(-e.absolute(x)) + 1.0),
+    "softplus": lambda x: e.maximum(x, 0.0) + e.log1p(e.exp(-e.absolute(x))),
     "hard_swish": lambda x: x * e.minimum(e.maximum(x + 3.0, 0.0), 6.0) * (1.0 / 6.0),
 }
 
@@ -67,7 +72,7 @@ _WITH_ATTRIBUTES: dict[str, tuple[Callable[..., Any], tuple[Attribute, ...]]] = 
         (Attribute("alpha", number, 0.01),),
     ),
     "elu": (
-        lambda x, alpha: e.select(e.lt(x, 0.0), (e.exp(x) - 1.0) * alpha, x),
+        lambda x, alpha: e.select(e.lt(x, 0.0), e.expm1(x) * alpha, x),
         (Attribute("alpha", number, 1.0),),
     ),
     "hard_sigmoid": (
@@ -93,6 +98,7 @@ _STEPS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "floor": (("data",), e.floor),
     "ceil": (("data",), e.ceil),
     "round": (("data",), e.round_),
+    "sign": (("data",), _sign),
     "logical_not": (("data",), e.logical_not),
     "logical_and": (("a", "b"), e.logical_and),
     "logical_or": (("a", "b"), e.logical_or),
@@ -103,7 +109,7 @@ _STEPS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
 }
 """In no epilogue: behind a sum they make a jump of its rounding, or their dtypes differ."""
 
-_NUMBERS = ("neg", "abs", "subtract", "clip", "less", "less_equal")
+_NUMBERS = ("neg", "abs", "sign", "subtract", "clip", "less", "less_equal")
 _FLOATS = (
     "exp", "log", "sqrt", "sin", "cos", "floor", "ceil", "round", "tanh", "erf", "sigmoid", "gelu",
     "softplus", "hard_swish", "leaky_relu", "elu", "hard_sigmoid", "divide", "power", "prelu",

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tilewright_tensor.numpy_value import converted
+
 if TYPE_CHECKING:
     from tilewright_tensor.layout import Array
     from tilewright_tensor.operators.operator_def import Attributes
@@ -202,6 +204,7 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "identity": np.array,
     "relu": lambda x: np.maximum(x, 0),
     "neg": np.negative,
+    "sign": np.sign,
     "abs": np.abs,
     "exp": np.exp,
     "log": np.log,
@@ -240,6 +243,19 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
 """Of the operands in order, and the attributes by name."""
 
 
+def _place_of(function: Any) -> Callable[[Sequence[Array], Attributes], Array]:
+    """The last place is counted from the end of the reversed line."""
+
+    def place(arrays: Sequence[Array], attributes: Attributes) -> Array:
+        (data,), axis, last = arrays, attributes["axis"], attributes["last"]
+        found = function(
+            np.flip(data, axis) if last else data, axis, keepdims=attributes["keepdims"]
+        )
+        return np.asarray(data.shape[axis] - 1 - found if last else found)
+
+    return place
+
+
 def _elementwise(function: Callable[..., Any]) -> Callable[[Sequence[Array], Attributes], Array]:
     return lambda arrays, attributes: function(*arrays, **attributes)
 
@@ -262,6 +278,8 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "reduce_max": _reduce(np.max),
     "reduce_min": _reduce(np.min),
     "reduce_prod": _reduce(np.prod),
+    "arg_max": _place_of(np.argmax),
+    "arg_min": _place_of(np.argmin),
     "concat": lambda arrays, attributes: np.concatenate(arrays, axis=attributes["axis"]),
     "reshape": _reshape,
     "flatten": _flatten,
@@ -272,6 +290,6 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "slice": _slice,
     "take": _take,
     "layout_transform": lambda arrays, _attributes: arrays[0].copy(),
-    "cast": lambda arrays, attributes: arrays[0].astype(attributes["dtype"]),
+    "cast": lambda arrays, attributes: converted(arrays[0], attributes["dtype"]),
     **{name: _elementwise(function) for name, function in _ELEMENTWISE.items()},
 }

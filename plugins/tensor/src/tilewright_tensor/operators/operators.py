@@ -14,6 +14,7 @@ from tilewright_tensor.dag import Dag, placeholder
 from tilewright_tensor.operators import (
     convolution,
     elementwise,
+    extreme_place,
     gathering,
     movement,
     normalization,
@@ -187,7 +188,7 @@ class Operators(Mapping[str, OperatorDef]):
 def builtin_operators() -> Operators:
     """The operators of this distribution."""
     families: tuple[Any, ...] = (
-        convolution, product, pooling, normalization, reduction, elementwise,
+        convolution, product, pooling, normalization, reduction, extreme_place, elementwise,
         reshaping, padding, movement, gathering, resizing,
     )  # fmt: skip
     return Operators(definition for family in families for definition in family.OPERATORS)
