@@ -102,10 +102,19 @@ def samples():
 TOY = Path(__file__).with_name("core") / "toy_plugin.py"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_data(tmp_path_factory):
+    """Records that a test keeps nowhere are not the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
 @pytest.fixture
 def plain_environment(tmp_path, monkeypatch):
     """A cache of the test's own, and no variable set that steers plugins."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     for name in ("BLOCK", "STRICT", "TRACE"):
         monkeypatch.delenv(f"TILEWRIGHT_{name}_PLUGINS", raising=False)
 

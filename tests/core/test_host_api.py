@@ -44,6 +44,45 @@ def test_tune_of_a_task_that_never_works_has_no_config(choices, tmp_path, caplog
     assert (result.config, result.seconds, result.summary["failures"]) == (None, None, 4)
 
 
+def test_the_package_lists_its_public_names_and_its_version():
+    from importlib.metadata import version
+
+    assert dir(tilewright) == sorted(tilewright.__all__)
+    assert all(getattr(tilewright, name) is not None for name in dir(tilewright))
+    assert tilewright.__version__ == version("tilewright")
+
+
+def test_the_result_of_tuning_prints_what_was_found(choices, tmp_path):
+    result = tilewright.tune("toyadd(64)", budget=4, records=tmp_path / "r.jsonl", **choices)
+    assert repr(result).startswith("<TuneResult toyadd(64): ")
+    assert repr(result).endswith("; 4 trials>")
+
+
+def test_nothing_is_written_to_the_current_folder_unasked(choices, tmp_path, monkeypatch):
+    """Measurements are kept all the same, in the user's folder for data, where the next call is."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    result = tilewright.tune("toyadd(64)", budget=4, **choices)
+    again = tilewright.tune("toyadd(64)", budget=4, **choices)
+    (told,) = tilewright.explain(result.task, host=choices["host"])
+    assert list((tmp_path / "here").iterdir()) == []
+    kept = str(tmp_path / "data" / "tilewright" / "records.jsonl")
+    assert result.summary["records"] == told.records == kept
+    assert (result.summary["trials"], again.summary["trials"]) == (4, 0)
+
+
+@pytest.mark.parametrize("source", ["toyadd(64)", "key"])
+def test_a_task_is_explained_as_on_the_command_line(choices, tmp_path, source):
+    records, host = tmp_path / "r.jsonl", choices["host"]
+    result = tilewright.tune("toyadd(64)", budget=8, records=records, **choices)
+    source = result.task.key if source == "key" else source
+    (told,) = tilewright.explain(source, records=records, target="toynative", host=host)
+    assert (told.answer.config, told.answer.seconds) == (result.config, result.seconds)
+    assert str(told).startswith("toyadd(64) on toy:threads=1\n  key ")
+    assert len(repr(told)) < 400
+
+
 @pytest.fixture
 def compiling(toy, tmp_path, monkeypatch):
     """A host whose stage `compile` makes a text of lists."""
@@ -71,6 +110,11 @@ def test_compile_runs_the_stage_of_that_name(compiling, tmp_path):
         tilewright.compile({}, target="toynative", host=compiling)
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert left == {"cache", "compiling.py"}
+
+
+def test_what_no_stage_takes_is_a_model_for_the_import(compiling, tmp_path):
+    with pytest.raises(UsageError, match=r"stage 'import': model: unknown key"):
+        tilewright.compile(object(), target="toynative", host=compiling)
 
 
 def test_compile_only_reads_records_and_says_where_there_are_none(compiling, monkeypatch, caplog):

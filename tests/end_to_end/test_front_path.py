@@ -6,9 +6,12 @@ import json
 
 import jsonschema
 import numpy as np
+import onnx
+import onnx.external_data_helper
 import pytest
 
 import tilewright
+from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.records import JsonlRecordStore
 from tilewright.run_report import SCHEMA_FILE
@@ -69,6 +72,57 @@ def test_compile_gives_a_network_that_runs(folder):
     assert answer.shape == (1, 11)
     assert answer.sum() == pytest.approx(1, abs=1e-5)
     assert (folder / "made" / "network").is_dir()
+
+
+def test_compile_and_explain_write_nothing_unless_told_to(folder):
+    before = sorted(folder.rglob("*"))
+    network = tilewright.compile("tiny.onnx", target="x86:threads=1")
+    assert network.run(np.ones((1, 8, 7, 7), np.float32)).keys() == network.outputs.keys()
+    kernel = tilewright.explain("tiny.onnx", "classifier", target="x86:threads=1")
+    assert [told.node.name for told in kernel] == ["classifier"]
+    assert "chosen" in str(kernel[0])
+    with pytest.raises(
+        UsageError, match="no node and no task is named 'clasifier'\n  did you mean"
+    ):
+        tilewright.explain("tiny.onnx", "clasifier", target="x86:threads=1")
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_model_in_memory_and_its_bytes_are_as_good_as_its_file(folder):
+    proto = onnx.load("tiny.onnx")
+    image = np.random.default_rng(1).standard_normal((1, 8, 7, 7)).astype(np.float32)
+    given = ("tiny.onnx", proto, proto.SerializeToString(), {"model": proto})
+    answers = [tilewright.compile(one, target="x86:threads=1").run(image) for one in given]
+    (first,), *others = (answer.values() for answer in answers)
+    assert all(np.array_equal(first, *other) for other in others)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (object(), "no installed frontend reads models of the type 'object'"),
+        (b"no model", "the model given: no ONNX model, or cut short"),
+        (onnx.ModelProto(), "the model given: no ONNX model, or cut short: it has no nodes"),
+        (5, "model: expected a text, got 5"),
+    ],
+)
+def test_what_is_no_model_is_told(folder, model, message):
+    with pytest.raises(UsageError, match=message):
+        tilewright.compile(model, target="x86:threads=1")
+
+
+def test_a_model_in_memory_brings_its_data(folder):
+    proto = onnx.load("tiny.onnx")
+    onnx.external_data_helper.convert_model_to_external_data(proto, size_threshold=0)
+    with pytest.raises(UsageError, match="is in a file that was not loaded\n  give the path"):
+        tilewright.compile(onnx.load_model_from_string(_unloaded(proto)), target="x86:threads=1")
+
+
+def _unloaded(proto):
+    for tensor in proto.graph.initializer:
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        tensor.ClearField("raw_data")
+    return proto.SerializeToString()
 
 
 def test_compile_of_a_network_of_its_file_and_of_import_options_compute_the_same(folder):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -158,13 +160,49 @@ def test_inputs_by_position_and_by_name_are_the_same(residual, context):
         ({"y": np.zeros(1)}, "no input named 'y'"),
         ({"x": np.zeros((1, 3, 4, 4), np.float32)}, r"expected float32\[1, 3, 5, 5\]"),
         ({"x": np.zeros((1, 3, 5, 5))}, "got float64"),
-        ([], "expected 1 inputs, got 0"),
+        ([], r"expected 1 input, got a list of 0\n  .* in order: x float32\[1, 3, 5, 5\]"),
+        (np.zeros((3, 5, 5), np.float32), r"'x': expected float32\[1, 3, 5, 5\], got float32\[3, "),
+        (np.zeros((1, 3, 5, 5)), r"got float64\[1, 3, 5, 5\]\n  convert it: .astype\('float32'\)"),
+        ({"x": [[1], [1, 2]]}, "input 'x' is no array: "),
+        (None, r"input 'x': expected float32\[1, 3, 5, 5\], got object"),
     ],
 )
 def test_wrong_inputs_are_named(residual, context, inputs, message):
     network, _ = compiled(residual, context)
     with pytest.raises(UsageError, match=message):
         network.run(inputs)
+
+
+def test_one_array_is_the_one_input(residual, context):
+    network, _ = compiled(residual, context)
+    (array,) = random_inputs(residual, 4).values()
+    expected = network.run({"x": array})
+    for given in (array, [array], (array,)):
+        assert all((network.run(given)[name] == expected[name]).all() for name in expected)
+    assert network.observe(array).keys() == {*residual.results}
+
+
+def test_one_array_is_not_taken_for_several_inputs(context):
+    b = NetworkBuilder("net")
+    network, _ = compiled(b.network([b.add(b.input("x", (2, 3)), b.input("y", (2, 3)))]), context)
+    with pytest.raises(
+        UsageError, match=r"expected 2 inputs, got one array\n.*x float32.*, y float"
+    ):
+        network.run(np.ones((2, 3), np.float32))
+
+
+def test_a_copy_and_what_is_pickled_run_by_themselves(residual, context):
+    network, _ = compiled(residual, context)
+    inputs = random_inputs(residual, 4)
+    expected = network.run(inputs)
+    others = [copy.copy(network), copy.deepcopy(network), pickle.loads(pickle.dumps(network))]
+    network.close()
+    for other in others:
+        with other as entered:
+            assert entered is other
+            assert all((other.run(inputs)[name] == expected[name]).all() for name in expected)
+        with pytest.raises(UsageError, match="the network is closed"):
+            other.run(inputs)
 
 
 def test_threads_that_share_a_network_get_their_own_answers(residual, context):
@@ -208,7 +246,9 @@ def test_a_closed_network_says_so(residual, context):
     network.run(inputs)
     network.close()
     network.close()
-    for act in (network.time, network.benchmark, lambda: network.run(inputs)):
+    again = (lambda: copy.copy(network), lambda: pickle.dumps(network))
+    runs = (network.time, network.benchmark, lambda: network.run(inputs))
+    for act in (*again, *runs, lambda: network.save("saved")):
         with pytest.raises(UsageError, match="the network is closed"):
             act()
 

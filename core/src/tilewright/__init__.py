@@ -8,27 +8,46 @@ from typing import TYPE_CHECKING, Any
 from tilewright.strategy import Strategy, strategy
 
 if TYPE_CHECKING:
-    from tilewright.api import compile, tune  # noqa: A004  the public name is what users expect
+    from tilewright.api import compile, explain, tune  # noqa: A004  what users expect
+    from tilewright.dispatch import DispatchContext
     from tilewright.errors import UsageError
+    from tilewright.measure import MeasureInput, MeasureResult
     from tilewright.pipeline import Pipeline
     from tilewright.plugin import Component, hookimpl, hookspec
+    from tilewright.space.config_space import ConfigSpace
+    from tilewright.task import Task
+
+    __version__: str
 
 # Imported when first used: `import tilewright` costs next to nothing.
 _HOMES = {
     "Component": "tilewright.plugin",
+    "ConfigSpace": "tilewright.space.config_space",
+    "DispatchContext": "tilewright.dispatch",
+    "MeasureInput": "tilewright.measure",
+    "MeasureResult": "tilewright.measure",
     "Pipeline": "tilewright.pipeline",
+    "Task": "tilewright.task",
     "UsageError": "tilewright.errors",
     "compile": "tilewright.api",
+    "explain": "tilewright.api",
     "hookimpl": "tilewright.plugin",
     "hookspec": "tilewright.plugin",
     "tune": "tilewright.api",
 }
 __all__ = [
     "Component",
+    "ConfigSpace",
+    "DispatchContext",
+    "MeasureInput",
+    "MeasureResult",
     "Pipeline",
     "Strategy",
+    "Task",
     "UsageError",
+    "__version__",
     "compile",
+    "explain",
     "hookimpl",
     "hookspec",
     "strategy",
@@ -37,8 +56,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tilewright")
     if name not in _HOMES:
         raise AttributeError(f"module 'tilewright' has no attribute '{name}'")
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

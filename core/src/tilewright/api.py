@@ -1,25 +1,32 @@
-"""`tilewright.tune` and `tilewright.compile`: a pipeline's stages for one task or one network."""
+"""`tilewright.tune`, `compile` and `explain`: a pipeline's stages for one task or one network."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
+from tilewright.explaining import Explains, Explanation, no_such_part
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions
 from tilewright.options import Choice
+from tilewright.own_records import own_records
 from tilewright.pipeline.plan import stage_that_makes
 from tilewright.roles import RunContext
 from tilewright.run_report import task_entry
 from tilewright.run_setup import make_context, open_store
 from tilewright.task import Task
+from tilewright.task_explanation import TaskExplanation
 from tilewright.task_set import TaskSet, WeightedTask
-from tilewright.task_text import find_task, names_a_key
+from tilewright.task_text import find_task, names_a_key, names_a_task
+from tilewright.terminal_text import brief
+from tilewright.time_text import time_text
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks
 from tilewright.tuning.tune_report import TuneReport
@@ -45,6 +52,13 @@ class TuneResult:
     summary: Mapping[str, Any]
     partial: bool = False
 
+    def __repr__(self) -> str:
+        found = "no config"
+        if self.config is not None and self.seconds is not None:
+            found = f"{time_text(self.seconds)} by {brief(self.config.strategy)}"
+        task, trials = brief(str(self.summary["task"])), self.summary["trials"]
+        return f"<TuneResult {task}: {found}; {trials} trials>"
+
 
 def tune(
     task: Task | str,
@@ -64,13 +78,14 @@ def tune(
     foreign_records: bool = False,
     host: PluginHost | None = None,
 ) -> TuneResult:
-    """The best config that a budget finds for a task; all trials are in the records file.
+    """The best config that a budget finds for a task; all trials are in a records file.
 
     task      a Task, or its text form, or the key of a workload in the records file
     target    used where the task is a text; default: what a key or file names, or that of the
               key's latest record, else `native`
     tuner, runner, builder, scheduler  a name or {name: {options}}
-    records   default `runs/tune/records.jsonl`
+    records   the file; default: the user's own, `~/.local/share/tilewright/records.jsonl`, which
+              `compile` and `explain` read by default
     foreign_records  begin with the best that other devices found
     """
     host = host or PluginHost.load()
@@ -79,18 +94,17 @@ def tune(
     for role, choice in chosen.items():
         host.check(role, choice)
     limit = Budget.parse(budget)
-    folder = Path("runs/tune")
+    file = own_records() if records is None else Path(records)
     if isinstance(task, str):
-        file = Path(records or folder / "records.jsonl")
         store = open_store(file, host, Choice("jsonl")) if names_a_key(task) else None
         task = find_task(task, host.resolve_target(target) if target else None, host, store)
     context = make_context(
         host,
         name="tune",
-        folder=folder,
+        folder=file.parent,
         target=str(task.target),
         device=device,
-        records=Path(records) if records is not None else None,
+        records=file,
         conditions=conditions,
         seed=seed,
         runner=chosen["runner"],
@@ -135,7 +149,7 @@ def compile(  # noqa: A001  the name users expect
     *,
     target: str = "native",
     records: str | Path | None = None,
-    out: str | Path = "runs/compile",
+    out: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     strategies: str = "*",
     device: str | None = None,
@@ -144,44 +158,124 @@ def compile(  # noqa: A001  the name users expect
 ) -> Any:
     """A compiled network, from what the records file knows and fallback configs for the rest.
 
-    network   a Network, or what the stage `import` takes as `model`, or a mapping of its options
+    network   a network, as stages take it; or a model: what the stage `import` takes as `model` (a
+              path, a model in memory, its bytes), or a mapping of its options
     options   of the stage `compile`
-    out       where the stage saves it
-    records   only read; default `records.jsonl` in `out`
+    out       a folder in which it is saved as well, as `network`; by default, nothing is written
+    records   only read; default `records.jsonl` in `out`, else that of `tune`
     """
     host = host or PluginHost.load()
-    check_folder(Path(out), "out")
+    if out is not None:
+        check_folder(Path(out), "out")
     if records is not None and not Path(records).exists():
         _log.warning("%s: no such records file: every config is a fallback", records)
+    with ExitStack() as stack:
+        folder = Path(out or stack.enter_context(TemporaryDirectory()))
+        kept = folder / "records.jsonl"
+        context = make_context(
+            host,
+            name="compile",
+            folder=folder,
+            target=target,
+            device=device,
+            records=Path(records or (kept if kept.exists() else own_records())),
+            strategies=strategies,
+            seed=seed,
+            writes=False,
+            saves=out is not None,
+        )
+        values = _imported(network, context)
+        _run_stage("compile", options or {}, context, values)
+    return values[-1]
+
+
+def explain(
+    source: Any,
+    part: str | None = None,
+    *,
+    target: str | None = None,
+    records: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    strategies: str = "*",
+    device: str | None = None,
+    host: PluginHost | None = None,
+) -> list[Explanation]:
+    """Why a task, or the kernels of a network, get their configs. Nothing is measured or written.
+
+    Each explanation prints as `tilewright explain` shows it, and has `to_json()`.
+
+    source    a Task, what `tune` takes for one, or what `compile` takes for a network
+    part      of a network: a kernel's name or key, or the key of a task; without it, all kernels
+              that do not have their own best config
+    target    default: that of the task; of a network, `native`
+    options   of the stage `compile`
+    records   default: the file of `tune`
+    """
+    host = host or PluginHost.load()
+    file = own_records() if records is None else Path(records)
+    if isinstance(source, str) and names_a_task(source):
+        store = open_store(file, host, Choice("jsonl")) if names_a_key(source) else None
+        source = find_task(source, host.resolve_target(target) if target else None, host, store)
     context = make_context(
         host,
-        name="compile",
-        folder=Path(out),
-        target=target,
+        name="explain",
+        folder=file.parent,
+        target=str(source.target) if isinstance(source, Task) else target or "native",
         device=device,
-        records=Path(records) if records is not None else None,
+        records=file,
         strategies=strategies,
-        seed=seed,
         writes=False,
+        saves=False,
     )
-    values = [network]
+    if isinstance(source, Task):
+        return [TaskExplanation.of(source, context)]
+    values = _imported(source, context)
+    stage = host.component("stage", "compile")
+    _make_inputs(stage.load(), context, values)
+    chosen = [host.check("stage", Choice("compile", options or {}))]
+    networks = [value for value in values if isinstance(value, Explains)]
+    found = [told for network in networks for told in network.explain(context, part, chosen)]
+    if part is not None and not found:
+        raise no_such_part(part, networks)
+    return found
 
-    def run(name: str, options: Mapping[str, Any]) -> None:
-        stage = host.make("stage", name, options, context)
-        for kind in stage.consumes:
-            maker = stage_that_makes(kind, host)
-            if maker and not any(isinstance(value, kind) for value in values):
-                run(maker, {})
-        wanted = (*stage.consumes, *stage.optional)
-        given = {kind: value for kind in wanted for value in values if isinstance(value, kind)}
-        result = stage.run(given)
-        if result.branches:
-            raise UsageError("several networks, expected one", remedy="compile each by itself")
-        values.extend(result.values)
 
-    if isinstance(network, str | Path):
-        run("import", {"model": str(network)})
-    elif isinstance(network, Mapping):
-        run("import", network)
-    run("compile", options or {})
-    return values[-1]
+def _imported(network: Any, context: RunContext) -> list[Any]:
+    """What the stages begin with: the value itself if one takes such, else the model imported."""
+    if isinstance(network, Mapping):
+        options = network
+    elif isinstance(network, str | Path) or not _is_taken(network, context.host):
+        options = {"model": network}
+    else:
+        return [network]
+    values: list[Any] = []
+    _run_stage("import", options, context, values)
+    return values
+
+
+def _is_taken(value: Any, host: PluginHost) -> bool:
+    """Whether an installed stage takes such a value."""
+    stages: list[Any] = [component.load() for component in host.components("stage").values()]
+    return any(isinstance(value, kind) for stage in stages for kind in stage.consumes)
+
+
+def _run_stage(
+    name: str, options: Mapping[str, Any], context: RunContext, values: list[Any]
+) -> None:
+    """Run a stage, and those that make what it takes; what they make is added to the values."""
+    stage = context.host.make("stage", name, options, context)
+    _make_inputs(stage, context, values)
+    wanted = (*stage.consumes, *stage.optional)
+    given = {kind: value for kind in wanted for value in values if isinstance(value, kind)}
+    result = stage.run(given)
+    if result.branches:
+        raise UsageError("several networks, expected one", remedy="give each by itself")
+    values.extend(result.values)
+
+
+def _make_inputs(stage: Any, context: RunContext, values: list[Any]) -> None:
+    """Run the stages that make what a stage takes, where the values lack it."""
+    for kind in stage.consumes:
+        maker = stage_that_makes(kind, context.host)
+        if maker and not any(isinstance(value, kind) for value in values):
+            _run_stage(maker, {}, context, values)

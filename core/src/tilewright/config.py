@@ -36,6 +36,9 @@ class ConfigEntity:
     def __hash__(self) -> int:
         return hash(self.text)
 
+    def __repr__(self) -> str:
+        return f"ConfigEntity({self.strategy!r}, {thaw(self.values)!r})"
+
     @cached_property
     def text(self) -> str:
         """Canonical JSON; equal exactly for equal configs."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from tilewright.errors import UsageError, did_you_mean
+
 if TYPE_CHECKING:
     from tilewright.roles import RunContext
 
@@ -35,3 +37,11 @@ class Explains(Protocol):
         stages, in order: the choice is explained that these stages make.
         """
         ...
+
+
+def no_such_part(part: str, networks: Sequence[Explains]) -> UsageError:
+    """What is said where nothing has that name or key."""
+    return UsageError(
+        f"no node and no task is named {part!r}",
+        remedy=did_you_mean(part, [name for network in networks for name in network.parts]),
+    )

@@ -307,10 +307,7 @@ class RecordReader(Protocol):
         ...
 
     def read(self, path: Path) -> Iterator[tuple[int, AnyRecord | BadLineError]]:
-        """Lazily, by line number from 1: the record of a line, or what is wrong with it.
-
-        Raises UsageError where the file cannot be read.
-        """
+        """Lazily, by line number from 1: a line's record, or its fault. Raises UsageError."""
         ...
 
 
@@ -337,6 +334,7 @@ class RunContext:
     more             what `--more` adds to what tuning stages have left (nothing once finished)
     foreign_records  whether records of other devices may serve as starting points
     branch           which of several networks the stage runs for; empty where there is one
+    saves            whether stages leave files in the folder; where not, it is gone afterwards
     """
 
     name: str
@@ -353,6 +351,7 @@ class RunContext:
     more: Budget | None = None
     foreign_records: bool = False
     branch: str = ""
+    saves: bool = True
 
     def query(self, task: Task, where: Callable[[ConfigEntity], bool] | None = None) -> Query:
         """Which records of a task count in this run: those of its strategies, or of `where`."""

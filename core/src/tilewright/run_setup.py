@@ -43,6 +43,7 @@ def make_context(
     foreign_records: bool = False,
     measures: bool = True,
     writes: bool = True,
+    saves: bool = True,
 ) -> RunContext:
     """What stages share.
 
@@ -53,6 +54,7 @@ def make_context(
     record_store     default `jsonl`
     measures  False: nothing is run, so that any machine will do; the device is then `none`
     writes    False: the records are only read, so that any folder will do
+    saves     False: stages leave nothing in the run's folder
     """
     if not 0 <= seed <= _LARGEST_SEED:
         raise UsageError(f"seed: expected 0 to {_LARGEST_SEED}, got {seed}", remedy="take another")
@@ -84,6 +86,7 @@ def make_context(
         strategies=strategies,
         more=more,
         foreign_records=foreign_records,
+        saves=saves,
     )
 
 

@@ -47,6 +47,9 @@ class Target:
         listed = ",".join(f"{k}={v}" for k, v in self.attributes.items())
         return f"{self.kind}:{listed}" if listed else self.kind
 
+    def __repr__(self) -> str:
+        return f"Target.parse({str(self)!r})"
+
     def __hash__(self) -> int:
         return hash(str(self))
 

@@ -18,6 +18,9 @@ class Task:
     workload: Workload
     target: Target
 
+    def __repr__(self) -> str:
+        return f"<Task {self.workload} on {self.target}>"
+
     @cached_property
     def key(self) -> str:
         """The workload's key and the target's text: what records are found by."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.dispatch import Answer, ApplyHistoryBest, FallbackContext, asked_first, entered
 from tilewright.strategy import strategy_of
+from tilewright.terminal_text import brief
 from tilewright.time_text import time_text
 
 if TYPE_CHECKING:
@@ -130,6 +131,12 @@ class TaskExplanation:
             "declined": [asdict(each) for each in self.declined],
             "not_counted": dict(self.not_counted),
         }
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"<TaskExplanation {brief(self.text, 200)}: {brief(_answer_line(self.answer))}>"
 
     def lines(self) -> Iterator[str]:
         """For people, with the five fastest configs."""

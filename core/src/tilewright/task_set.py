@@ -29,6 +29,9 @@ class TaskSet:
 
     tasks: tuple[WeightedTask, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<TaskSet of {len(self.tasks)} tasks>"
+
     def __len__(self) -> int:
         return len(self.tasks)
 

@@ -9,6 +9,12 @@ _END = 400
 """Of them, those kept of the line's end."""
 
 
+def brief(text: str, longest: int = 60) -> str:
+    """The text, printable and cut to so many characters: a name among others on one line."""
+    text = printable(text)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
 def printable(text: str) -> str:
     """The text on one line, without control characters, and its middle left out where it is long.
 

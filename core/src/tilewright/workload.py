@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from tilewright.canonical import canonical_json, content_key, freeze, thaw
+from tilewright.terminal_text import brief
 
 Role = Literal["activation", "constant"]
 
@@ -24,6 +25,10 @@ class TensorSpec:
         object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
         if self.role not in ("activation", "constant"):
             raise ValueError(f"an operand is an activation or a constant, not {self.role!r}")
+
+    def __str__(self) -> str:
+        """As in `float32[1, 3, 224, 224]`."""
+        return f"{self.dtype}{list(self.shape)}"
 
     def to_json(self) -> list[Any]:
         return [list(self.shape), self.dtype, self.role]
@@ -86,6 +91,18 @@ class Workload:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def __str__(self) -> str:
+        """Operator, operands and epilogue, as in `NAME(1x64, 10x64)+OTHER`.
+
+        The text form, which tells attributes too, is what its `Reference.format` gives.
+        """
+        operands = ("x".join(map(str, spec.shape)) or "scalar" for spec in self.anchor.inputs)
+        head = f"{self.operator}({', '.join(operands)})"
+        return brief("+".join([head, *(op.operator for op in self.epilogue)]), 200)
+
+    def __repr__(self) -> str:
+        return f"<Workload {self}, key {self.key}>"
 
     @cached_property
     def key(self) -> str:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from tilewright.cli import shared_options as shared
-from tilewright.errors import UsageError, did_you_mean
+from tilewright.errors import UsageError
 
 if TYPE_CHECKING:
     from tilewright.explaining import Explanation
-    from tilewright.task_explanation import TaskExplanation
 
 
 @click.command()
@@ -58,7 +57,7 @@ def explain(
             source, records=records, out=out, target=target, device=device, plugin=plugin
         )
         if as_json:
-            shared.print_json(told.to_json())
+            shared.print_json(dict(told.to_json()))
         else:
             shared.say("\n".join(told.lines()))
         return
@@ -84,27 +83,13 @@ def _of_task(
     target: str | None,
     device: str | None,
     plugin: tuple[Path, ...],
-) -> TaskExplanation:
-    from tilewright.options import Choice
-    from tilewright.run_setup import make_context, open_store
-    from tilewright.task_explanation import TaskExplanation
-    from tilewright.task_text import find_task, names_a_key
+) -> Explanation:
+    from tilewright.api import explain as explain_task
 
+    file = records or (out or shared.TUNE_FOLDER) / "records.jsonl"
     host = shared.load_host(plugin)
-    folder = out or shared.TUNE_FOLDER
-    file = records or folder / "records.jsonl"
-    known = open_store(file, host, Choice("jsonl")) if names_a_key(source) else None
-    task = find_task(source, host.resolve_target(target) if target else None, host, known)
-    context = make_context(
-        host,
-        name="explain",
-        folder=folder,
-        target=str(task.target),
-        device=device,
-        records=records,
-        writes=False,
-    )
-    return TaskExplanation.of(task, context)
+    (told,) = explain_task(source, target=target, records=file, device=device, host=host)
+    return told
 
 
 def _of_network(
@@ -118,6 +103,7 @@ def _of_network(
     plugin: tuple[Path, ...],
 ) -> list[Explanation]:
     from tilewright.cli.pipeline_verb import pipeline_of
+    from tilewright.explaining import no_such_part
     from tilewright.pipeline import Pipeline
 
     pipeline = Pipeline.load(pipeline_of(source), settings=settings, plugins=plugin, target=target)
@@ -128,9 +114,5 @@ def _of_network(
     options = [stage.options for stage in pipeline.plan.stages]
     found = [one for network in networks for one in network.explain(context, part, options)]
     if part is not None and not found:
-        raise UsageError(
-            f"no node and no task is named {part!r}",
-            where=source,
-            remedy=did_you_mean(part, [name for network in networks for name in network.parts]),
-        )
+        raise no_such_part(part, networks).placed(source)
     return found

@@ -93,7 +93,7 @@ def tune(
             ),
             device=device,
             seed=seed,
-            records=records,
+            records=records or shared.TUNE_RECORDS,
             foreign_records=foreign_records,
             host=host,
         )

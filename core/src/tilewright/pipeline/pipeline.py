@@ -18,6 +18,7 @@ from tilewright.pipeline.yaml_source import YamlSource
 from tilewright.roles import RunContext
 from tilewright.run_setup import make_context
 from tilewright.task_set import TaskSet
+from tilewright.terminal_text import brief
 from tilewright.tuning.budget import Budget
 from tilewright.writing import check_folder
 
@@ -35,6 +36,10 @@ class Pipeline:
 
     path: Path
     plan: Plan
+
+    def __repr__(self) -> str:
+        stages = brief(", ".join(stage.name for stage in self.plan.stages), 200)
+        return f"<Pipeline {brief(self.name)} for {self.plan.target}: {stages}>"
 
     @classmethod
     def load(

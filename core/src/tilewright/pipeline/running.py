@@ -16,6 +16,7 @@ from tilewright.pipeline.values import RunValues, branch_context, is_joint
 from tilewright.roles import RunContext, StageResult
 from tilewright.run_report import RunReport, check_report
 from tilewright.task_set import TaskSet
+from tilewright.terminal_text import brief
 from tilewright.tuning.interrupt import Interrupt, is_ctrl_c
 from tilewright.writing import writing
 
@@ -32,6 +33,11 @@ class RunResult:
     folder: Path
     values: Mapping[type, Any]
     branches: Mapping[str, RunResult] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        stages = (f"{stage['name']} {stage['status']}" for stage in self.report.get("stages", ()))
+        told = brief(", ".join(stages), 200)
+        return f"<RunResult exit code {self.exit_code}, in {brief(str(self.folder))}: {told}>"
 
 
 class PipelineRun:

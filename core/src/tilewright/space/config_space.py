@@ -13,10 +13,12 @@ from tilewright.canonical import content_key
 from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.space.alternative import Alternative
+from tilewright.terminal_text import brief
 
 __all__ = ["Alternative", "ConfigSpace"]
 
 _DRAWS_PER_POINT = 20
+_DIGITS = 12
 
 
 class ConfigSpace:
@@ -35,6 +37,10 @@ class ConfigSpace:
             raise UsageError(f"alternatives of one space share a name: {', '.join(names)}")
         self._offsets = list(accumulate((a.size for a in self.alternatives), initial=0))
         self._places = {name: place for place, name in enumerate(names)}
+
+    def __repr__(self) -> str:
+        parts = brief(", ".join(f"{a.name} ({_count(a.size)})" for a in self.alternatives), 200)
+        return f"<ConfigSpace of {_count(self.size)} configs: {parts or 'no alternative'}>"
 
     def __len__(self) -> int:
         """Number of raw points; use `size` where it may pass 2**63."""
@@ -211,3 +217,9 @@ class ConfigSpace:
             return None
         index = self.alternatives[place].find(config)
         return None if index is None else self._offsets[place] + index
+
+
+def _count(number: int) -> str:
+    """A number of points; of a vast one, its order of magnitude."""
+    text = str(number)
+    return text if len(text) <= _DIGITS else f"about 1e{len(text) - 1}"

@@ -30,6 +30,9 @@ class CompileReport:
     transforms: int
     memory: MemoryPlan
 
+    def __repr__(self) -> str:
+        return f"<CompileReport {self}>"
+
     def __str__(self) -> str:
         sources = ", ".join(f"{count} by {source}" for source, count in self.sources.items())
         return (

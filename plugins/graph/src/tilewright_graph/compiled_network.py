@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from statistics import fmean, median, pstdev
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from tilewright.canonical import thaw
 from tilewright.device import Device
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.host import PluginHost
@@ -22,6 +23,7 @@ from tilewright.target import Target
 from tilewright.time_text import time_text
 from tilewright.workload import TensorSpec
 from tilewright_graph import saved_network
+from tilewright_graph.signature_text import signature_text, tensors_text
 
 _LEAST_RUNS = 3
 
@@ -31,6 +33,9 @@ class Latency:
     """Seconds of every run, in order."""
 
     seconds: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"<Latency {self}>"
 
     def __str__(self) -> str:
         least, most = time_text(min(self.seconds)), time_text(max(self.seconds))
@@ -62,6 +67,9 @@ class CompiledNetwork:
     >>> compiled.observe({"data": image})  # inner tensors too, such as the logits
     >>> compiled.benchmark(runs=100).to_json()
     >>> compiled.save("folder"); CompiledNetwork.load("folder")
+    >>> with copy.copy(compiled) as another: ...  # runs beside it; closed in the end
+
+    Pickled, it takes its code and constants along, to processes with the same plugins installed.
 
     inputs    specs of what the caller gives, by name, in order
     outputs   specs of what `run` returns
@@ -88,6 +96,7 @@ class CompiledNetwork:
         self._artifact = artifact
         self._constants = constants
         self._signature = signature
+        self._host = host
         kernel: Kernel = host.backend(self.target.kind).load(artifact, device)
         arrays = [np.zeros(spec.shape, spec.dtype) for spec in self.inputs.values()]
         results = {**self.outputs, **self.observed}
@@ -97,11 +106,39 @@ class CompiledNetwork:
         self._turn = Lock()
         self._places = {name: len(arrays) + 1 + i for i, name in enumerate(results)}
 
-    def run(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
-        """The outputs by name. Raises UsageError for inputs of another name, shape or dtype."""
+    def __repr__(self) -> str:
+        closed = "closed " if self._kernel is None else ""
+        told = signature_text(self.name, self.inputs, self.outputs)
+        return f"<{closed}CompiledNetwork {told}; for {self.target}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __copy__(self) -> CompiledNetwork:
+        with self._alone():
+            made_of = (self._artifact, self._constants, self._signature)
+            return CompiledNetwork(*made_of, self._host, self.device)
+
+    def __deepcopy__(self, _: Any) -> CompiledNetwork:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._alone():
+            plain = replace(self._artifact, metadata=thaw(self._artifact.metadata))
+            arguments = (plain, self._constants, self._signature, self.device.name)
+            return _unpickled, (*arguments, tuple(self._host.files))
+
+    def run(self, inputs: Any) -> dict[str, Any]:
+        """The outputs by name, of arrays by name, in a list in order, or of the one that it takes.
+
+        Raises UsageError for inputs of another name, shape or dtype.
+        """
         return self._answer(inputs, self.outputs)
 
-    def observe(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    def observe(self, inputs: Any) -> dict[str, Any]:
         """Outputs and observed tensors by name, of the same run."""
         return self._answer(inputs, {**self.outputs, **self.observed})
 
@@ -122,9 +159,9 @@ class CompiledNetwork:
 
     def save(self, folder: str | Path) -> None:
         """Object code, packed constants and manifest in a folder, which is replaced whole."""
-        saved_network.save(
-            Path(folder).absolute(), self._artifact, self._constants, self._signature
-        )
+        with self._alone():
+            made_of = (self._artifact, self._constants, self._signature)
+        saved_network.save(Path(folder).absolute(), *made_of)
 
     @classmethod
     def load(
@@ -154,12 +191,12 @@ class CompiledNetwork:
     def _alone(self) -> Iterator[Kernel]:
         with self._turn:
             if self._kernel is None:
-                raise UsageError("the network is closed", where=self.name, remedy="load it again")
+                raise UsageError(
+                    "the network is closed", where=self.name, remedy="compile or load it again"
+                )
             yield self._kernel
 
-    def _answer(
-        self, inputs: Mapping[str, Any] | Sequence[Any], wanted: Mapping[str, TensorSpec]
-    ) -> dict[str, Any]:
+    def _answer(self, inputs: Any, wanted: Mapping[str, TensorSpec]) -> dict[str, Any]:
         arrays = self._arrays(inputs)
         with self._alone() as kernel:
             for place, array in enumerate(arrays):
@@ -170,30 +207,52 @@ class CompiledNetwork:
                 for name, spec in wanted.items()
             }
 
-    def _arrays(self, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
-        if not isinstance(inputs, Mapping):
-            if len(inputs) != len(self.inputs):
-                raise UsageError(
-                    f"expected {len(self.inputs)} inputs, got {len(inputs)}", where=self.name
-                )
-            inputs = dict(zip(self.inputs, inputs, strict=True))
-        for name in inputs:
+    def _arrays(self, inputs: Any) -> list[Any]:
+        named = inputs if isinstance(inputs, Mapping) else self._named(inputs)
+        for name in named:
             if name not in self.inputs:
-                remedy = did_you_mean(name, list(self.inputs))
+                remedy = did_you_mean(str(name), list(self.inputs))
                 raise UsageError(f"no input named {name!r}", where=self.name, remedy=remedy)
         arrays = []
         for name, spec in self.inputs.items():
-            if name not in inputs:
-                raise UsageError(f"input {name!r} is missing", where=self.name)
-            arrays.append(_checked(np.asarray(inputs[name]), name, spec, self.name))
+            if name not in named:
+                remedy = f"it takes {tensors_text(self.inputs)}"
+                raise UsageError(f"input {name!r} is missing", where=self.name, remedy=remedy)
+            arrays.append(_checked(named[name], name, spec, self.name))
         return arrays
 
+    def _named(self, inputs: Any) -> dict[str, Any]:
+        """By name: a list or tuple is the inputs in order, anything else is an input."""
+        given = inputs if isinstance(inputs, list | tuple) else [inputs]
+        if len(given) != len(self.inputs):
+            count = len(self.inputs)
+            got = "one array" if given is not inputs else f"a list of {len(given)}"
+            raise UsageError(
+                f"expected {count} input{'s' if count != 1 else ''}, got {got}",
+                where=self.name,
+                remedy=f"a list is all inputs in order: {tensors_text(self.inputs)}",
+            )
+        return dict(zip(self.inputs, given, strict=True))
 
-def _checked(array: Any, name: str, spec: TensorSpec, where: str) -> Any:
+
+def _checked(given: Any, name: str, spec: TensorSpec, where: str) -> Any:
+    try:
+        array = np.asarray(given)
+    except (ValueError, TypeError, RuntimeError) as error:  # ragged lists; tensors that track
+        raise UsageError(f"input {name!r} is no array: {error}", where=where) from error
     if array.shape != spec.shape or str(array.dtype) != spec.dtype:
         raise UsageError(
-            f"input {name!r}: expected {spec.dtype}{list(spec.shape)}, "
-            f"got {array.dtype}{list(array.shape)}",
+            f"input {name!r}: expected {spec}, got {array.dtype}{list(array.shape)}",
             where=where,
+            remedy=f"convert it: .astype({spec.dtype!r})" if array.shape == spec.shape else "",
         )
     return np.asarray(array, order="C")  # ascontiguousarray gives a scalar an axis
+
+
+def _unpickled(
+    artifact: Artifact, constants: Any, signature: Any, device: str, files: Sequence[Path]
+) -> CompiledNetwork:
+    """What arrives of a pickled network; the plugin files that it needs have to be here as well."""
+    host = PluginHost.load(files)
+    found = find_device(host, Target.parse(artifact.target), device)
+    return CompiledNetwork(artifact, constants, signature, host, found)

@@ -10,6 +10,7 @@ from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.roles import RunContext
 from tilewright.task import Task
+from tilewright.terminal_text import brief
 from tilewright.time_text import time_text
 from tilewright_graph.assembly import assemble
 from tilewright_graph.candidates import Accuracy, estimated_seconds
@@ -93,6 +94,12 @@ class Explanation:
             "saved_ms": {what: seconds * 1e3 for what, seconds in self.saved.items()},
             "paid_ms": {what: seconds * 1e3 for what, seconds in self.paid.items()},
         }
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {brief(self.node.name)}: {brief(str(self.chosen), 200)}>"
 
     def lines(self) -> Iterator[str]:
         """For people."""

@@ -12,6 +12,7 @@ from tilewright.canonical import content_key
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.task_set import TaskSet, WeightedTask
+from tilewright.terminal_text import brief
 from tilewright.workload import EpilogueOp, TensorSpec, Workload
 from tilewright_graph.copy_free import PARTING, copy_free
 from tilewright_graph.fusion import VIEWS, Group, fuse
@@ -57,6 +58,10 @@ class ExtractedNetwork:
     @property
     def name(self) -> str:
         return self.network.name
+
+    def __repr__(self) -> str:
+        kernels = f"{len(self.kernels)} kernels for {self.target}"
+        return f"<ExtractedNetwork {brief(self.name)}: {kernels}>"
 
     @cached_property
     def copy_free(self) -> frozenset[str]:

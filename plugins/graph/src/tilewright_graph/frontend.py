@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from tilewright.errors import UsageError
 from tilewright.extras import how_to_install
@@ -13,10 +13,10 @@ from tilewright_graph.network import Network
 
 
 class Frontend(Protocol):
-    """Reads models of one format."""
+    """Reads models of one format, from a file or of a name."""
 
     def read(
-        self, model: str, shapes: Mapping[str, Sequence[int]], weights_seed: int | None
+        self, model: Any, shapes: Mapping[str, Sequence[int]], weights_seed: int | None
     ) -> Network:
         """The network of a model, its `source` ready for oracles.
 
@@ -27,12 +27,24 @@ class Frontend(Protocol):
         ...
 
 
-def frontend_for(model: str, host: PluginHost) -> str:
-    """The name of the frontend that reads a model, going by how the text begins or ends.
+@runtime_checkable
+class ReadsObjects(Protocol):
+    """An optional part of a `Frontend`: `read` also takes models that are in memory."""
 
-    Its capabilities say: `PREFIX:` and `.SUFFIX`. Raises UsageError where none says so.
+    def recognises(self, model: object) -> bool:
+        """Whether this is a model of its format, as its own library has it, or as bytes."""
+        ...
+
+
+def frontend_for(model: Any, host: PluginHost) -> str:
+    """The name of the frontend that reads a model, going by how a text begins or ends.
+
+    Its capabilities say: `PREFIX:` and `.SUFFIX`. A model in memory is shown to those that read
+    such. Raises UsageError where none says so.
     """
     known = host.components("frontend")
+    if not isinstance(model, str):
+        return _frontend_that_recognises(model, host)
     for name, component in known.items():
         if any(model.startswith(word) or model.endswith(word) for word in component.capabilities):
             return name
@@ -43,4 +55,15 @@ def frontend_for(model: str, host: PluginHost) -> str:
         "no installed frontend reads such models",
         where=model,
         remedy=install or f"known: {', '.join(words)}; or name the `frontend`",
+    )
+
+
+def _frontend_that_recognises(model: object, host: PluginHost) -> str:
+    for name in host.components("frontend"):
+        frontend = host.make("frontend", name, {}, host)
+        if isinstance(frontend, ReadsObjects) and frontend.recognises(model):
+            return name
+    raise UsageError(
+        f"no installed frontend reads models of the type {type(model).__name__!r}",
+        remedy="give a path, a model or its bytes as its own library has it, or a Network",
     )

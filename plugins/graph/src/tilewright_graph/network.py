@@ -10,6 +10,7 @@ from typing import Any
 
 from tilewright.canonical import freeze
 from tilewright.workload import TensorSpec
+from tilewright_graph.signature_text import signature_text
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,12 @@ class Network:
     def __post_init__(self) -> None:
         object.__setattr__(self, "specs", MappingProxyType(dict(self.specs)))
         object.__setattr__(self, "constants", MappingProxyType(dict(self.constants)))
+
+    def __repr__(self) -> str:
+        inputs = {name: self.specs[name] for name in self.inputs}
+        outputs = {name: self.specs[name] for name in self.outputs}
+        told = signature_text(self.name, inputs, outputs)
+        return f"<Network {told}; {len(self.nodes)} nodes>"
 
     @property
     def original(self) -> Any:

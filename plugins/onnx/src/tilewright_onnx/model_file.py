@@ -9,16 +9,33 @@ from typing import Any
 from tilewright.errors import UsageError, did_you_mean
 
 _LIGHT = "onnx-light:"
+_IN_MEMORY = "the model given"
 _FILE_NAME = re.compile(r"light_(?:bvlc_)?(.+)")
 
 
-def load_model(model: str) -> tuple[str, Any]:
+def is_model(model: object) -> bool:
+    """Whether it is a ModelProto, or the bytes of one."""
+    from onnx import ModelProto
+
+    return isinstance(model, ModelProto | bytes | bytearray)
+
+
+def is_light(model: object) -> bool:
+    """Whether it names a model of the onnx package, all of whose weights are equal."""
+    return isinstance(model, str) and model.startswith(_LIGHT)
+
+
+def load_model(model: Any) -> tuple[str, Any]:
     """(name, ModelProto) of a path or of `onnx-light:NAME`, a model that the onnx package carries.
+
+    Or of a ModelProto or its bytes, which are called as their graph is.
 
     Raises UsageError for a file that is missing or cut short, and for external data that is missing
     or lies outside the model's folder.
     """
-    if model.startswith(_LIGHT):
+    if not isinstance(model, str):
+        return _in_memory(model)
+    if is_light(model):
         path = _light_path(model.removeprefix(_LIGHT))
         return model.removeprefix(_LIGHT), _parsed(path)
     path = Path(model).expanduser()
@@ -29,6 +46,22 @@ def load_model(model: str) -> tuple[str, Any]:
     proto = _parsed(path)
     _load_external(proto, path)
     return path.stem, proto
+
+
+def _in_memory(model: Any) -> tuple[str, Any]:
+    from onnx import ModelProto
+    from onnx.external_data_helper import uses_external_data
+
+    is_proto = isinstance(model, ModelProto)
+    proto = _whole(model, _IN_MEMORY) if is_proto else _parsed(bytes(model))
+    for tensor in proto.graph.initializer:
+        if uses_external_data(tensor):
+            raise UsageError(
+                f"the data of tensor {tensor.name!r} is in a file that was not loaded",
+                where=_IN_MEMORY,
+                remedy="give the path of the model, or what onnx.load(PATH) gives",
+            )
+    return proto.graph.name or "model", proto
 
 
 def _light_path(name: str) -> Path:
@@ -44,22 +77,31 @@ def _light_path(name: str) -> Path:
     return files[name]
 
 
-def _parsed(path: Path) -> Any:
+def _parsed(source: Path | bytes) -> Any:
+    """The model of a file, or of bytes."""
     import onnx
     from google.protobuf.message import DecodeError
 
+    where = _IN_MEMORY if isinstance(source, bytes) else str(source)
     try:
-        proto = onnx.load_model(path, load_external_data=False)
+        if isinstance(source, bytes):
+            proto = onnx.load_model_from_string(source)
+        else:
+            proto = onnx.load_model(source, load_external_data=False)
     except (DecodeError, ValueError, OSError) as error:
         raise UsageError(
             f"no ONNX model, or cut short ({error})",
-            where=str(path),
+            where=where,
             remedy="export or copy it again",
         ) from error
+    return _whole(proto, where)
+
+
+def _whole(proto: Any, where: str) -> Any:
     if not proto.graph.node or not proto.opset_import:
         raise UsageError(
             "no ONNX model, or cut short: it has no nodes",
-            where=str(path),
+            where=where,
             remedy="export or copy it again",
         )
     return proto

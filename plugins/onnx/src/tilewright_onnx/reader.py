@@ -11,7 +11,7 @@ from tilewright.options import NoOptions
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.network import Network
 from tilewright_onnx.definition import definition_of
-from tilewright_onnx.model_file import load_model
+from tilewright_onnx.model_file import is_light, is_model, load_model
 from tilewright_onnx.node_site import NodeSite
 from tilewright_onnx.operators import READERS
 from tilewright_onnx.random_weights import with_random_weights
@@ -41,17 +41,23 @@ class OnnxFrontend:
     def __init__(self, _options: NoOptions, host: Any) -> None:
         self._host = host
 
+    def recognises(self, model: object) -> bool:
+        """A ModelProto, or the bytes of one."""
+        return is_model(model)
+
     def read(
-        self, model: str, shapes: Mapping[str, Sequence[int]], weights_seed: int | None
+        self, model: Any, shapes: Mapping[str, Sequence[int]], weights_seed: int | None
     ) -> Network:
-        """The network of a path, or of `onnx-light:NAME`, whose weights are always replaced.
+        """The network of a path, of a ModelProto, or of its bytes.
+
+        Or of `onnx-light:NAME`, whose weights are always replaced.
 
         `shapes` gives sizes to inputs with dynamic dimensions. Raises UsageError for a model that
         cannot be read, an operator without a reading function, and a dynamic dimension without a
         size.
         """
         name, proto = load_model(model)
-        if weights_seed is not None or model.startswith("onnx-light:"):
+        if weights_seed is not None or is_light(model):
             proto = with_random_weights(proto, weights_seed or 0)
         return read_model(proto, NetworkBuilder.of(name, self._host), shapes)
 

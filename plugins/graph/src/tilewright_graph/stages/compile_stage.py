@@ -42,7 +42,8 @@ class CompileStage:
         extracted: ExtractedNetwork = values[ExtractedNetwork]
         compiled, report = compile_network(extracted, self._context, self._options.accuracy)
         self._warn_of_strangers(extracted)
-        compiled.save(self._context.folder / FOLDER)
+        if self._context.saves:
+            compiled.save(self._context.folder / FOLDER)
         compiled.run(random_inputs(extracted.network, self._context.seed))
         latency = compiled.benchmark(_RUNS, _WARMUP, _SECONDS)
         _log.info("%s: %s", compiled.name, report)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.options import Choice, Options
@@ -21,11 +22,27 @@ class WeightsOptions(Options):
     seed: int = Field(0, ge=0)
 
 
+def _model(value: Any) -> Any:
+    """What a file can say is a text; Python may give a path, or a model that is in memory."""
+    other = isinstance(value, bool | int | float | list | tuple | Mapping)
+    if other:
+        raise ValueError("expected a text")
+    return str(value) if isinstance(value, Path) else value
+
+
+Model = Annotated[
+    Any,
+    BeforeValidator(_model),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+]
+
+
 class ImportOptions(Options):
     """Options of the stage `import`.
 
     frontend  by default the one that reads such models
-    model     a path, or what else the frontend understands (`onnx-light:resnet50`)
+    model     a path, or what else the frontend understands (`onnx-light:resnet50`); from Python,
+              also a model in memory, such as an `onnx.ModelProto` or its bytes
     models    several of them instead: their tasks are tuned together, then each network is compiled
               and checked on its own
     weights   given: weights are random; otherwise the model's own
@@ -34,7 +51,7 @@ class ImportOptions(Options):
     """
 
     frontend: Choice | None = None
-    model: str | None = None
+    model: Model = None
     models: tuple[str, ...] = ()
     weights: WeightsOptions | None = None
     shapes: Mapping[str, tuple[int, ...]] = Field(default_factory=dict)
@@ -72,7 +89,7 @@ class ImportStage:
                 )
         return StageResult(branches={network.name: (network,) for network in networks})
 
-    def _read(self, model: str) -> Network:
+    def _read(self, model: Any) -> Network:
         options, host = self._options, self._context.host
         choice = options.frontend or Choice(frontend_for(model, host))
         frontend: Frontend = host.choose("frontend", choice, host)
