@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from math import gcd
 from typing import Any, Union
 
+from tilewright_tensor.comparisons import Comparable, comparable
 
-class IndexArithmetic:
+
+class IndexArithmetic(Comparable):
     """Lets a variable or an axis stand in index arithmetic; every result is an `Affine`."""
 
     __slots__ = ()
@@ -41,10 +43,10 @@ class IndexArithmetic:
         return self.affine() * -1
 
     def __floordiv__(self, divisor: int) -> Affine:
-        return floor_div(self.affine(), divisor)
+        return self.affine() // divisor
 
     def __mod__(self, divisor: int) -> Affine:
-        return mod(self.affine(), divisor)
+        return self.affine() % divisor
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -98,7 +100,7 @@ class _Division:
             type(other) is type(self)
             and other._hash == self._hash
             and other.divisor == self.divisor
-            and other.value == self.value
+            and (other.value.terms, other.value.constant) == (self.value.terms, self.value.constant)
         )
 
     def variables(self) -> frozenset[Var]:
@@ -151,8 +153,9 @@ Bounds = Mapping[Var, tuple[int, int]]
 """Inclusive range of each variable."""
 
 
+@comparable
 @dataclass(frozen=True, slots=True, init=False)
-class Affine:
+class Affine(Comparable):
     """`constant + sum of coefficient * atom`.
 
     Terms are in order of first use, without zero coefficients, no atom twice.
@@ -188,12 +191,10 @@ class Affine:
         return index(other) + self
 
     def __mul__(self, factor: int) -> Affine:
-        if factor == 1:
-            return self
-        if factor == 0:
-            return Affine()
         if not isinstance(factor, int):
             raise TypeError(_no_index(factor))
+        if factor in (0, 1):
+            return self if factor else Affine()
         return Affine(tuple([(a, c * factor) for a, c in self.terms]), self.constant * factor)
 
     __rmul__ = __mul__
@@ -215,10 +216,10 @@ class Affine:
         return index(other) - self
 
     def __floordiv__(self, divisor: int) -> Affine:
-        return floor_div(self, divisor)
+        return floor_div(self, _divisor(divisor))
 
     def __mod__(self, divisor: int) -> Affine:
-        return mod(self, divisor)
+        return mod(self, _divisor(divisor))
 
     @property
     def is_constant(self) -> bool:
@@ -331,8 +332,14 @@ def index(value: Index) -> Affine:
 
 
 def _no_index(part: Any) -> str:
-    expected = "an index is a sum of axes times whole numbers"
-    return f"{expected}, got {type(part).__name__}; among values, cast(axis, dtype)"
+    remedy = "among values, cast(axis, dtype); found in memory, lookup(x, extent)"
+    return f"an index is a sum of axes times whole numbers, got {type(part).__name__}; {remedy}"
+
+
+def _divisor(divisor: Any) -> int:
+    if isinstance(divisor, int) and divisor > 0:
+        return divisor
+    raise TypeError(f"an index is divided by positive whole numbers, got {divisor!r}")
 
 
 def floor_div(value: Affine, divisor: int, bounds: Bounds = {}) -> Affine:  # noqa: B006

@@ -17,10 +17,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from operator import index as index_of
 from types import FunctionType
 from typing import Any
 
 from tilewright_tensor.affine import Affine, Index, IndexArithmetic, Var, index
+from tilewright_tensor.comparisons import Comparable, NoValue, comparable, defining
 from tilewright_tensor.expr import (
     Const,
     Op,
@@ -29,11 +31,13 @@ from tilewright_tensor.expr import (
     Value,
     as_value,
     dtype_of,
+    indexes_in,
     leaves,
     limits,
 )
 
 
+@comparable
 @dataclass(frozen=True, slots=True)
 class Axis(IndexArithmetic):
     """A named range `0 <= var < extent`; usable in index arithmetic."""
@@ -59,17 +63,23 @@ class Combiner:
     identity: Callable[[str], Const]
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduction(NoValue):
     """What `reduce_sum` and its like give; only ever the whole body of a compute."""
 
     combiner: Combiner
     value: Value
     axes: tuple[Axis, ...]
 
+    def instead(self) -> str:
+        return (
+            f"a reduction ({self.combiner.name}) is the whole body of a compute: "
+            "give it a compute of its own, and read that one"
+        )
+
 
 @dataclass(frozen=True, eq=False)
-class Tensor:
+class Tensor(NoValue):
     """A placeholder (no body) or the result of a compute; equal only to itself.
 
     axes     one a dimension, named as in the compute's lambda
@@ -90,7 +100,13 @@ class Tensor:
             raise ValueError(
                 f"{self.name} has {len(self.shape)} dimensions, got {len(given)} indexes"
             )
+        if any(isinstance(one, bool) for one in given):
+            raise TypeError(f"an index of {self.name} is true or false, expected a place")
         return Read(self, tuple(index(one) for one in given))
+
+    def instead(self) -> str:
+        places = ", ".join("ijklmnop"[: len(self.shape)])
+        return f"{self.name} is a tensor: read an element of it, as {self.name}[{places}]"
 
     def __repr__(self) -> str:
         return f"Tensor({self.name}, {self.shape}, {self.dtype})"
@@ -107,7 +123,7 @@ class Tensor:
 
 def placeholder(name: str, shape: Sequence[int], dtype: str = "float32") -> Tensor:
     """An operand."""
-    return Tensor(name, tuple(shape), dtype)
+    return Tensor(name, _extents(name, shape), dtype)
 
 
 def compute(
@@ -122,17 +138,22 @@ def compute(
     `axes` names the axes; without it they are named as the lambda's parameters, or i0, i1, ... for
     `lambda *axes`.
     """
-    shape = tuple(shape)
+    shape = _extents(name, shape)
     names = tuple(axes) if axes is not None else _parameter_names(body, len(shape))
     if len(names) != len(shape):
         raise ValueError(
             f"compute {name}: {len(shape)} dimensions but {len(names)} axes {', '.join(names)}"
         )
     spatial = tuple(Axis(*pair) for pair in zip(names, shape, strict=True))
-    result = body(*spatial)
-    reduction = result if isinstance(result, Reduction) else None
-    value = as_value(reduction.value if reduction else result, dtype or "float32")
-    reduced = reduction.axes if reduction else ()
+    with defining():
+        result = body(*spatial)
+    if isinstance(result, bool) and dtype != "bool":
+        raise ValueError(f"compute {name}: the body is {result} for every element")
+    combiner: Combiner | None = None
+    reduced: tuple[Axis, ...] = ()
+    if isinstance(result, Reduction):
+        combiner, reduced, result = result.combiner, result.axes, result.value
+    value = as_value(result, dtype or "float32")
     every = [axis.name for axis in spatial + reduced]
     if len(set(every)) != len(every):
         raise ValueError(f"compute {name}: axis names must differ, got {', '.join(every)}")
@@ -141,22 +162,32 @@ def compute(
             f"compute {name}: the body is {dtype_of(value)}, expected {dtype}: cast it"
         )
     known = {axis.var for axis in spatial + reduced}
-    tensor = Tensor(
-        name,
-        shape,
-        dtype_of(value),
-        spatial,
-        value,
-        reduction.combiner if reduction else None,
-        reduced,
-    )
-    for read in {id(read): read for read in tensor.reads}.values():
-        for one in read.indices:
-            if unknown := one.variables() - known:
-                raise ValueError(
-                    f"compute {name}: {', '.join(v.name for v in unknown)} is no axis of it"
-                )
+    tensor = Tensor(name, shape, dtype_of(value), spatial, value, combiner, reduced)
+    for one in {id(one): one for one in indexes_in(value)}.values():
+        if unknown := one.variables() - known:
+            raise ValueError(
+                f"compute {name}: {', '.join(v.name for v in unknown)} is no axis of it"
+            )
     return tensor
+
+
+def _extents(name: str, shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(_whole(one, f"dimension {d} of {name}") for d, one in enumerate(shape))
+
+
+def _whole(given: Any, of: str) -> int:
+    """An extent as a whole number. Raises TypeError for any other."""
+    if type(given) is int:
+        return given
+    if isinstance(given, Comparable):
+        raise TypeError(
+            f"the extent of {of} depends on an axis or a value, expected a whole number: take the "
+            "largest, and leave out what lies behind by select(k <= j, term, 0.0)"
+        )
+    try:
+        return index_of(given)
+    except TypeError:
+        raise TypeError(f"the extent of {of} is {given!r}, expected a whole number") from None
 
 
 def _parameter_names(body: Callable[..., Any], rank: int) -> tuple[str, ...]:
@@ -169,11 +200,12 @@ def _parameter_names(body: Callable[..., Any], rank: int) -> tuple[str, ...]:
     return tuple(p.name for p in parameters)
 
 
-def reduce_axis(extent: int, name: str) -> Axis:
+def reduce_axis(extent: int, name: str = "k") -> Axis:
     """An axis to reduce over, one element or more."""
-    if extent < 1:
-        raise ValueError(f"axis {name} has extent {extent}, expected at least 1")
-    return Axis(name, extent)
+    count = _whole(extent, f"axis {name}")
+    if count < 1:
+        raise ValueError(f"axis {name} has extent {count}, expected at least 1")
+    return Axis(name, count)
 
 
 def _extreme(sign: int) -> Callable[[str], Const]:
@@ -195,9 +227,15 @@ MIN = Combiner("min", _operation("min"), _extreme(1))
 
 
 def reduce(combiner: Combiner, value: Operand, *axes: Axis) -> Reduction:
-    """The value combined over the axes."""
+    """The value combined over the axes. Raises TypeError for what is no axis.
+
+    In the value's dtype: sums of bool and of narrow integers are to be cast first.
+    """
     if not axes:
         raise ValueError("a reduction needs at least one axis")
+    for axis in axes:
+        if not isinstance(axis, Axis):
+            raise TypeError(f"a reduction is over axes that reduce_axis gives, got {axis!r}")
     return Reduction(combiner, as_value(value), axes)
 
 

@@ -1,7 +1,8 @@
 """Scalar values: operations over constants, indexes, reads of tensors and loads of buffers.
 
-Values compose with Python's arithmetic: `a[i, k] * b[k, j] + 1.0`. Comparisons are functions
-(`lt(x, y)`), because `==` compares expressions.
+Values compose with Python's operators: `a[i, k] * b[k, j] + 1.0`. Comparisons are values of dtype
+bool, for `select`: `(i >= 1) & (a[i] > 0)`. Between two values, `==` is one only while an operator
+is defined; elsewhere it tells whether they are the same expression, and `eq` builds the comparison.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.affine import Affine, Bounds, IndexArithmetic, Var, index
+from tilewright_tensor.arithmetic import Arithmetic
+from tilewright_tensor.comparisons import NoValue, comparable
 from tilewright_tensor.elements import elements, with_elements
 
 if TYPE_CHECKING:
@@ -19,42 +22,7 @@ if TYPE_CHECKING:
     from tilewright_tensor.loop_ir import Buffer
 
 
-class Arithmetic:
-    """Lets values be added, subtracted, multiplied, divided and negated.
-
-    Numbers take the other side's dtype.
-    """
-
-    __slots__ = ()
-
-    def __add__(self, other: Operand) -> Op:
-        return _binary("add", self, other)
-
-    def __radd__(self, other: Operand) -> Op:
-        return _binary("add", other, self)
-
-    def __sub__(self, other: Operand) -> Op:
-        return _binary("sub", self, other)
-
-    def __rsub__(self, other: Operand) -> Op:
-        return _binary("sub", other, self)
-
-    def __mul__(self, other: Operand) -> Op:
-        return _binary("mul", self, other)
-
-    def __rmul__(self, other: Operand) -> Op:
-        return _binary("mul", other, self)
-
-    def __truediv__(self, other: Operand) -> Op:
-        return _binary("div", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Op:
-        return _binary("div", other, self)
-
-    def __neg__(self) -> Op:
-        return _unary("neg", self)
-
-
+@comparable
 @dataclass(frozen=True, slots=True)
 class Const(Arithmetic):
     """A number of a dtype."""
@@ -63,6 +31,7 @@ class Const(Arithmetic):
     dtype: str = "float32"
 
 
+@comparable
 @dataclass(frozen=True, slots=True)
 class IndexValue(Arithmetic):
     """An index used as a value of dtype int64."""
@@ -70,6 +39,7 @@ class IndexValue(Arithmetic):
     value: Affine
 
 
+@comparable
 @dataclass(frozen=True, slots=True)
 class Op(Arithmetic):
     """An operation; `name` is one of `OPERATIONS`.
@@ -82,6 +52,7 @@ class Op(Arithmetic):
     dtype: str
 
 
+@comparable
 @dataclass(frozen=True, slots=True)
 class Read(Arithmetic):
     """An element of a tensor of the compute DAG."""
@@ -90,6 +61,7 @@ class Read(Arithmetic):
     indices: tuple[Affine, ...]
 
 
+@comparable
 @dataclass(frozen=True, slots=True)
 class Load(Arithmetic):
     """An element of a buffer of the loop IR."""
@@ -254,14 +226,22 @@ def as_value(operand: Operand, dtype: str = "float32") -> Value:
         return operand
     if isinstance(operand, Affine | IndexArithmetic):
         return IndexValue(index(operand))
-    if isinstance(operand, bool | int | float):
+    operand = _plain(operand)
+    if isinstance(operand, _NUMBERS):
         low, high = limits(dtype)
         if low != -inf and not (low <= operand <= high and operand == int(operand)):
             raise ValueError(f"{operand} is no {dtype}: cast the other side, e.g. to 'float32'")
         if dtype == "int64" and isinstance(operand, int):
             return IndexValue(Affine((), operand))
         return Const(operand, dtype)
+    if isinstance(operand, NoValue):
+        raise TypeError(operand.instead())
     raise ValueError(f"expected a value, an index or a number, got {operand!r}")
+
+
+def _plain(operand: Operand) -> Operand:
+    """A scalar of numpy as Python's number; all else as it is."""
+    return operand.item() if getattr(operand, "shape", None) == () else operand
 
 
 def _same_dtype(name: str, left: Operand, right: Operand) -> tuple[tuple[Value, ...], str]:
@@ -270,7 +250,8 @@ def _same_dtype(name: str, left: Operand, right: Operand) -> tuple[tuple[Value, 
         dtype = dtype_of(left)
         if dtype == dtype_of(right):
             return (left, right), dtype
-    values = [one if isinstance(one, _NUMBERS) else as_value(one) for one in (left, right)]
+    sides = _plain(left), _plain(right)
+    values = [one if isinstance(one, _NUMBERS) else as_value(one) for one in sides]
     dtypes = {dtype_of(one) for one in values if not isinstance(one, _NUMBERS)} or {"float32"}
     if len(dtypes) > 1:
         raise ValueError(
@@ -280,14 +261,36 @@ def _same_dtype(name: str, left: Operand, right: Operand) -> tuple[tuple[Value, 
     return tuple([as_value(one, dtype) for one in values]), dtype
 
 
-def _binary(name: str, left: Operand, right: Operand) -> Op:
+_OF_FLOATS = frozenset({
+    "exp", "expm1", "log", "log1p", "sqrt", "tanh", "erf", "sin", "cos", "floor", "ceil", "round",
+    "pow",
+})  # fmt: skip
+_NOT_OF_BOOL = frozenset({"sub", "div", "mod", "quo", "rem", "neg"})
+
+
+def binary(name: str, left: Operand, right: Operand) -> Op:
+    """An operation of two values of one dtype. Raises ValueError where it does not exist in it."""
     args, dtype = _same_dtype(name, left, right)
+    _check(name, dtype)
     return Op(name, args, dtype)
 
 
-def _unary(name: str, operand: Operand) -> Op:
+def unary(name: str, operand: Operand) -> Op:
+    """An operation of one value. Raises ValueError where it does not exist in its dtype."""
     value = as_value(operand)
-    return Op(name, (value,), dtype_of(value))
+    dtype = dtype_of(value)
+    _check(name, dtype)
+    return Op(name, (value,), dtype)
+
+
+def _check(name: str, dtype: str) -> None:
+    floating = dtype.startswith("float")
+    if name in _OF_FLOATS and not floating:
+        raise ValueError(f"{name} of {dtype}: cast it first, e.g. cast(x, 'float32')")
+    if name in _NOT_OF_BOOL and dtype == "bool":
+        raise ValueError(f"{name} of bool: cast it first, e.g. cast(x, 'int32')")
+    if name == "mod" and floating:
+        raise ValueError(f"% of {dtype}: write x - floor(x / y) * y")
 
 
 def _comparison(name: str) -> Callable[[Operand, Operand], Op]:
@@ -301,7 +304,7 @@ def _comparison(name: str) -> Callable[[Operand, Operand], Op]:
 
 def _function(name: str) -> Callable[[Operand], Op]:
     def function(operand: Operand) -> Op:
-        return _unary(name, operand)
+        return unary(name, operand)
 
     function.__name__ = name
     function.__doc__ = f"`{name}` of a value, in its dtype."
@@ -312,69 +315,66 @@ lt, le, gt, ge, eq, ne = (_comparison(name) for name in ("lt", "le", "gt", "ge",
 exp, log, sqrt, tanh, erf = (_function(name) for name in ("exp", "log", "sqrt", "tanh", "erf"))
 expm1, log1p = (_function(name) for name in ("expm1", "log1p"))
 sin, cos, floor, ceil = (_function(name) for name in ("sin", "cos", "floor", "ceil"))
-round_, absolute, logical_not = (_function(name) for name in ("round", "abs", "not"))
+round_, absolute = (_function(name) for name in ("round", "abs"))
 
 
-def maximum(left: Operand, right: Operand) -> Op:
-    """The larger; NaN if either is NaN."""
-    return _binary("max", left, right)
+def _of_two(name: str, says: str) -> Callable[[Operand, Operand], Op]:
+    def operation(left: Operand, right: Operand) -> Op:
+        return binary(name, left, right)
+
+    operation.__name__, operation.__doc__ = name, says
+    return operation
 
 
-def minimum(left: Operand, right: Operand) -> Op:
-    """The smaller; NaN if either is NaN."""
-    return _binary("min", left, right)
+maximum = _of_two("max", "The larger; NaN if either is NaN.")
+minimum = _of_two("min", "The smaller; NaN if either is NaN.")
+power = _of_two("pow", "`left ** right`, of floats.")
+divide = _of_two("div", "`left / right`; floors for integers, and is 0 by an integer 0.")
+quotient = _of_two("quo", "Of integers, cut towards zero; 0 where the divisor is.")
+remainder = _of_two("rem", "What `quotient` leaves, with the sign of `left`; 0 by an integer 0.")
+modulo = _of_two("mod", "What `divide` leaves, with the sign of `right`; 0 by an integer 0.")
 
 
-def power(base: Operand, exponent: Operand) -> Op:
-    """`base ** exponent`."""
-    return _binary("pow", base, exponent)
-
-
-def divide(left: Operand, right: Operand) -> Op:
-    """`left / right`; floors for integers, and is 0 by an integer 0."""
-    return _binary("div", left, right)
-
-
-def quotient(left: Operand, right: Operand) -> Op:
-    """`left / right` of integers, cut towards zero; 0 where the divisor is."""
-    return _binary("quo", left, right)
-
-
-def remainder(left: Operand, right: Operand) -> Op:
-    """What the division cut towards zero leaves, with the sign of `left`; 0 by an integer 0."""
-    return _binary("rem", left, right)
-
-
-def modulo(left: Operand, right: Operand) -> Op:
-    """What the division that floors leaves, with the sign of `right`; 0 by an integer 0."""
-    return _binary("mod", left, right)
-
-
-def logical_and(*conditions: Value) -> Value:
+def logical_and(*conditions: Operand) -> Value:
     """True where all are; of one condition, itself."""
     return _chain("and", conditions)
 
 
-def logical_or(*conditions: Value) -> Value:
+def logical_or(*conditions: Operand) -> Value:
     """True where any is; of one condition, itself."""
     return _chain("or", conditions)
 
 
-def _chain(name: str, conditions: tuple[Value, ...]) -> Value:
-    result, *rest = conditions
+def logical_not(condition: Operand) -> Op:
+    """True where the condition is not."""
+    return Op("not", (_condition("not", condition),), "bool")
+
+
+def _chain(name: str, conditions: tuple[Operand, ...]) -> Value:
+    result, *rest = [_condition(name, one) for one in conditions]
     for condition in rest:
         result = Op(name, (result, condition), "bool")
     return result
 
 
+def _condition(name: str, operand: Operand) -> Value:
+    """An operand of dtype bool. Raises ValueError for any other."""
+    if isinstance(operand, bool):
+        return Const(operand, "bool")
+    if not isinstance(operand, _VALUES) or dtype_of(operand) != "bool":
+        got = dtype_of(as_value(operand))
+        raise ValueError(f"{name} of {got}: expected comparisons, as in (i >= 1) & (x > 0)")
+    return operand
+
+
 def select(condition: Value, then: Operand, otherwise: Operand) -> Op:
     """`then` where the condition holds, else `otherwise`; the side not taken is not evaluated.
 
-    Raises ValueError where the condition is no comparison, as `x == y` is none.
+    Raises ValueError where the condition is no comparison.
     """
-    if not isinstance(condition, Value) or dtype_of(condition) != "bool":
-        got = dtype_of(condition) if isinstance(condition, Value) else repr(condition)
-        raise ValueError(f"select by {got}: expected a comparison, e.g. eq(x, y) or lt(x, y)")
+    if not isinstance(condition, _VALUES) or dtype_of(condition) != "bool":
+        got = dtype_of(condition) if isinstance(condition, _VALUES) else repr(condition)
+        raise ValueError(f"select by {got}: expected a comparison, e.g. i >= 1 or x > 0")
     sides, dtype = _same_dtype("select", then, otherwise)
     return Op("select", (condition, *sides), dtype)
 
@@ -385,5 +385,7 @@ def cast(operand: Operand, dtype: str) -> Value:
     Floats to integers round towards zero and saturate, NaN becomes 0; integers are cut to their low
     bits.
     """
+    if dtype not in DTYPES:
+        raise ValueError(f"cast to {dtype!r}: expected one of {', '.join(DTYPES)}")
     value = as_value(operand, dtype)
     return value if dtype_of(value) == dtype else Op("cast", (value,), dtype)

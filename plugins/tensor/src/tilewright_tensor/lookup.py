@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright_tensor.affine import Affine, Bounds, Element, Var
+from tilewright_tensor.comparisons import comparing_objects
 from tilewright_tensor.expr import (
     Operand,
     Value,
@@ -24,12 +25,22 @@ from tilewright_tensor.expr import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Lookup(Element):
     """A value of dtype int64 that is in `0 .. extent - 1` whatever memory holds, as an index."""
 
     value: Value
     extent: int
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Lookup):
+            return NotImplemented
+        with comparing_objects():
+            return (self.value, self.extent) == (other.value, other.extent)
+
+    def __hash__(self) -> int:
+        with comparing_objects():
+            return hash((self.value, self.extent))
 
     def with_value(self, value: Value) -> Affine:
         """The index of the same range that another value stands for."""

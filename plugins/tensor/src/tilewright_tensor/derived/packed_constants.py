@@ -25,7 +25,7 @@ def packed_layout(
     letter_of: dict[Var, str] = {}
     for letter, one, extent in zip(letters, read.indices, read.tensor.shape, strict=True):
         var = single_var(one)
-        if var and not one.constant:
+        if var is not None and not one.constant:
             letter_of[var] = letter
         elif extent > 1 or one.terms:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from traceback import extract_tb
 from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
+from tilewright_tensor.comparisons import defining
 from tilewright_tensor.dag import Dag, Tensor, placeholder
 from tilewright_tensor.operators.attribute import (
     Attribute,
@@ -29,6 +31,7 @@ from tilewright_tensor.operators.operator_def import (
 from tilewright_tensor.operators.reads import read_outside
 
 Function = Callable[..., Tensor]
+_ONE_LINE = re.compile(r"\s*\n\s*")
 
 _CANONICAL: Mapping[type, Callable[[Any], Any]] = {
     bool: flag,
@@ -126,11 +129,13 @@ def _attribute(
 def _computed(function: Function, tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
     """What the function returns, under the operator's name. Raises ValueError with the line."""
     try:
-        result = function(*tensors, **attributes)
-    except (ValueError, IndexError, TypeError, ZeroDivisionError) as error:
+        with defining():
+            result = function(*tensors, **attributes)
+    except Exception as error:  # whatever it is, the author needs the line
         lines = [f for f in extract_tb(error.__traceback__) if f.filename == _file(function)]
         place = f"{Path(lines[-1].filename).name}:{lines[-1].lineno}: " if lines else ""
-        raise ValueError(f"{place}{error}") from error
+        kind = "" if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: "
+        raise ValueError(f"{place}{kind}{_ONE_LINE.sub(' ', str(error))}") from error
     if not isinstance(result, Tensor) or result.body is None:
         raise ValueError(
             f"expected that it returns what compute(...) gives, got {type(result).__name__}"
