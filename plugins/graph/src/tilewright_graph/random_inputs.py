@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from tilewright.workload import TensorSpec
 from tilewright_graph.network import Network
 
 
 def random_inputs(network: Network, seed: int) -> dict[str, Any]:
-    """Seeded inputs by name: floats standard normal, like a normalised image; integers 0 or 1."""
+    """Seeded inputs by name, as `random_arrays` makes them."""
+    return random_arrays({name: network.specs[name] for name in network.inputs}, seed)
+
+
+def random_arrays(specs: Mapping[str, TensorSpec], seed: int) -> dict[str, Any]:
+    """Seeded arrays by name: floats standard normal, like a normalised image; integers 0 or 1."""
     rng = np.random.default_rng(seed)
     made = {}
-    for name in network.inputs:
-        spec = network.specs[name]
+    for name, spec in specs.items():
         if np.dtype(spec.dtype).kind == "f":
             made[name] = rng.standard_normal(spec.shape).astype(spec.dtype)
         else:

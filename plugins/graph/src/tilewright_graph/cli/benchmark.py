@@ -1,0 +1,79 @@
+"""`tilewright network benchmark FOLDER`: the latency of a saved network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tilewright.cli import shared_options as shared
+from tilewright.errors import UsageError
+from tilewright_graph.cli import opened
+
+
+@click.command()
+@opened.folder
+@click.option("--runs", type=click.IntRange(1), default=100, show_default=True)
+@click.option(
+    "--seconds", type=float, default=10.0, show_default=True, help="About what all runs may take."
+)
+@click.option("--peer", "peers", multiple=True, help="An oracle to be timed beside it; repeatable.")
+@opened.model_options[0]
+@opened.model_options[1]
+@shared.seed
+@shared.device
+@shared.plugin_files
+@shared.as_json
+def benchmark(
+    *,
+    folder: Path,
+    runs: int,
+    seconds: float,
+    peers: tuple[str, ...],
+    model: str | None,
+    weights_seed: int | None,
+    seed: int,
+    device: str | None,
+    plugin: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """Time a saved network, by itself or beside others.
+
+    A --peer runs the --model that the network was compiled from, in turns with it.
+    """
+    from tilewright.cli.choice_text import choice_of
+    from tilewright_graph.compiled_network import CompiledNetwork
+    from tilewright_graph.network import Network
+    from tilewright_graph.random_inputs import random_arrays
+
+    if peers and model is None:
+        raise UsageError(
+            "a peer needs the model, which a saved network does not hold",
+            where="--peer",
+            remedy="name the one that it was compiled from: --model FILE",
+        )
+    path, host = opened.saved_folder(folder), shared.load_host(plugin)
+    with CompiledNetwork.load(path, host, device) as compiled:
+        if model is None:
+            compiled.run(random_arrays(compiled.inputs, seed))
+            ours = compiled.benchmark(runs, seconds=seconds).to_json()
+            told: dict[str, Any] = {
+                "threads": compiled.target.threads,
+                "tilewright": ours,
+                "peers": {},
+            }
+        else:
+            context = opened.context_of(compiled, path, host, seed)
+            network = opened.import_model(compiled, model, weights_seed, context)
+            chosen = [choice_of("--peer", peer) for peer in peers]
+            options = {"peers": chosen, "runs": runs, "seconds": seconds}
+            stage = host.make("stage", "benchmark", options, context)
+            values = {CompiledNetwork: compiled, Network: network}
+            (told,) = stage.run(values).report["benchmark"]
+    if as_json:
+        shared.print_json(told)
+        return
+    for name, figures in {"tilewright": told["tilewright"], **told["peers"]}.items():
+        spread = f"{figures['min_ms']:.4g} to {figures['max_ms']:.4g} ms in {figures['runs']} runs"
+        shared.say(f"{name:<12} median {figures['median_ms']:.4g} ms, {spread}")

@@ -1,0 +1,79 @@
+"""What the verbs of `tilewright network` have in common: the folder, what it holds, its model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tilewright.cli import shared_options as shared
+from tilewright.errors import UsageError
+
+if TYPE_CHECKING:
+    from tilewright.host import PluginHost
+    from tilewright.roles import RunContext
+    from tilewright_graph.compiled_network import CompiledNetwork
+    from tilewright_graph.network import Network
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+folder: Decorator = click.argument("folder", type=shared.NAMED_PATH)
+model_options = (
+    click.option("--model", help="What it was compiled from: a file, or onnx-light:NAME."),
+    click.option(
+        "--weights-seed",
+        type=click.IntRange(0),
+        help="Of the random weights that it was compiled with; by default the model's own.",
+    ),
+)
+
+
+def saved_folder(path: Path) -> Path:
+    """The folder itself, or that of the network of a run whose folder it is."""
+    of_run = path / "network"
+    return of_run if of_run.is_dir() and not (path / "manifest.json").exists() else path
+
+
+def context_of(network: CompiledNetwork, path: Path, host: PluginHost, seed: int) -> RunContext:
+    """What stages need that look at a network: nothing is measured or written by itself."""
+    from tilewright.run_setup import make_context
+
+    return make_context(
+        host,
+        name=network.name,
+        folder=path,
+        target=str(network.target),
+        seed=seed,
+        measures=False,
+        writes=False,
+        saves=False,
+    )
+
+
+def import_model(
+    compiled: CompiledNetwork, model: str, weights_seed: int | None, context: RunContext
+) -> Network:
+    """The network of the model; sizes of dynamic dimensions are those it was compiled for.
+
+    Raises UsageError where it is plainly another one.
+    """
+    from tilewright_graph.network import Network
+
+    shapes = {name: list(spec.shape) for name, spec in compiled.inputs.items()}
+    options: dict[str, Any] = {"model": model, "shapes": shapes}
+    if weights_seed is not None:
+        options["weights"] = {"seed": weights_seed}
+    (network,) = context.host.make("stage", "import", options, context).run({}).values
+    assert isinstance(network, Network)
+    ours = {**compiled.inputs, **compiled.outputs, **compiled.observed}
+    theirs = {name: network.specs[name] for name in (*network.inputs, *network.results)}
+    for name, spec in theirs.items():
+        if (name not in ours) or (ours[name].shape, ours[name].dtype) != (spec.shape, spec.dtype):
+            raise UsageError(
+                f"the network was compiled from another model: this one has {name!r}, {spec}",
+                where=model,
+                remedy="give the one that it was compiled from",
+            )
+    return network

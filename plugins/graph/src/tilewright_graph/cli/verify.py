@@ -1,0 +1,81 @@
+"""`tilewright network verify FOLDER`: a saved network's answers against an oracle's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tilewright.cli import shared_options as shared
+from tilewright.errors import UsageError
+from tilewright.exit_codes import DONE, FAILED
+from tilewright_graph.cli import opened
+
+if TYPE_CHECKING:
+    from tilewright.host import PluginHost
+
+
+@click.command()
+@opened.folder
+@opened.model_options[0]
+@opened.model_options[1]
+@click.option("--oracle", help="Who knows the answers.  [the one that is installed]")
+@click.option("--rtol", type=float, help="The largest relative error that passes.")
+@shared.seed
+@shared.device
+@shared.plugin_files
+@shared.as_json
+def verify(
+    *,
+    folder: Path,
+    model: str | None,
+    weights_seed: int | None,
+    oracle: str | None,
+    rtol: float | None,
+    seed: int,
+    device: str | None,
+    plugin: tuple[Path, ...],
+    as_json: bool,
+) -> int:
+    """Compare a saved network's answers with an oracle's.
+
+    The oracle runs the --model that the network was compiled from: a saved network does not hold
+    it. Exit code 1 where the answers differ.
+    """
+    from tilewright.cli.choice_text import choice_of
+    from tilewright_graph.compiled_network import CompiledNetwork
+    from tilewright_graph.network import Network
+
+    if model is None:
+        raise UsageError(
+            "a saved network does not hold its model",
+            where=str(folder),
+            remedy="name the one that it was compiled from: --model FILE",
+        )
+    path, host = opened.saved_folder(folder), shared.load_host(plugin)
+    chosen = _only_oracle(host) if oracle is None else choice_of("--oracle", oracle)
+    options: dict[str, Any] = {"oracle": chosen, **({} if rtol is None else {"rtol": rtol})}
+    with CompiledNetwork.load(path, host, device) as compiled:
+        context = opened.context_of(compiled, path, host, seed)
+        network = opened.import_model(compiled, model, weights_seed, context)
+        stage = host.make("stage", "verify", options, context)
+        result = stage.run({CompiledNetwork: compiled, Network: network})
+    told = result.report["verify"]
+    if as_json:
+        shared.print_json(told)
+    else:
+        verdict = "passed" if result.ok else "failed"
+        shared.say(f"{verdict} against {told['oracle']}: relative error {told['max_rel_error']}")
+    return DONE if result.ok else FAILED
+
+
+def _only_oracle(host: PluginHost) -> str:
+    known = list(host.components("oracle"))
+    if len(known) != 1:
+        raise UsageError(
+            "which oracle?" if known else "no oracle is installed",
+            where="--oracle",
+            remedy=f"one of {', '.join(known)}" if known else "install a plugin that has one",
+        )
+    return known[0]

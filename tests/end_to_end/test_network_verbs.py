@@ -1,0 +1,88 @@
+"""A saved network is shown, run, checked and timed from the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import tilewright
+
+
+@pytest.fixture
+def saved(folder):
+    """A folder with `network`, compiled from `tiny.onnx`, as a run leaves it."""
+    return tilewright.compile("tiny.onnx", target="x86:threads=1", out=folder / "made")
+
+
+def test_show_tells_what_it_takes_and_gives_of_the_network_or_its_run(call, saved):
+    told = json.loads(call("network", "show", "made", "--json")[1])
+    assert told == json.loads(call("network", "show", "made/network", "--json")[1])
+    assert told["inputs"] == [{"name": "x", "shape": [1, 8, 7, 7], "dtype": "float32"}]
+    assert [out["name"] for out in told["outputs"] + told["observed"]] == ["y", "l"]
+    assert told["target"] == str(saved.target)
+    assert "inputs    float32[1, 8, 7, 7]  x" in call("network", "show", "made")[1]
+
+
+def test_run_gives_the_answers_to_the_arrays_of_a_file(call, folder, saved):
+    image = np.random.default_rng(3).standard_normal((1, 8, 7, 7)).astype(np.float32)
+    np.savez("in.npz", x=image)
+    run = ("network", "run", "made", "--inputs", "in.npz", "--out", "out.npz", "--observed")
+    code, out, _ = call(*run, "--json")
+    told = json.loads(out)
+    assert (code, told["out"]) == (0, "out.npz")
+    expected = saved.observe(image)
+    with np.load("out.npz", allow_pickle=False) as answers:
+        assert all((answers[name] == expected[name]).all() for name in ("y", "l"))
+    (y,) = (answer for answer in told["outputs"] if answer["name"] == "y")
+    assert y["max"] == pytest.approx(expected["y"].max())
+    np.savez("bad.npz", x=image[0])
+    code, _, err = call("network", "run", "made", "--inputs", "bad.npz")
+    assert code == 2
+    assert "array 'x': expected float32[1, 8, 7, 7], got float32[8, 7, 7]" in err
+
+
+def test_run_without_a_file_draws_inputs_and_writes_nothing(call, folder, saved):
+    before = sorted(folder.rglob("*"))
+    code, out, _ = call("network", "run", "made")
+    assert (code, out.split()[0]) == (0, "y")
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_verify_asks_the_oracle_and_needs_the_right_model(call, folder, saved, make_model):
+    code, _, err = call("network", "verify", "made")
+    assert code == 2
+    assert "a saved network does not hold its model" in err
+    code, out, _ = call("network", "verify", "made", "--model", "tiny.onnx", "--json")
+    told = json.loads(out)
+    assert (code, told["oracle"], told["passed"]) == (0, "onnxruntime", True)
+    (folder / "sigmoid.onnx").write_bytes(make_model("Sigmoid"))
+    code, out, _ = call("network", "verify", "made", "--model", "sigmoid.onnx")
+    assert (code, out.split()[0]) == (1, "failed")
+    (folder / "batch.onnx").write_bytes(make_model(batch=2))
+    code, _, err = call("network", "verify", "made", "--model", "batch.onnx")
+    assert code == 2
+    assert "batch: shapes: input 'x' is [2, 8, 7, 7], got [1, 8, 7, 7]" in err
+
+
+def test_benchmark_times_it_alone_and_beside_a_peer(call, saved):
+    alone = json.loads(call("network", "benchmark", "made", "--runs", 3, "--json")[1])
+    assert (alone["threads"], alone["tilewright"]["runs"], alone["peers"]) == (1, 3, {})
+    beside = ("--runs", 3, "--peer", "onnxruntime", "--model", "tiny.onnx")
+    both = json.loads(call("network", "benchmark", "made", *beside, "--json")[1])
+    assert both.keys() == alone.keys()
+    assert both["peers"]["onnxruntime"].keys() == alone["tilewright"].keys()
+    assert "tilewright   median" in call("network", "benchmark", "made", *beside)[1]
+    code, _, err = call("network", "benchmark", "made", "--peer", "onnxruntime")
+    assert code == 2
+    assert "a peer needs the model" in err
+
+
+@pytest.mark.parametrize("verb", ["show", "run", "verify", "benchmark"])
+def test_what_is_no_saved_network_is_told(call, folder, saved, verb):
+    shutil.rmtree("made")
+    code, _, err = call("network", verb, "made", *(["--model", "x"] if verb == "verify" else []))
+    assert code == 2
+    assert "made: no saved network: No such file or directory (manifest.json)" in err
