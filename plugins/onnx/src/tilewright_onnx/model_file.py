@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.reading import open_file
+from tilewright_onnx.graph_walk import graphs_of
+from tilewright_onnx.tensors import MOST_BYTES, declared_bytes
 
 _LIGHT = "onnx-light:"
 _IN_MEMORY = "the model given"
@@ -30,8 +34,8 @@ def load_model(model: Any) -> tuple[str, Any]:
 
     Or of a ModelProto or its bytes, which are called as their graph is.
 
-    Raises UsageError for a file that is missing or cut short, and for external data that is missing
-    or lies outside the model's folder.
+    Raises UsageError for a file that is missing, too large or cut short, and for external data that
+    is missing, lies outside the model's folder, or has another size than its tensor.
     """
     if not isinstance(model, str):
         return _in_memory(model)
@@ -50,17 +54,9 @@ def load_model(model: Any) -> tuple[str, Any]:
 
 def _in_memory(model: Any) -> tuple[str, Any]:
     from onnx import ModelProto
-    from onnx.external_data_helper import uses_external_data
 
     is_proto = isinstance(model, ModelProto)
     proto = _whole(model, _IN_MEMORY) if is_proto else _parsed(bytes(model))
-    for tensor in proto.graph.initializer:
-        if uses_external_data(tensor):
-            raise UsageError(
-                f"the data of tensor {tensor.name!r} is in a file that was not loaded",
-                where=_IN_MEMORY,
-                remedy="give the path of the model, or what onnx.load(PATH) gives",
-            )
     return proto.graph.name or "model", proto
 
 
@@ -83,6 +79,7 @@ def _parsed(source: Path | bytes) -> Any:
     from google.protobuf.message import DecodeError
 
     where = _IN_MEMORY if isinstance(source, bytes) else str(source)
+    _check_size(len(source) if isinstance(source, bytes) else source.stat().st_size, where)
     try:
         if isinstance(source, bytes):
             proto = onnx.load_model_from_string(source)
@@ -97,7 +94,17 @@ def _parsed(source: Path | bytes) -> Any:
     return _whole(proto, where)
 
 
+def _check_size(size: int, where: str) -> None:
+    if size > MOST_BYTES:
+        raise UsageError(
+            f"the model has {size} bytes with its weights",
+            where=where,
+            remedy=f"at most {MOST_BYTES} are read",
+        )
+
+
 def _whole(proto: Any, where: str) -> Any:
+    _check_size(proto.ByteSize(), where)
     if not proto.graph.node or not proto.opset_import:
         raise UsageError(
             "no ONNX model, or cut short: it has no nodes",
@@ -108,31 +115,61 @@ def _whole(proto: Any, where: str) -> Any:
 
 
 def _load_external(proto: Any, path: Path) -> None:
-    from onnx.external_data_helper import (
-        ExternalDataInfo,
-        load_external_data_for_model,
-        uses_external_data,
-    )
+    """Put the external data of every tensor into it."""
+    from onnx import TensorProto
 
-    folder = path.parent.resolve()
-    for tensor in proto.graph.initializer:
-        if not uses_external_data(tensor):
-            continue
-        location = ExternalDataInfo(tensor).location
-        data = (folder / location).resolve()
-        if not data.is_relative_to(folder):
-            raise UsageError(
-                f"tensor {tensor.name!r} has external data outside the model's folder: {location}",
-                where=str(path),
-                remedy="put the data beside the model and name it relatively",
-            )
-        if not data.is_file():
-            raise UsageError(
-                f"external data of tensor {tensor.name!r} is missing: {location}",
-                where=str(path),
-                remedy="copy it beside the model",
-            )
+    total = proto.ByteSize()
+    outside = [t for t in _tensors(proto) if t.data_location == TensorProto.EXTERNAL]
+    for tensor in outside:
+        total += declared_bytes(tensor, str(path))
+    _check_size(total, str(path))
+    for tensor in outside:
+        tensor.raw_data = _external_bytes(tensor, path)
+        del tensor.external_data[:]
+        tensor.data_location = TensorProto.DEFAULT
+
+
+def _tensors(proto: Any) -> Iterator[Any]:
+    for graph in graphs_of(proto):
+        yield from getattr(graph, "initializer", ())
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.HasField("t"):
+                    yield attribute.t
+                yield from attribute.tensors
+
+
+def _external_bytes(tensor: Any, path: Path) -> bytes:
+    """The bytes of one tensor, from a regular file inside the model's folder."""
+
+    def wrong(problem: str, remedy: str) -> UsageError:
+        problem = f"external data of tensor {tensor.name!r} {problem}"
+        return UsageError(problem, where=str(path), remedy=remedy)
+
+    told = {entry.key: entry.value for entry in tensor.external_data}
+    location, folder = told.get("location", ""), path.parent.resolve()
+    wanted, again = declared_bytes(tensor, str(path)), "export or copy it again"
     try:
-        load_external_data_for_model(proto, str(folder))
-    except (ValueError, OSError) as error:
-        raise UsageError(f"external data cannot be read: {error}", where=str(path)) from error
+        offset = int(told.get("offset") or 0)
+        length = int(told.get("length") or wanted)
+        data = (folder / location).resolve()
+        is_file = data.is_file()
+    except (ValueError, OSError, RuntimeError) as error:
+        raise wrong(f"is told wrongly ({error})", again) from error
+    if not data.is_relative_to(folder):
+        raise wrong(
+            f"lies outside the model's folder: {location}",
+            "put the data beside the model and name it relatively",
+        )
+    if not is_file:
+        raise wrong(f"is missing: {location}", "copy it beside the model")
+    if length != wanted or offset < 0:
+        raise wrong(
+            f"has length {length} at offset {offset}; its dims {list(tensor.dims)} take {wanted}",
+            again,
+        )
+    if offset + length > data.stat().st_size:
+        raise wrong(f"ends before byte {offset + length}: {location}", again)
+    with open_file(data) as file:
+        file.seek(offset)
+        return file.read(length)

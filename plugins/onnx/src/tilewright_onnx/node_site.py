@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,21 +19,33 @@ class NodeSite:
     """What a reading function gets.
 
     known   values of tensors that do not depend on the network's inputs, as numpy arrays
-    opset   version of the default operator set, which some meanings hang on
+    opsets  version of the operator set of each domain
+    opset   that of the default one, which some meanings hang on
     """
 
     def __init__(
-        self, node: Any, name: str, builder: NetworkBuilder, known: dict[str, Any], opset: int
+        self,
+        node: Any,
+        name: str,
+        builder: NetworkBuilder,
+        known: dict[str, Any],
+        opsets: Mapping[str, int],
     ) -> None:
-        from onnx import helper
-
         self.name = name
-        self.opset = opset
+        self.opsets = opsets
+        self.opset = opsets[""]
+        self.where = f"{builder.name}: node {name!r}"
         self.inputs: tuple[str, ...] = tuple(node.input)
         self.outputs: tuple[str, ...] = tuple(node.output)
         self._builder = builder
         self._known = known
-        self._attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        self._node = node
+
+    @cached_property
+    def _attributes(self) -> dict[str, Any]:
+        from onnx import helper
+
+        return {one.name: helper.get_attribute_value(one) for one in self._node.attribute}
 
     def has(self, position: int) -> bool:
         """Whether an optional operand is given."""
@@ -110,4 +124,4 @@ class NodeSite:
 
     def error(self, problem: str, remedy: str = "") -> UsageError:
         """An error that names the node and the model."""
-        return UsageError(problem, where=f"{self._builder.name}: node {self.name!r}", remedy=remedy)
+        return UsageError(problem, where=self.where, remedy=remedy)

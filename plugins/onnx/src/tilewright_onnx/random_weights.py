@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.errors import UsageError
+from tilewright_onnx.tensors import MOST_BYTES, array_of
+
 _RESIDUAL_SCALE = 0.5
 """Of the last batch norm of a branch that is added to another: sums of many stay small."""
 
@@ -54,7 +57,7 @@ def _drop(values: Any, is_unwanted: Callable[[Any], bool]) -> None:
 
 def _weight_shapes(graph: Any) -> dict[str, tuple[int, ...]]:
     """Shape of every float weight by name, in the order of the file."""
-    from onnx import TensorProto, numpy_helper
+    from onnx import TensorProto
 
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     shapes = {
@@ -63,8 +66,13 @@ def _weight_shapes(graph: Any) -> dict[str, tuple[int, ...]]:
         if tensor.data_type == TensorProto.FLOAT
     }
     for node in graph.node:
-        if node.op_type == "ConstantOfShape" and node.input[0] in tensors:
-            shapes[node.output[0]] = tuple(map(int, numpy_helper.to_array(tensors[node.input[0]])))
+        if node.op_type == "ConstantOfShape" and node.input and node.input[0] in tensors:
+            shape = array_of(tensors[node.input[0]], graph.name)
+            shapes[node.output[0]] = tuple(map(int, shape.ravel()))
+    if 4 * sum(map(prod, shapes.values())) > MOST_BYTES:
+        raise UsageError(
+            f"its weights take more than {MOST_BYTES} bytes", where=f"graph {graph.name!r}"
+        )
     sizes = {name for node in graph.node if node.op_type in _RESIZING for name in node.input[1:]}
     return {name: shape for name, shape in shapes.items() if prod(shape) > 1 and name not in sizes}
 
@@ -79,8 +87,8 @@ def _uses(graph: Any) -> dict[str, tuple[str, int, bool]]:
 
     def use(name: str) -> tuple[str, int, bool]:
         node, position = readers[name][0]
-        if node.op_type in _COPIES and readers[node.output[0]]:
-            return use(node.output[0])
+        while node.op_type in _COPIES and readers[node.output[0]]:
+            node, position = readers[node.output[0]][0]
         after = [reader for reader, _ in readers[node.output[0]]]
         ends = any(r.op_type in ("Add", "Sum") and _adds_activations(r, makers) for r in after)
         return node.op_type, position, ends

@@ -10,29 +10,11 @@ from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.network import Network
-from tilewright_onnx.definition import definition_of
+from tilewright_onnx.model_check import checked_model
 from tilewright_onnx.model_file import is_light, is_model, load_model
-from tilewright_onnx.node_site import NodeSite
-from tilewright_onnx.operators import READERS
+from tilewright_onnx.node_reading import NodeReading
 from tilewright_onnx.random_weights import with_random_weights
-
-_ALIASED = ("", "ai.onnx")
-"""Both name the default operator set."""
-
-_RUNTIMES_OWN = "com.microsoft"
-"""Domains of what ONNX Runtime puts into models that it optimises begin so."""
-
-_OLDEST = 7
-"""The opset since which operands are broadcast from the right; ONNX Runtime reads no older one."""
-
-_RANDOM = (
-    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
-    "RandomUniformLike",
-)  # fmt: skip
-
-
-_FLATTENED, _UNFLATTENED = ("Softmax", "LogSoftmax", "Hardmax"), 13
-"""Before this opset they took all axes from one on as one, which ONNX's reference does not."""
+from tilewright_onnx.tensors import array_of
 
 
 class OnnxFrontend:
@@ -57,44 +39,35 @@ class OnnxFrontend:
         size.
         """
         name, proto = load_model(model)
-        if weights_seed is not None or is_light(model):
-            proto = with_random_weights(proto, weights_seed or 0)
-        return read_model(proto, NetworkBuilder.of(name, self._host), shapes)
+        seed = 0 if is_light(model) and weights_seed is None else weights_seed
+        return read_model(proto, NetworkBuilder.of(name, self._host), shapes, seed)
 
 
-def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequence[int]]) -> Network:
-    """The network of a ModelProto, made with an empty builder.
+def read_model(
+    proto: Any,
+    builder: NetworkBuilder,
+    shapes: Mapping[str, Sequence[int]],
+    weights_seed: int | None = None,
+) -> Network:
+    """The network of a ModelProto, made with an empty builder; a seed replaces the weights.
 
-    The input of a softmax that makes an output stays observed.
+    The input of a softmax that makes an output stays observed. Raises UsageError for a model that
+    is none, and names all nodes that cannot be read.
     """
-    from onnx import numpy_helper
-    from onnx.inliner import inline_local_functions
-
-    source = proto.SerializeToString()
-    if proto.functions:
-        proto = inline_local_functions(proto)
-    graph = proto.graph
     name = builder.name
-    opset = max((o.version for o in proto.opset_import if o.domain in _ALIASED), default=_OLDEST)
-    if opset < _OLDEST:
-        raise UsageError(
-            f"the model is of opset {opset}; expected {_OLDEST} or later",
-            where=name,
-            remedy=f"onnx.version_converter.convert_version(model, {_OLDEST}) raises it",
-        )
-    known = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    given, (proto, opsets) = proto, checked_model(proto, name)
+    if weights_seed is not None:
+        given = proto = with_random_weights(proto, weights_seed)
+    source = given.SerializeToString()
+    graph = proto.graph
+    known = {tensor.name: array_of(tensor, name) for tensor in graph.initializer}
     builder.reserve([*known, *(output for node in graph.node for output in node.output)])
     inputs = [value for value in graph.input if value.name not in known]
     for value in inputs:
         builder.input(value.name, *_input_spec(name, value, inputs, shapes))
     outputs = [value.name for value in graph.output]
-    used = set(outputs).union(*(node.input for node in graph.node))
-    for index, node in enumerate(graph.node):
-        site = NodeSite(node, node.name or f"{node.op_type}_{index}", builder, known, opset)
-        _read_node(node, site, builder, known)
-        for place, output in enumerate(node.output):
-            if output and output in used and output not in builder.specs and output not in known:
-                raise site.error(f"output {place} ({output!r}) of {node.op_type} is not supported")
+    reading = NodeReading(builder, known, opsets, outputs)
+    reading.read_all(graph.node)
     for output in outputs:
         if output not in builder.specs:
             if output not in known:
@@ -108,61 +81,6 @@ def read_model(proto: Any, builder: NetworkBuilder, shapes: Mapping[str, Sequenc
         and builder.producer(node.input[0])
     ]
     return builder.network(outputs, observed, source)
-
-
-def _read_node(node: Any, site: NodeSite, builder: NetworkBuilder, known: dict[str, Any]) -> None:
-    """Emit a node, or evaluate it where nothing it reads depends on the inputs."""
-    if node.op_type == "Shape" and node.input[0] in builder.specs:
-        known[node.output[0]] = _shape_value(node, builder.specs[node.input[0]].shape)
-        return
-    if node.domain in _ALIASED and node.op_type in _RANDOM:
-        raise site.error(f"{node.op_type} draws other values in every run", "make them an input")
-    evaluated = node.op_type not in _FLATTENED or site.opset >= _UNFLATTENED
-    if (
-        evaluated
-        and node.domain in _ALIASED
-        and all(tensor in known for tensor in node.input if tensor)
-    ):
-        known.update(_evaluated(node, site, known))
-        return
-    if node.domain in _ALIASED and node.op_type in READERS:
-        READERS[node.op_type](site)
-        return
-    parts, opset = definition_of(node, site, builder.specs, known)
-    if not parts:
-        operator = ".".join(filter(None, (node.domain, node.op_type)))
-        remedy = f"readable: {', '.join(sorted(READERS))}"
-        if node.domain.startswith(_RUNTIMES_OWN):
-            remedy = "ONNX Runtime made it: give the model as it was, or optimised at level `basic`"
-        raise site.error(f"no reader for the ONNX operator {operator!r}", remedy)
-    for number, part in enumerate(parts):
-        name = f"{site.name}/{part.op_type}_{number}"
-        _read_node(part, NodeSite(part, name, builder, known, opset), builder, known)
-
-
-def _shape_value(node: Any, shape: tuple[int, ...]) -> Any:
-    import numpy as np
-
-    limits = {attribute.name: attribute.i for attribute in node.attribute}
-    return np.array(shape[limits.get("start", 0) : limits.get("end", len(shape))], np.int64)
-
-
-def _evaluated(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The node's outputs by ONNX's own reference."""
-    from onnx import TensorProto, helper
-    from onnx.reference import ReferenceEvaluator
-
-    operands = {tensor: known[tensor] for tensor in node.input if tensor}
-    values = [helper.make_tensor_value_info(t, TensorProto.UNDEFINED, None) for t in operands]
-    results = [
-        helper.make_tensor_value_info(t, TensorProto.UNDEFINED, None) for t in node.output if t
-    ]
-    graph = helper.make_graph([node], "constant", values, results)
-    try:
-        evaluator = ReferenceEvaluator(graph, opsets={"": site.opset})
-        return dict(zip((r.name for r in results), evaluator.run(None, operands), strict=True))
-    except Exception as error:
-        raise site.error(f"cannot evaluate {node.op_type!r} on constants: {error}") from error
 
 
 def _input_spec(
