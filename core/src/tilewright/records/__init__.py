@@ -5,13 +5,14 @@ from tilewright.records.compact import Compacted, compact_log
 from tilewright.records.line import BadLineError
 from tilewright.records.query import Query
 from tilewright.records.readers import JsonlReader, find_reader, read_log, recognised_format
-from tilewright.records.record import AnyRecord, BudgetRecord, GraphRecord, Record
+from tilewright.records.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Record
 from tilewright.records.store import Count, JsonlRecordStore, Ranked, Spent
 
 __all__ = [
     "AnyRecord",
     "BadLineError",
     "BudgetRecord",
+    "Charge",
     "Compacted",
     "Count",
     "GraphRecord",

@@ -13,6 +13,7 @@ from tilewright.records.log_file import LogFile
 from tilewright.records.record import (
     AnyRecord,
     BudgetRecord,
+    Charge,
     GraphRecord,
     OtherVersionError,
     Record,
@@ -69,12 +70,17 @@ def compact_log(path: Path) -> Compacted:
 def _needed(lines: Sequence[bytes], lost: dict[str, int]) -> Iterator[bytes]:
     decoder = RecordDecoder()
     found: list[tuple[bytes, Hashable]] = []
+    charged: dict[int, BudgetRecord] = {}  # by place in `found`
     last: dict[Hashable, int] = {}
     before_turns: set[int] = set()
     spent: dict[Hashable, BudgetRecord] = {}
 
     def lose(what: str) -> None:
         lost[what] = lost.get(what, 0) + 1
+
+    def spend(some: BudgetRecord) -> None:
+        identity = _identity(some)
+        spent[identity] = _added(spent.get(identity), some)
 
     for line in filter(None, lines):
         try:
@@ -87,10 +93,14 @@ def _needed(lines: Sequence[bytes], lost: dict[str, int]) -> Iterator[bytes]:
             continue
         if isinstance(record, Record) and record.trial.result.spoiled:
             lose("trials spoiled by the machinery")
+            if record.charge is not None:
+                spend(_budget(record, record.charge))
             continue
         identity = _identity(record)
         if isinstance(record, BudgetRecord):
-            spent[identity] = _added(spent.get(identity), record)
+            spend(record)
+        elif isinstance(record, Record) and record.charge is not None:
+            charged[len(found)] = _budget(record, record.charge)
         place = last.get(identity)
         if isinstance(record, Record) and record.trial.input.conditions.turns > 1:
             if place is not None:
@@ -101,11 +111,18 @@ def _needed(lines: Sequence[bytes], lost: dict[str, int]) -> Iterator[bytes]:
             lose(_SUPERSEDED[record.kind])
         last[identity] = len(found)
         found.append((line, identity))
-    for place, (line, identity) in enumerate(found):
-        if identity in spent and last[identity] == place:
-            yield seal(spent[identity].to_json())
-        elif identity is None or last[identity] == place or place in before_turns:
-            yield line + b"\n"
+    kept = [
+        identity is None or last[identity] == place or place in before_turns
+        for place, (_, identity) in enumerate(found)
+    ]
+    for place, budget in charged.items():
+        if not kept[place]:
+            spend(budget)
+    for (line, identity), needed in zip(found, kept, strict=True):
+        if needed:
+            own = spent.pop(identity, None)
+            yield line + b"\n" if own is None else seal(own.to_json())
+    yield from (seal(of_killed.to_json()) for of_killed in spent.values())
 
 
 _SUPERSEDED = {
@@ -129,6 +146,19 @@ def _identity(record: AnyRecord) -> Hashable:
         )
     constants = record.trial.input.conditions.constants
     return record.fingerprint, record.task.key, constants, record.config.text, record.revision
+
+
+def _budget(record: Record, charge: Charge) -> BudgetRecord:
+    """What a trial took of its stage's budget, without the trial."""
+    return BudgetRecord(
+        charge.stage,
+        record.device,
+        record.fingerprint,
+        finished=False,
+        seconds=charge.seconds,
+        trials=charge.trials,
+        sequence=record.sequence,
+    )
 
 
 def _added(before: BudgetRecord | None, record: BudgetRecord) -> BudgetRecord:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tilewright.canonical import canonical_json
 from tilewright.measure import MeasureResult
 from tilewright.records.line import BadLineError, parse_object, sealed
-from tilewright.records.record import BudgetRecord, GraphRecord, Record, RecordDecoder
+from tilewright.records.record import BudgetRecord, Charge, GraphRecord, Record, RecordDecoder
 from tilewright.task import Task
 
 # The lines that `Record.to_json` makes, which every store writes.
@@ -17,6 +17,7 @@ _START = b'{"version":1,"kind":"trial","sequence":'
 _HEAD = {"device", "key", "workload", "target", "strategy", "revision"}
 _CONFIG, _CONDITIONS = b',"config":', b',"conditions":'
 _OUTCOMES = ({"costs", "timings"}, {"failure", "timings"})
+_CHARGE = {"budget"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +42,7 @@ class Outline(NamedTuple):
     seconds    median of the samples, None for a failure
     in_turns   whether it was run in several turns
     spoiled    failed, and the config is not to blame
+    charge     as in a `Record`
     """
 
     head: Head
@@ -49,6 +51,7 @@ class Outline(NamedTuple):
     seconds: float | None
     in_turns: bool
     spoiled: bool
+    charge: Charge | None
 
 
 class OutlineReader:
@@ -74,9 +77,9 @@ class OutlineReader:
         known = self._heads.get((members, conditions))
         if known is not None and _is_number(number):
             measured = parse_object(b"{%b}" % outcome)
-            if measured.keys() in _OUTCOMES:
-                result = self.decoder.result(measured)
-                return _outline(*known, int(number), parse_object(config), result)
+            if measured.keys() - _CHARGE in _OUTCOMES:
+                said = self.decoder.result(measured), self.decoder.charge(measured)
+                return _outline(known, int(number), parse_object(config), *said)
         data = parse_object(body + b"}")
         record = self.decoder.decode(data)
         if not isinstance(record, Record):
@@ -84,7 +87,8 @@ class OutlineReader:
         known = self._head(record), record.trial.input.conditions.turns > 1
         if _is_whole(members, conditions, data):
             self._heads[members, conditions] = known
-        return _outline(*known, record.sequence, data["config"], record.trial.result)
+        said = record.trial.result, record.charge
+        return _outline(known, record.sequence, data["config"], *said)
 
     def _head(self, record: Record) -> Head:
         values = (
@@ -117,9 +121,14 @@ def _is_whole(members: bytes, conditions: bytes, data: Mapping[str, Any]) -> boo
 
 
 def _outline(
-    head: Head, in_turns: bool, sequence: int, values: Mapping[str, Any], result: MeasureResult
+    known: tuple[Head, bool],
+    sequence: int,
+    values: Mapping[str, Any],
+    result: MeasureResult,
+    charge: Charge | None,
 ) -> Outline:
-    return Outline(head, sequence, _identity(values), result.seconds, in_turns, result.spoiled)
+    (head, in_turns), identity = known, _identity(values)
+    return Outline(head, sequence, identity, result.seconds, in_turns, result.spoiled, charge)
 
 
 def _identity(values: Mapping[str, Any]) -> int:

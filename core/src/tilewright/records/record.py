@@ -20,11 +20,29 @@ MIN_SECONDS, MAX_SECONDS = 1e-12, 1e9
 
 
 @dataclass(frozen=True, slots=True)
+class Charge:
+    """What a trial took of the budget of the stage that asked for it.
+
+    stage     hash of all that makes two stages equal, as in `BudgetRecord`
+    seconds   since the stage began, or since its trial before
+    trials    1, and 0 for what was measured once more
+    """
+
+    stage: str
+    seconds: float
+    trials: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"stage": self.stage, "seconds": self.seconds, "trials": self.trials}
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One trial, where it was measured, and by which revision of its strategy.
 
     revision   of the strategy when it was measured; with another installed, the record is a miss
     sequence   place in the order of measurement, given by the store that appends it
+    charge     None where no stage has a budget for it
     """
 
     kind: ClassVar[str] = "trial"
@@ -34,11 +52,14 @@ class Record:
     fingerprint: str
     revision: int
     sequence: int = 0
+    charge: Charge | None = None
 
     @classmethod
-    def of(cls, trial: Trial, device: Device, revision: int) -> Record:
+    def of(
+        cls, trial: Trial, device: Device, revision: int, charge: Charge | None = None
+    ) -> Record:
         """The record of a trial just measured on a device."""
-        return cls(trial, device.name, device.fingerprint, revision)
+        return cls(trial, device.name, device.fingerprint, revision, charge=charge)
 
     @property
     def task(self) -> Task:
@@ -66,6 +87,7 @@ class Record:
             "conditions": self.trial.input.conditions.to_json(),
             **outcome,
             "timings": dict(result.timings),
+            **({} if self.charge is None else {"budget": self.charge.to_json()}),
         }
 
 
@@ -96,7 +118,7 @@ class GraphRecord:
 
 @dataclass(frozen=True, slots=True)
 class BudgetRecord:
-    """What a stage spent, written when it ends.
+    """What a stage spent besides what its trials say (see `Charge`), written when it ends.
 
     stage      hash of all that makes two stages equal
     finished   False where it was interrupted, so that an equal stage goes on with what is left
@@ -146,6 +168,11 @@ class RecordDecoder:
         result: MeasureResult = sensible(_result, data)
         return result
 
+    def charge(self, data: Mapping[str, Any]) -> Charge | None:
+        """What a trial's object says of a budget. Raises BadLineError for nonsense."""
+        charge: Charge | None = sensible(_charge, data)
+        return charge
+
     def _decode(self, data: Mapping[str, Any]) -> AnyRecord:
         if data["version"] != VERSION or isinstance(data["version"], bool):
             raise OtherVersionError(f"version {data['version']!r}"[:80])
@@ -158,7 +185,8 @@ class RecordDecoder:
     def _record(self, data: Mapping[str, Any]) -> Record:
         conditions = self._condition(data["conditions"])
         asked = MeasureInput(self._task(data), _config(data), conditions)
-        return Record(Trial(asked, _result(data)), *_device(data), *_numbers(data))
+        trial = Trial(asked, _result(data))
+        return Record(trial, *_device(data), *_numbers(data), charge=self.charge(data))
 
     def _graph(self, data: Mapping[str, Any]) -> GraphRecord:
         node = _text(data["node"])
@@ -259,6 +287,17 @@ def _result(data: Mapping[str, Any]) -> MeasureResult:
     if "costs" in data:
         return MeasureResult(_costs(data["costs"]), timings=timings)
     return MeasureResult(failure=_failure(data["failure"]), timings=timings)
+
+
+def _charge(data: Mapping[str, Any]) -> Charge | None:
+    if "budget" not in data:
+        return None
+    said = data["budget"]
+    return Charge(
+        _text(said["stage"]),
+        _check(said["seconds"], (int, float), 0, MAX_SECONDS),
+        _check(said["trials"], int, 0, 1),
+    )
 
 
 def _device(data: Mapping[str, Any]) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from tilewright.records.race import Race, slower
 from tilewright.records.record import (
     AnyRecord,
     BudgetRecord,
+    Charge,
     GraphRecord,
     OtherVersionError,
     Record,
@@ -214,13 +215,8 @@ class JsonlRecordStore:
         }
 
     def spent(self, stage: str, device: Device) -> Spent:
-        """What the stage of this hash has spent on a device so far."""
-        own = [r for r in self._budget if (r.stage, r.fingerprint) == (stage, device.fingerprint)]
-        return Spent(
-            any(record.finished for record in own),
-            sum(record.seconds for record in own),
-            sum(record.trials for record in own),
-        )
+        """What the stage of this hash has spent on a device so far, were it killed or not."""
+        return self._spent.get((stage, device.fingerprint), Spent(False, 0.0, 0))
 
     def stale(self, revisions: Mapping[str, int]) -> Counter[str]:
         """By strategy, how many records are misses because another revision is installed."""
@@ -249,7 +245,7 @@ class JsonlRecordStore:
         self._reader = OutlineReader()
         self._trials = TrialIndex(self._reader.decoder)
         self._graph: list[GraphRecord] = []
-        self._budget: list[BudgetRecord] = []
+        self._spent: dict[tuple[str, str], Spent] = {}
 
     def _see(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -263,10 +259,22 @@ class JsonlRecordStore:
                 self._next_sequence = max(self._next_sequence, found.sequence + 1)
                 if isinstance(found, Outline):
                     self._trials.add(line, found)
+                    if found.charge is not None:
+                        self._spend(found.charge, found.head.fingerprint)
                 elif isinstance(found, GraphRecord):
                     self._graph.append(found)
                 else:
-                    self._budget.append(found)
+                    self._spend(found, found.fingerprint, finished=found.finished)
+
+    def _spend(
+        self, some: Charge | BudgetRecord, fingerprint: str, *, finished: bool = False
+    ) -> None:
+        so_far = self._spent.get((some.stage, fingerprint), Spent(False, 0.0, 0))
+        self._spent[some.stage, fingerprint] = Spent(
+            so_far.finished or finished,
+            so_far.seconds + some.seconds,
+            so_far.trials + some.trials,
+        )
 
 
 def _current(strategy: str, revision: int, revisions: Mapping[str, int]) -> bool:

@@ -72,7 +72,10 @@ def tune_tasks(
     if more is not None:
         together = budget.plus(more)
         budget, before = (more, (0.0, 0)) if known.finished else (together, before)
-    with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
+    with (
+        Interrupt() as interrupt,
+        Measurement(context, interrupt.shield, stage) as measurement,
+    ):
         pace = Pace(budget, lambda: measurement.spent.trials, before)
         loop = _Loop(tasks, context, measurement, pace, early_stopping)
         try:
@@ -82,6 +85,7 @@ def tune_tasks(
             # Finalists seldom need all that is kept for them: the search goes on with the rest.
             while loop.search(tuner, made, pace.left / 10):
                 loop.confirm_finalists()
+            loop.spend_rest(tuner, made)
         except KeyboardInterrupt:
             loop.close(stage, finished=False)
             raise TuningInterrupted(loop.report("interrupted")) from None
@@ -171,7 +175,15 @@ class _Loop:
             if tracks[entry.task].unmeasured([config])
         )
 
-    def search(self, tuner: Choice, scheduler: TaskScheduler, kept: float) -> bool:
+    def spend_rest(self, tuner: Choice, scheduler: TaskScheduler) -> None:
+        """Search with the trials that no finalist needed, each in turns at once.
+
+        So whoever overtakes finalists has done so by an honest time.
+        """
+        if self._pace.in_trials:
+            self.search(tuner, scheduler, 0.0, turns=_TURNS)
+
+    def search(self, tuner: Choice, scheduler: TaskScheduler, kept: float, turns: int = 1) -> bool:
         """Give batches to tasks as the scheduler says, until budget or tasks are exhausted.
 
         `kept` is held back for finalists; once there were some, also what it takes to measure in
@@ -182,7 +194,7 @@ class _Loop:
         limit, before = _batch_size(tuner, self._context), self._measurement.spent.trials
         while not self.lost and any(track.ended is None for track in self._tracks):
             keep = max(int(self._pace.trials(kept)), self._confirming())
-            if not (self._pace.spent or self._pace.affordable(1, keep=keep)):
+            if turns > 1 or not (self._pace.spent or self._pace.affordable(1, keep=keep)):
                 keep = 0  # a budget of a trial or two is for the search
             count = self._pace.affordable(limit, keep=keep)
             chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
@@ -198,7 +210,7 @@ class _Loop:
             with self._measurement.spent.on("search"):
                 configs = self._propose(track, tuner, count)
             if configs:
-                self._measure([(track, config) for config in configs])
+                self._measure([(track, config) for config in configs], turns)
                 track.check_end(self._early_stopping)
             else:
                 track.end("exhausted")
@@ -224,10 +236,9 @@ class _Loop:
 
     def close(self, stage: str, *, finished: bool) -> None:
         """Write the budget line, so that an equal stage is skipped or goes on from here."""
-        device, spent = self._context.device, self._measurement.spent.trials
-        seconds = self._pace.seconds
+        device, seconds = self._context.device, self._measurement.uncharged_seconds()
         self._context.store.append(
-            [BudgetRecord(stage, device.name, device.fingerprint, finished, seconds, spent)]
+            [BudgetRecord(stage, device.name, device.fingerprint, finished, seconds, trials=0)]
         )
 
     def report(self, reason: EndReason) -> TuneReport:

@@ -20,7 +20,7 @@ from tilewright.measure import (
     Trial,
     is_seconds,
 )
-from tilewright.records import Record
+from tilewright.records import Charge, Record
 from tilewright.roles import BuildResult, MeasureContext
 
 if TYPE_CHECKING:
@@ -88,14 +88,19 @@ class Measurement:
     ...     measurement.spent.trials
 
     `shield()` gives a section that Ctrl-C does not cut, so that a record is written whole.
+    `stage` is the hash of the stage whose budget pays: every record says what it took of it, so
+    that a run that is killed goes on with what is left.
     """
 
     def __init__(
         self,
         context: RunContext,
         shield: Callable[[], AbstractContextManager[None]] = nullcontext,
+        stage: str | None = None,
     ) -> None:
         self.spent = Spent()
+        self._stage = stage
+        self._charged_until = time.monotonic()
         self._context = context
         self._shield = shield
         self._builder: Builder | None = None
@@ -161,12 +166,28 @@ class Measurement:
             self._runner = host.make("runner", *context.runner, made)
         return self._builder, self._runner
 
+    def uncharged_seconds(self) -> float:
+        """Seconds that no record has said yet, which from now on count as said."""
+        now = time.monotonic()
+        seconds, self._charged_until = now - self._charged_until, now
+        return seconds
+
+    def _charge(self, trials: int) -> Charge | None:
+        if self._stage is None:
+            return None
+        return Charge(self._stage, self.uncharged_seconds(), trials)
+
     def _keep(self, came: Iterable[_Asked], again: bool) -> list[Trial]:
         host, device, came = self._context.host, self._context.device, list(came)
         trials = [each.trial() for each in came]
         with self.spent.on("store"):
             self._context.store.append(
-                Record.of(trial, device, host.strategy(trial.input.config.strategy).revision)
+                Record.of(
+                    trial,
+                    device,
+                    host.strategy(trial.input.config.strategy).revision,
+                    self._charge(0 if again else 1),
+                )
                 for trial in trials
             )
         for trial, each in zip(trials, came, strict=True):

@@ -35,6 +35,11 @@ class Pace:
         return self._trials_before + self._measured()
 
     @property
+    def in_trials(self) -> bool:
+        """Whether the budget is one of trials."""
+        return self._budget.trials is not None
+
+    @property
     def whole(self) -> float:
         """The budget."""
         return self._budget.seconds or 0.0 if self._budget.trials is None else self._budget.trials
