@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 
@@ -9,6 +10,9 @@ import numpy as np
 import pytest
 
 import tilewright
+from tilewright.canonical import canonical_json
+from tilewright.errors import UsageError
+from tilewright_graph.compiled_network import CompiledNetwork
 
 
 @pytest.fixture
@@ -86,3 +90,24 @@ def test_what_is_no_saved_network_is_told(call, folder, saved, verb):
     code, _, err = call("network", verb, "made", *(["--model", "x"] if verb == "verify" else []))
     assert code == 2
     assert "made: no saved network: No such file or directory (manifest.json)" in err
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        [[1, 3, 5], "float32"], [[2**20, 2**20], "float32"], [[2**62], "float32"],
+        [[-1, -392], "float32"], [[1, 8, 7, 7], "float33"], ["392", "float32"], [[392], "float32"],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_manifest_that_was_forged_is_held_against_the_code(folder, saved, spec):
+    """Its hashes may be made anew."""
+    path = folder / "made" / "network" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    name, *_, role = manifest["signature"]["inputs"][0]
+    manifest["signature"]["inputs"][0] = [name, *spec, role]
+    del manifest["manifest_sha256"]
+    digest = hashlib.sha256(canonical_json(manifest).encode()).hexdigest()
+    path.write_text(json.dumps({**manifest, "manifest_sha256": digest}))
+    with pytest.raises(UsageError, match=r"says another thing than the code|is damaged"):
+        CompiledNetwork.load(path.parent)

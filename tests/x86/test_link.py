@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from small_network import arrays, binary, network
 
+from tilewright.errors import UsageError
 from tilewright.target import Target
 from tilewright_tensor.network_program import KernelCall, NetworkProgram
 from tilewright_x86.backend import X86Backend
+from tilewright_x86.object_file import section
 
 
 def _network() -> NetworkProgram:
@@ -41,3 +46,70 @@ def test_a_call_that_does_not_fit_its_kernel_is_refused() -> None:
     program = replace(_network(), calls=(wrong,))
     with pytest.raises(ValueError, match="odd"):
         X86Backend().link(program, Target("x86"))
+
+
+@pytest.fixture(scope="module")
+def linked():
+    return X86Backend().link(_network(), Target("x86"))
+
+
+def _operands(linked, place, shape, dtype="float32"):
+    told = [list(each) for each in linked.metadata["operands"]]
+    told[place] = [shape, dtype]
+    return {"operands": told}
+
+
+FORGED = {
+    "a small input": lambda a: _operands(a, 0, [1]),
+    "a small output": lambda a: _operands(a, 2, [0]),
+    "small constants": lambda a: _operands(a, 1, [8], "uint8"),
+    "a vast input": lambda a: _operands(a, 0, [2**62, 2**62]),
+    "a negative input": lambda a: _operands(a, 0, [-37, -1]),
+    "a type that is none": lambda a: _operands(a, 0, [37], "float33"),
+    "fewer operands": lambda a: {"operands": a.metadata["operands"][:-1]},
+    "no workspace": lambda a: {"workspace_bytes": 0},
+    "another workspace": lambda a: {"workspace_bytes": -1},
+    "more threads": lambda a: {"threads": 2},
+    "another function": lambda a: {"symbol": "nothing"},
+    "one object": lambda a: {"object_bytes": [len(a.data)]},
+    "fewer objects": lambda a: {"object_bytes": a.metadata["object_bytes"][:-1]},
+    "no objects": lambda a: {"object_bytes": []},
+    "objects cut elsewhere": lambda a: {"object_bytes": [1, len(a.data) - 1]},
+    "objects of no length": lambda a: {"object_bytes": [-1, "x"]},
+    "no instruction set": lambda a: {"isa": None},
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_what_is_told_of_a_networks_code_must_be_true_of_it(linked, forged: str) -> None:
+    """Hashes may be made anew; the code itself says how large its operands are."""
+    backend = X86Backend()
+    untrue = replace(linked, metadata={**linked.metadata, **FORGED[forged](linked)})
+    with pytest.raises(UsageError):
+        backend.load(untrue, backend.probe()[0])
+
+
+def test_code_of_before_which_tells_no_sizes_is_loaded(linked) -> None:
+    backend = X86Backend()
+    old = linked.data.replace(b".tilewright\0", b".before-then\0"[:12])
+    metadata = {**linked.metadata, "sha256": sha256(old).hexdigest()}
+    kernel = backend.load(replace(linked, data=old, metadata=metadata), backend.probe()[0])
+    operands, y, _ = arrays()
+    kernel.bind(operands, {})
+    kernel.launch()
+    np.testing.assert_array_equal(kernel.read(2), y)
+    kernel.close()
+
+
+@given(st.data())
+def test_a_damaged_object_file_is_read_or_refused(linked, data) -> None:
+    """LLVM would end the process."""
+    whole = bytearray(linked.data[-linked.metadata["object_bytes"][-1] :])
+    for _ in range(data.draw(st.integers(1, 8))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    cut = bytes(whole[: data.draw(st.sampled_from([len(whole), len(whole) - 1, 70, 10, 0]))])
+    try:
+        found = section(cut, ".tilewright")
+    except ValueError:
+        return
+    assert found is None or len(found) <= len(cut)

@@ -178,7 +178,14 @@ class CompiledNetwork:
         host = host or PluginHost.load()
         if not isinstance(device, Device):
             device = find_device(host, Target.parse(artifact.target), device)
-        return cls(artifact, constants, signature, host, device)
+        try:
+            return cls(artifact, constants, signature, host, device)
+        except (ValueError, MemoryError) as error:
+            raise UsageError(
+                f"the manifest says another thing than the code: {error}",
+                where=str(folder),
+                remedy="compile and save it again",
+            ) from error
 
     def close(self) -> None:
         """Give the memory back; then it runs no more."""

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tilewright.workload import TensorSpec
 from tilewright.writing import writing
 
 _VERSION = 1
+_MOST_BYTES = 2**40
 _CODE, _CONSTANTS, _MANIFEST = "code", "constants", "manifest.json"
 _REMEDY = "compile and save it again"
 
@@ -105,6 +107,7 @@ def load(folder: Path) -> tuple[Artifact, Any, Signature]:
                     f"{name!r} was changed since it was saved", where=str(folder), remedy=_REMEDY
                 )
         signature = Signature.from_json(manifest["signature"])
+        _check_sizes(signature)
         artifact = Artifact(
             manifest["target"], manifest["format"], files[_CODE], manifest["metadata"]
         )
@@ -117,6 +120,16 @@ def load(folder: Path) -> tuple[Artifact, Any, Signature]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError("the manifest is damaged", where=str(folder), remedy=_REMEDY) from error
     return artifact, np.frombuffer(files[_CONSTANTS], np.uint8), signature
+
+
+def _check_sizes(signature: Signature) -> None:
+    """Raise ValueError or TypeError for tensors that no memory holds."""
+    for role in (signature.inputs, signature.outputs, signature.observed):
+        for spec in role.values():
+            if any(n < 0 for n in spec.shape):
+                raise ValueError("a negative size")
+            if prod(spec.shape) * np.dtype(spec.dtype).itemsize > _MOST_BYTES:
+                raise ValueError("a tensor of more than a terabyte")
 
 
 def _may_replace(folder: Path) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -13,8 +12,8 @@ from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright_tensor.host_kernel import HostKernel
 from tilewright_x86 import jit
-from tilewright_x86.artifact import FORMAT
-from tilewright_x86.isa import ISAS, features, require
+from tilewright_x86.artifact import objects_of
+from tilewright_x86.isa import ISAS, features
 from tilewright_x86.parallel import hold_pool, parallel_for
 
 _LINE_BYTES = 64
@@ -33,6 +32,11 @@ class X86Kernel(HostKernel):
         self._release_pool = hold_pool(self) if self._threads > 1 else None
         self._code = jit.Loaded(objects, isa)
         self._address = self._code.address(metadata["symbol"])
+        if not self._address:
+            raise UsageError(
+                f"the code has no function {metadata['symbol']!r}",
+                remedy="the file is damaged; build it again",
+            )
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._address)
 
     def run(self, row: int) -> None:
@@ -96,23 +100,7 @@ def load_kernel(artifact: Artifact) -> X86Kernel:
 
     Raises UsageError for code that this machine cannot run or did not make.
     """
-    metadata = artifact.metadata
-    if artifact.format != FORMAT:
-        raise UsageError(
-            f"artefact of format {artifact.format!r}: the x86 target loads {FORMAT!r}",
-            remedy="build it again for this target",
-        )
-    require(metadata["isa"], f"artefact for isa={metadata['isa']}")
-    if sha256(artifact.data).hexdigest() != metadata["sha256"]:
-        raise UsageError(
-            f"artefact of {len(artifact.data)} bytes: its code is not what was compiled",
-            remedy="the file is damaged; build it again",
-        )
-    objects, start = [], 0
-    for size in metadata["object_bytes"]:
-        objects.append(artifact.data[start : start + size])
-        start += size
-    return X86Kernel(objects, metadata)
+    return X86Kernel(objects_of(artifact), artifact.metadata)
 
 
 class _Clock:

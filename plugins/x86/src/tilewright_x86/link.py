@@ -17,7 +17,7 @@ from tilewright.target import Target
 from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.network_program import NetworkBuffer, NetworkProgram
 from tilewright_x86 import jit
-from tilewright_x86.artifact import artifact_of
+from tilewright_x86.artifact import artifact_of, sizes_text
 from tilewright_x86.emit import emit
 from tilewright_x86.isa import isa_of
 from tilewright_x86.module_text import KernelText, module_text
@@ -41,7 +41,9 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
         for program, number in programs.items()
     ]
     arena_bytes = -(-network.arena_bytes // 64) * 64
-    main = _main_function(network, kernels, calls, arena_bytes)
+    workspace_bytes = arena_bytes + max((k.workspace_bytes for k in kernels), default=0)
+    told = sizes_text(target.threads, workspace_bytes, network.operands)
+    main = _main_function(network, kernels, calls, arena_bytes, told)
     objects = [
         jit.compile_kernel(kernel, isa, program.passes)
         for kernel, program in zip(kernels, programs, strict=True)
@@ -52,7 +54,7 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
         objects,
         symbol="network",
         operands=network.operands,
-        workspace_bytes=arena_bytes + max((k.workspace_bytes for k in kernels), default=0),
+        workspace_bytes=workspace_bytes,
     )
 
 
@@ -61,6 +63,7 @@ def _main_function(
     kernels: Sequence[KernelText],
     calls: Sequence[int],
     arena_bytes: int,
+    sizes: str,
 ) -> str:
     count = len(network.operands) + 1  # the last is the memory that holds the arena
     widest = max((len(call.operands) for call in network.calls), default=0) + 1
@@ -84,7 +87,7 @@ def _main_function(
     text = "\n".join(
         ("define void @network(ptr %operands) #0 {", "entry:", *lines, "  ret void", "}")
     )
-    return module_text((text,), frozenset(f"void @{kernel.name}(ptr)" for kernel in kernels))
+    return module_text((sizes, text), frozenset(f"void @{kernel.name}(ptr)" for kernel in kernels))
 
 
 def _check_call(node: str, program: LoopProgram, buffers: Sequence[NetworkBuffer]) -> None:
