@@ -51,12 +51,12 @@ def test_version_and_help(call):
     [
         (("tuen",), "did you mean 'tune'"),
         (("run",), "Missing argument"),
-        (("run", "none.yaml"), "cannot read the file"),
+        (("run", "none.yaml"), "none.yaml: no such pipeline file in /"),
         (("plugins", "--nope"), "No such option"),
-        (("records", "ls", "none.jsonl"), "no such records file"),
+        (("records", "ls", "none.jsonl"), "none.jsonl: no such records file in /"),
         (("tune", "toyadd(4)", "--target", "toynative", "--budget", "soon"), "write 60s"),
         (("tune", "nonsense", "--target", "toynative"), "write operator(arguments)"),
-        (("tune", "x.json", "--target", "toynative"), "cannot read the file"),
+        (("tune", "x.json", "--target", "toynative"), "x.json: no such task file in /"),
         (("tune", "toyadd(4)", "--target", "moon"), "no target named 'moon'"),
     ],
 )

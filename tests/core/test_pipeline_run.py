@@ -117,8 +117,8 @@ def test_tasks_that_never_work_make_the_result_partial(pipeline_file, caplog):
         (["tune=3"], "names a stage"),
         (["tune"], "expected stage.option=value"),
         (["tune.tuner.toy.batch=many"], "--set tune.tuner.toy.batch=many"),
-        (["measure.repeat=0"], "greater than or equal to 3"),
-        (["seed=x"], "valid integer"),
+        (["measure.repeat=0"], "expected a whole number from 3 to 1000, got 0\n  the default is 5"),
+        (["seed=x"], "expected a whole number from 0 to 2147483647, got 'x'"),
         (["strategies=toy.lop*"], r"--set strategies=.*'toy.lop\*'\n  did you mean 'toy.loop'"),
     ],
 )

@@ -273,10 +273,35 @@ def test_budgets_are_seconds_or_trials(text, seconds, trials):
     assert budget == Budget(seconds, trials) == Budget.parse(str(budget))
 
 
-@pytest.mark.parametrize("text", ["", "soon", "-5", "5 parsecs", None, True, 1.5, "1e3"])
-def test_other_budgets_are_refused(text):
-    with pytest.raises(UsageError, match="write 60s"):
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("5sec", 5), ("90 seconds", 90), ("1 minute", 60), ("5m", 300), ("2 Hours", 7200),
+        ("1h30m", 5400), ("1h 30min 10s", 5410), ("1.5h", 5400), ("250ms", 0.25),
+    ],
+)  # fmt: skip
+def test_a_budget_that_can_mean_one_thing_only_is_read(text, seconds):
+    assert Budget.parse(text) == Budget(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (0, "expected more than nothing, got 0\n  write 60s"),
+        ("0s", "expected more than nothing, got '0s'\n  write 60s"),
+        (5.5, "got 5.5\n  a number without a unit counts trials: write 5.5s, or a whole number"),
+        ("1.5", "write 1.5s, or a whole number"),
+        *((text, "\n  write 60s, 2min or 1h30m, or 200 for trials") for text in (
+            "", "soon", "-5", "-5s", "5 parsecs", None, True, "1e3", "30m1h", "1h30", "1h1h",
+            "9" * 5000, [5], {"s": 5},
+        )),
+    ],
+)  # fmt: skip
+def test_other_budgets_are_refused_with_a_remedy(text, says):
+    with pytest.raises(UsageError) as error:
         Budget.parse(text)
+    assert says in str(error.value)
+    assert len(str(error.value)) < 200
 
 
 def test_spaces_are_made_as_far_as_the_budget_goes(make, monkeypatch):

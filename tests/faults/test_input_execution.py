@@ -185,7 +185,7 @@ import sys
 from pathlib import Path
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
-from tilewright.pipeline.plan import Planner
+from tilewright.pipeline.planner import Planner
 from tilewright.pipeline.yaml_source import YamlSource
 from tilewright.target import Target
 from tilewright.task_text import find_task

@@ -130,6 +130,6 @@ def test_a_recording_that_has_grown_is_replayed_anew(tuned):
 
 
 def test_a_missing_recording_is_one_clear_line_before_anything_is_replayed(tuned, tmp_path):
-    with pytest.raises(UsageError, match=r"played.jsonl: cannot read the recording"):
+    with pytest.raises(UsageError, match=r"played.jsonl: no such recording"):
         tuned(12, replays=True)
     assert not (tmp_path / "own.jsonl").exists()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tilewright.terminal_text import printable
 
 _LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
+_SHOWN = 60
 
 
 class UsageError(Exception):
@@ -50,15 +51,40 @@ class UsageError(Exception):
         place = self.where or where
         return UsageError(self.message, where=place, remedy=self.remedy, also=self.also)
 
+    @property
+    def each(self) -> tuple[UsageError, ...]:
+        """The single mistakes, without others behind them."""
+        own = UsageError(self.message, where=self.where, remedy=self.remedy)
+        return (own, *(one for error in self.also for one in error.each))
+
+
+def raise_all(errors: Sequence[UsageError]) -> None:
+    """Raise them as one, nothing where there is none."""
+    if errors:
+        raise UsageError.several(errors)
+
 
 def _one_line(text: str) -> str:
     return printable(_LINE_BREAKS.sub(" ", text))
 
 
+def shown(value: object) -> str:
+    """A value in a message: as Python writes it, at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
 def did_you_mean(name: str, known: list[str]) -> str:
     """`did you mean 'xgb'?` for the nearest of the known names, or the list of them."""
+    near = nearest(name, known)
+    listed = f"known: {', '.join(sorted(set(known)))}" if known else "none is installed"
+    return f"did you mean '{near}'? {listed}" if near else listed
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that is most like another, None where none is; case does not count."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    listed = f"known: {', '.join(sorted(set(known)))}" if known else "none is installed"
-    return f"did you mean '{near[0]}'? {listed}" if near else listed
+    spelt = {one.lower(): one for one in known}
+    found = get_close_matches(name.lower(), list(spelt), n=1, cutoff=0.5)
+    return spelt[found[0]] if found else None

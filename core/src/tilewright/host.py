@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from tilewright import hookspecs
+from tilewright.elsewhere import role_of_name, with_article
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.extras import how_to_install, how_to_install_any
 from tilewright.fallback import infeasible
@@ -342,7 +343,11 @@ class PluginHost:
     def _named(self, role: str, name: str, word: str) -> Any:
         known = self._owned(role)
         if name not in known:
-            raise UsageError(f"no {word} named '{name}'", remedy=self._installed(role, name))
+            another = role_of_name(name, self)
+            message = f"no {word} named '{name}'"
+            if another is not None:
+                message = f"'{name}' is {another}, not {with_article(word)}"
+            raise UsageError(message, remedy=self._installed(role, name))
         return known[name][0]
 
     def _installed(self, role: str, name: str) -> str:

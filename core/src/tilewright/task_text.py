@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
+from tilewright.paths import check_is_file
 from tilewright.reading import read_file
 from tilewright.task import Task
 from tilewright.workload import Workload
@@ -90,6 +91,7 @@ def _content_of(path: Path) -> tuple[Workload, str]:
     from tilewright.options import check_options
     from tilewright.workload_file import WorkloadFile
 
+    check_is_file(path, "task file")
     try:
         data = json.loads(read_file(path).decode())
     except OSError as error:

@@ -95,7 +95,8 @@ def run(arguments: Sequence[str]) -> int:
         result = _tilewright.main(list(arguments), "tilewright", standalone_mode=False)
         return result if isinstance(result, int) else exit_codes.DONE
     except UsageError as error:
-        shared.say(f"error: {error}", err=True)
+        for one in error.each:
+            shared.say(f"error: {one}", err=True)
         return exit_codes.USAGE
     except click.ClickException as error:
         error.show()

@@ -82,6 +82,7 @@ class _RecordsFile(_NamedPath):
     """The path of a records file that is there."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        from tilewright.paths import check_is_file
         from tilewright.task_text import names_a_task
 
         path = super().convert(value, param, ctx)
@@ -91,8 +92,7 @@ class _RecordsFile(_NamedPath):
                 where=str(path),
                 remedy="the file comes first; of these verbs, `best` takes a task behind it",
             )
-        if not path.is_file():
-            raise UsageError("no such records file", where=str(path), remedy="check the path")
+        check_is_file(path, "records file")
         return path
 
 

@@ -52,7 +52,7 @@ def compile_network() -> dict[str, Any]:
 def graph_tune(proof: bool, svg: Path | None) -> dict[str, Any]:
     """Choose a config for every kernel, over the whole network."""
     given = {"proof": proof} if proof else {}
-    return given if svg is None else {**given, "svg": str(svg.absolute())}
+    return given if svg is None else {**given, "svg": str(svg)}
 
 
 @_verb("bench-network", "benchmark")

@@ -55,11 +55,13 @@ class PipelineFile(Options):
     """A pipeline file.
 
     name      defaults to the file's stem
-    records   path of the records file, from the current directory; default in the run's folder
+    records   the records file; default in the run's folder
     record_store  how that file is kept
     device    one of those that the target offers
-    plugins   plugin files, from the folder of this file
+    plugins   plugin files
     strategies  glob over the names of alternatives, for every stage
+
+    Paths start in the current folder, as on the command line.
     """
 
     model_config = ConfigDict(title="Tilewright pipeline")
@@ -70,8 +72,8 @@ class PipelineFile(Options):
     device: str | None = None
     records: str | None = Field(default=None, min_length=1)
     record_store: Choice = Choice("jsonl")
-    seed: int = Field(default=0, ge=0, lt=2**31)
+    seed: int = Field(default=0, ge=0, le=2**31 - 1)
     strategies: str = "*"
     plugins: tuple[str, ...] = ()
     measure: MeasureSection = MeasureSection()
-    stages: tuple[Mapping[str, Any], ...] = Field(min_length=1)
+    stages: tuple[Any, ...] = Field(min_length=1)

@@ -11,7 +11,8 @@ from tilewright.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
 from tilewright.explaining import Explains
 from tilewright.host import PluginHost
 from tilewright.pipeline.file_model import PipelineFile
-from tilewright.pipeline.plan import Plan, Planner
+from tilewright.pipeline.plan import Plan
+from tilewright.pipeline.planner import Planner
 from tilewright.pipeline.running import PipelineRun, RunResult
 from tilewright.pipeline.values import RunValues
 from tilewright.pipeline.yaml_source import YamlSource
@@ -64,7 +65,10 @@ class Pipeline:
         source = source if isinstance(source, YamlSource) else YamlSource.read(Path(source))
         path = Path(source.name)
         planner = Planner(source, settings, target)
-        host = PluginHost.load([*plugins, *planner.plugin_files(path.parent)], observers)
+        try:
+            host = PluginHost.load([*plugins, *planner.plugin_files()], observers)
+        except UsageError as error:
+            raise planner.with_mistakes(error) from error
         return cls(path, planner.plan(host, only=only))
 
     @property

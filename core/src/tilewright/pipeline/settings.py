@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.options import Place
 from tilewright.pipeline.yaml_source import YamlSource
 
-Place = tuple[str | int, ...]
+
+class NoSuchSettingError(UsageError):
+    """What `--set` begins with is no stage and no key of the file.
+
+    stages   those that the file has
+    """
+
+    def __init__(self, where: str, name: str, stages: Sequence[str], keys: Sequence[str]) -> None:
+        self.name, self.stages = name, stages
+        remedy = did_you_mean(name, [*stages, *keys])
+        super().__init__(f"no stage or key '{name}'", where=where, remedy=remedy)
 
 
 def apply_setting(data: dict[str, Any], setting: str) -> Place:
@@ -16,11 +28,12 @@ def apply_setting(data: dict[str, Any], setting: str) -> Place:
     name, equals, text = setting.partition("=")
     steps = name.strip().split(".")
     if not equals or not all(steps):
-        raise UsageError("expected stage.option=value", where=where)
+        remedy = "such as --set tune.budget=5min"
+        raise UsageError("expected stage.option=value", where=where, remedy=remedy)
     value = YamlSource.parse(text or "''", where).plain()
     path = _start(data, steps, where)
     holder: Any = data
-    for step in path[:-1]:
+    for place, step in enumerate(path[:-1]):
         if isinstance(holder, dict):
             # `tuner: xgb` and `tuner:` become mappings when an option below is set.
             if isinstance(holder.get(step), str):
@@ -28,8 +41,12 @@ def apply_setting(data: dict[str, Any], setting: str) -> Place:
             elif holder.get(step) is None:
                 holder[step] = {}
         holder = holder[step]
-    if not isinstance(holder, dict):
-        raise UsageError("the option above it takes no options", where=where)
+        if not isinstance(holder, list if isinstance(path[place + 1], int) else dict):
+            raise UsageError(
+                f"'{step}' has a value of its own, and no options below it",
+                where=where,
+                remedy=f"set {'.'.join(steps[: steps.index(str(step)) + 1])} itself",
+            )
     holder[path[-1]] = value
     return path
 
@@ -43,13 +60,12 @@ def _start(data: dict[str, Any], steps: list[str], where: str) -> Place:
     }
     if steps[0] in found:
         if len(steps) == 1:
-            raise UsageError("names a stage, not an option of it", where=where)
+            remedy = f"write --set {steps[0]}.OPTION=VALUE"
+            raise UsageError("names a stage, not an option of it", where=where, remedy=remedy)
         return ("stages", found[steps[0]], *steps)
     from tilewright.pipeline.file_model import PipelineFile
 
     top = [name for name in PipelineFile.model_fields if name != "stages"]
     if steps[0] in top:
         return tuple(steps)
-    raise UsageError(
-        f"no stage or key '{steps[0]}'", where=where, remedy=did_you_mean(steps[0], [*found, *top])
-    )
+    raise NoSuchSettingError(where, steps[0], list(found), top)

@@ -11,13 +11,15 @@ from typing import Any, NoReturn
 
 import yaml
 
-from tilewright.errors import UsageError
+from tilewright.errors import UsageError, raise_all
+from tilewright.paths import check_is_file
 from tilewright.reading import open_file
 
 _MAX_BYTES = 1 << 20
 _MAX_DEPTH = 32
 _MAX_VALUES = 20_000
 _MAX_DIGITS = 40
+_MAX_MISTAKES = 50
 # The core schema of YAML 1.2: `no` and `12:30` are texts, `1e3` is a number.
 _NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
 _TRUE = re.compile(r"(?:true|True|TRUE)\Z")
@@ -34,28 +36,33 @@ class Node:
     """A value of the file and where it begins; lines and columns count from 1.
 
     A mapping's `value` is {key: Node}, its `keys` {key: (line, column)}; a sequence's a list.
+    `refused` says that a mistake was told of it already: its value stands for nothing.
     """
 
     value: Any
     line: int
     column: int
     keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class YamlSource:
     """A parsed file: `plain()` gives its values, `where(path)` the place of one of them.
 
-    written  False where no user wrote the text: its lines and columns would tell them nothing
+    written   False where no user wrote the text: its lines and columns would tell them nothing
+    mistakes  what of it is not allowed, but hides nothing of the rest
     """
 
     name: str
     root: Node
     written: bool = True
+    mistakes: tuple[UsageError, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> YamlSource:
         """Raises UsageError with file, line and column for anything wrong with the file."""
+        check_is_file(path, "pipeline file")
         try:
             with open_file(path) as file:
                 size = os.fstat(file.fileno()).st_size
@@ -90,16 +97,39 @@ class YamlSource:
                     where=f"{name}:{line}:{column}",
                     remedy="remove it",
                 )
-        return cls(name, _Parser(name, text).document())
+        parser = _Parser(name, text)
+        return cls(name, parser.document(), mistakes=tuple(parser.mistakes))
 
     def plain(self) -> Any:
-        """Nested dicts, lists and scalars."""
+        """Nested dicts, lists and scalars. Raises UsageError for what is not allowed."""
+        raise_all(self.mistakes)
+        return self.readable()
+
+    def readable(self) -> Any:
+        """As `plain`, whatever is not allowed: see `mistakes` and `is_refused`."""
         return _Expansion(self.name).plain(self.root)
 
     def where(self, path: Iterable[str | int]) -> str:
         """`file:line:column: dotted.path` of a value, or of the nearest one around it."""
         path = tuple(path)
-        node, place = self.root, (self.root.line, self.root.column)
+        line, column = self.line_and_column(path)
+        dotted = dotted_path(path)
+        spot = f"{self.name}:{line}:{column}" if self.written else self.name
+        return f"{spot}: {dotted}" if dotted else spot
+
+    def line_and_column(self, path: Iterable[str | int]) -> tuple[int, int]:
+        """Where a value stands, or the nearest one around it; a mapping's where its key does."""
+        *_, (_, place) = self._along(path)
+        return place
+
+    def is_refused(self, path: Iterable[str | int]) -> bool:
+        """Whether a mistake was told of a value already, or of one around it."""
+        return any(node.refused for node, _ in self._along(path))
+
+    def _along(self, path: Iterable[str | int]) -> Iterator[tuple[Node, tuple[int, int]]]:
+        """The values on the way to a path, as far as there are some, each with its place."""
+        node = self.root
+        yield node, (node.line, node.column)
         for step in path:
             if isinstance(node.value, dict) and step in node.value:
                 place = node.keys[str(step)]
@@ -108,11 +138,8 @@ class YamlSource:
                 node = node.value[step]
                 place = node.line, node.column
             else:
-                break
-        line, column = place
-        dotted = dotted_path(path)
-        spot = f"{self.name}:{line}:{column}" if self.written else self.name
-        return f"{spot}: {dotted}" if dotted else spot
+                return
+            yield node, place
 
 
 def dotted_path(path: Iterable[str | int]) -> str:
@@ -133,9 +160,13 @@ def _short(word: object) -> str:
 
 
 class _Parser:
-    """Builds nodes from parser events, so that depth and size are bounded while reading."""
+    """Builds nodes from parser events, so that depth and size are bounded while reading.
+
+    mistakes  those behind which reading goes on
+    """
 
     def __init__(self, name: str, text: str) -> None:
+        self.mistakes: list[UsageError] = []
         self._name = name
         self._text = text
         self._events = self._checked_events()
@@ -178,26 +209,26 @@ class _Parser:
             elif unclosed:
                 problem = f"{error.context}: {problem}"
             where = f"{self._name}:{line}:{column}"
-            raise UsageError(problem, where=where, remedy=remedy) from None
+            unreadable = UsageError(problem, where=where, remedy=remedy)
+            raise UsageError.several([*self.mistakes, unreadable]) from None
 
     def _node(self, event: Any, depth: int) -> Node:
         self._count += 1
         if self._count > _MAX_VALUES:
             self._refuse(event, f"more than {_MAX_VALUES} values", "is this the right file?")
+        node = Node(None, event.start_mark.line + 1, event.start_mark.column + 1)
         if isinstance(event, yaml.AliasEvent):
             known = self._anchors.get(str(event.anchor))
             if known is None:
-                self._refuse(
-                    event, f"the alias '*{_short(event.anchor)}' has no anchor", "define it before"
-                )
-            return known
+                message = f"the alias '*{_short(event.anchor)}' has no anchor"
+                self._note(event, message, "define it before")
+                node.refused = True
+            return known or node
         if depth > _MAX_DEPTH:
             self._refuse(event, f"nested deeper than {_MAX_DEPTH}", "flatten it")
         if event.tag not in (None, "!"):
-            self._refuse(
-                event, f"the tag '{_short(event.tag)}' is not allowed", "write plain values"
-            )
-        node = Node(None, event.start_mark.line + 1, event.start_mark.column + 1)
+            self._note(event, f"the tag '{_short(event.tag)}' is not allowed", "write plain values")
+            node.refused = True
         if isinstance(event, yaml.MappingStartEvent):
             self._mapping(node, depth)
         elif isinstance(event, yaml.SequenceStartEvent):
@@ -205,7 +236,7 @@ class _Parser:
             while not isinstance(item := next(self._events), yaml.SequenceEndEvent):
                 node.value.append(self._node(item, depth + 1))
         else:
-            node.value = self._scalar(event) if event.implicit[0] else event.value
+            node.value = self._scalar(event, node) if event.implicit[0] else event.value
         if event.anchor:
             # Known only when complete, so that no value can hold itself.
             self._anchors[event.anchor] = node
@@ -213,23 +244,25 @@ class _Parser:
 
     def _mapping(self, node: Node, depth: int) -> None:
         node.value = {}
+        twice: set[str] = set()
         while not isinstance(key := next(self._events), yaml.MappingEndEvent):
             if not isinstance(key, yaml.ScalarEvent):
                 self._refuse(key, "a key is no plain text", "write KEY: VALUE")
             if key.tag not in (None, "!"):
-                self._refuse(key, f"the tag '{_short(key.tag)}' is not allowed", "write plain keys")
+                self._note(key, f"the tag '{_short(key.tag)}' is not allowed", "write plain keys")
             if key.value in node.value:
                 line, column = node.keys[key.value]
-                self._refuse(
-                    key,
-                    f"the key '{_short(key.value)}' is there twice, first at {line}:{column}",
-                    "keep one of them",
-                )
+                said = f"the key '{_short(key.value)}' is there twice, first at {line}:{column}"
+                if key.value not in twice:
+                    self._note(key, said, "keep one of them")
+                twice.add(key.value)
+                self._node(next(self._events), depth + 1)
+                continue
             mark: Any = key.start_mark
             node.keys[key.value] = mark.line + 1, mark.column + 1
             node.value[key.value] = self._node(next(self._events), depth + 1)
 
-    def _scalar(self, event: Any) -> Any:
+    def _scalar(self, event: Any, node: Node) -> Any:
         text = event.value
         if _NULL.match(text):
             return None
@@ -244,16 +277,28 @@ class _Parser:
         if _FLOAT.match(text):
             number = float(text)
             if number in (float("inf"), float("-inf")):
-                self._refuse(event, f"the number {text} is too large", "write a smaller one")
+                self._note(event, f"the number {text} is too large", "write a smaller one")
+                node.refused = True
             return number
         if _NOT_FINITE.match(text):
-            self._refuse(event, f"{text} is not allowed", "write a finite number")
+            self._note(event, f"{text} is not allowed", "write a finite number")
+            node.refused = True
         return text
 
+    def _note(self, event: Any, message: str, remedy: str) -> None:
+        """A mistake behind which reading goes on, unless there are very many."""
+        self.mistakes.append(self._mistake(event, message, remedy))
+        if len(self.mistakes) == _MAX_MISTAKES:
+            raise_all(self.mistakes)
+
     def _refuse(self, event: Any, message: str, remedy: str) -> NoReturn:
+        """A mistake that makes the rest of the file unreadable; those before it are told too."""
+        raise UsageError.several([*self.mistakes, self._mistake(event, message, remedy)])
+
+    def _mistake(self, event: Any, message: str, remedy: str) -> UsageError:
         mark = event.start_mark
         where = f"{self._name}:{mark.line + 1}:{mark.column + 1}"
-        raise UsageError(message, where=where, remedy=remedy)
+        return UsageError(message, where=where, remedy=remedy)
 
 
 class _Expansion:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from tilewright.errors import UsageError
-from tilewright.options import Choice, Options
+from tilewright.options import BadValueError, Choice, Options
 from tilewright.roles import RunContext, StageResult
 from tilewright.run_report import task_entry
 from tilewright.task_set import TaskSet
@@ -19,8 +19,8 @@ from tilewright.tuning.loop import tune_tasks
 def _budget(value: Any) -> Budget:
     try:
         return Budget.parse(value)
-    except UsageError:
-        raise ValueError("expected 60s, 2min, or 200 for trials") from None
+    except UsageError as error:
+        raise BadValueError(error.message, error.remedy) from None
 
 
 BudgetOption = Annotated[

@@ -13,6 +13,7 @@ from pydantic import Field
 from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.options import Options
+from tilewright.paths import check_is_file
 from tilewright.reading import open_file
 
 
@@ -79,6 +80,7 @@ class ReplayOptions(Options):
 
         Nor of that of the same file when it has grown. Peaks of this machine say nothing of it.
         """
+        check_is_file(self.records, "recording", "name a records file: records: PATH")
         try:
             with open_file(self.records) as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()[:16]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.paths import check_is_file
 from tilewright.reading import open_file
 from tilewright_onnx.graph_walk import graphs_of
 from tilewright_onnx.tensors import MOST_BYTES, declared_bytes
@@ -43,10 +44,7 @@ def load_model(model: Any) -> tuple[str, Any]:
         path = _light_path(model.removeprefix(_LIGHT))
         return model.removeprefix(_LIGHT), _parsed(path)
     path = Path(model).expanduser()
-    if not path.is_file():
-        raise UsageError(
-            "no such model file", where=str(path), remedy="give a path or onnx-light:NAME"
-        )
+    check_is_file(path, "model file", "give a path or onnx-light:NAME")
     proto = _parsed(path)
     _load_external(proto, path)
     return path.stem, proto

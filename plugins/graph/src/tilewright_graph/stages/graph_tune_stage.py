@@ -35,8 +35,8 @@ class GraphTuneOptions(Options):
                       when the choice is made; a fitted model prices the rest, and what is chosen is
                       measured in any case
     proof             exit code 3 unless it is proved that no choice is better
-    svg               file for a picture of the layouts before and after, in the run's folder; where
-                      the path is absolute, each of several networks puts its name in
+    svg               file for a picture of the layouts before and after; each of several networks
+                      puts its name in
     """
 
     graph_tuner: Choice = Choice(name="pbqp")
@@ -78,10 +78,8 @@ class GraphTuneStage:
         return StageResult((choice,), report, partial=unproved)
 
     def _picture_of(self, svg: str) -> Path:
-        path, branch = self._context.folder / svg, self._context.branch
-        if branch and Path(svg).is_absolute():
-            return path.with_name(f"{path.stem}-{branch}{path.suffix}")
-        return path
+        path, branch = Path(svg), self._context.branch
+        return path.with_name(f"{path.stem}-{branch}{path.suffix}") if branch else path
 
     def _draw(self, path: Path, extracted: ExtractedNetwork, choice: GraphChoice) -> None:
         host = self._context.host

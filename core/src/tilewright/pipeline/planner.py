@@ -1,0 +1,245 @@
+"""Checks a pipeline file: everything that is wrong with it is told at once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from tilewright.elsewhere import takers_of
+from tilewright.errors import UsageError, did_you_mean, raise_all
+from tilewright.host import PluginHost
+from tilewright.options import Place, choices, not_a_mapping, read_options
+from tilewright.paths import check_is_file
+from tilewright.pipeline.file_model import PipelineFile
+from tilewright.pipeline.plan import Plan, PlannedStage
+from tilewright.pipeline.settings import NoSuchSettingError, apply_setting
+from tilewright.pipeline.stage_order import idle, leading_to, misplaced
+from tilewright.pipeline.yaml_source import YamlSource
+from tilewright.plugin import Component
+from tilewright.target import Target
+
+_log = logging.getLogger("tilewright")
+
+_INSTEAD = {"version": 1, "stages": [{}]}
+"""What stands in for required keys that are wrong or missing, so that the rest is read."""
+
+
+class Planner:
+    """Checks one file, and says where in it its mistakes are.
+
+    >>> planner = Planner(YamlSource.read(path))
+    >>> host = PluginHost.load(planner.plugin_files())
+    >>> planner.plan(host)      # raises all mistakes, those of the plugin files included
+
+    A mistake that follows from another one is not told: what lies below a value that is wrong, what
+    needs a plugin file that is not there, what a stage nobody knows would have made.
+    """
+
+    def __init__(
+        self, source: YamlSource, settings: Sequence[str] = (), target: str | None = None
+    ) -> None:
+        self._source = source
+        self._set: dict[Place, str] = {}
+        self._wrong: list[tuple[tuple[int, ...], UsageError]] = []
+        self._bad: set[Place] = set()
+        self._unknown: list[tuple[int, NoSuchSettingError]] = []
+        self._data = source.readable()
+        if not isinstance(self._data, dict):
+            kind = type(self._data).__name__
+            message, remedy = f"expected a mapping, got a {kind}", "begin with `version: 1`"
+            shape = UsageError(message, where=source.where(()), remedy=remedy)
+            raise UsageError.several([*source.mistakes, *([] if source.mistakes else [shape])])
+        for position, setting in enumerate(settings):
+            self._apply(position, setting)
+        if target is not None:
+            self._data["target"] = target
+            self._set["target",] = "--target"
+        self.file = self._file()
+        """The file as far as it is right."""
+
+    def plugin_files(self) -> list[Path]:
+        """The plugin files that the file names and that are there."""
+        found = []
+        for position, name in enumerate(self.file.plugins):
+            place, beside = ("plugins", position), Path(self._source.name).parent / name
+            hint = f"write {beside}" if beside.is_file() else ""
+            try:
+                check_is_file(name, "plugin file", hint, where=self._where(place))
+                found.append(Path(name))
+            except UsageError as error:
+                self._note(place, error)
+        return found
+
+    def with_mistakes(self, error: UsageError) -> UsageError:
+        """An error that ends the planning, with what was wrong before."""
+        return UsageError.several([*self._mistakes(), error])
+
+    def plan(self, host: PluginHost, *, only: str | None = None) -> Plan:
+        """The stages, each checked by its own model; with `only`, it and those that lead to it.
+
+        Raises UsageError with all that is wrong.
+        """
+        self._tell_unknown_settings(host)
+        target = self._target(host)
+        self._check_choices(host, self.file, ())
+        self._check_choices(host, self.file.measure, ("measure",))
+        entries = () if ("stages",) in self._bad else self.file.stages
+        stages = [self._stage(host, entry, ("stages", n)) for n, entry in enumerate(entries)]
+        known = [stage for stage in stages if stage is not None]
+        if len(known) == len(entries):
+            self._wrong += [((2, 0), error) for error in misplaced(known, host)]
+        raise_all(self._mistakes())
+        assert target is not None  # or something was wrong with it
+        for said in idle(known):
+            _log.warning("%s", said)
+        if only is not None:
+            known = leading_to(only, known, self._where(("stages",)))
+        given = [option for place, option in self._set.items() if place[0] == "target"]
+        target_place = given[-1] if given else self._where(("target",))
+        return Plan(self.file, target, target_place, tuple(known), host)
+
+    # --- the parts of the file -------------------------------------------------------------------
+
+    def _apply(self, position: int, setting: str) -> None:
+        try:
+            self._set[apply_setting(self._data, setting)] = f"--set {setting}"
+        except NoSuchSettingError as error:
+            self._unknown.append((position, error))
+        except UsageError as error:
+            self._wrong.append(((1, position), error))
+
+    def _tell_unknown_settings(self, host: PluginHost) -> None:
+        """`budget=3s` means `tune.budget`: say so now that the stages' options are known."""
+        for position, error in self._unknown:
+            meant = [
+                f"{stage}.{error.name}"
+                for stage in error.stages
+                if stage in host.components("stage")
+                and error.name in host.component("stage", stage).options().model_fields
+            ]
+            remedy = f"did you mean '{meant[0]}'?" if meant else error.remedy
+            told = UsageError(error.message, where=error.where, remedy=remedy)
+            self._wrong.append(((1, position), told))
+
+    def _file(self) -> PipelineFile:
+        file, wrong = read_options(PipelineFile, self._data, _INSTEAD)
+        for mistake in wrong:
+            self._note(mistake.path, UsageError(mistake.message, remedy=mistake.remedy))
+        if file is None:
+            raise UsageError.several(self._mistakes())
+        return file
+
+    def _target(self, host: PluginHost) -> Target | None:
+        if ("target",) in self._bad:
+            return None
+        try:
+            target = host.resolve_target(self.file.target)
+        except UsageError as error:
+            self._note(("target",), error, names=True)
+            return None
+        try:
+            host.check_strategies(self.file.strategies, target, "")
+        except UsageError as error:
+            self._note(("strategies",), error, names=True)
+        return target
+
+    def _stage(self, host: PluginHost, entry: Any, path: Place) -> PlannedStage | None:
+        """A stage, None where it is not known; one whose options are wrong has none."""
+        if not isinstance(entry, Mapping):
+            message, remedy = not_a_mapping(entry)
+            self._note(path, UsageError(message, remedy=remedy))
+            return None
+        if len(entry) != 1:
+            listed, second = ", ".join(entry) or "none", list(entry)[1:2]
+            message = f"expected one key, the stage's name, got {listed}"
+            remedy = "begin each stage with its own dash"
+            self._note((*path, *second), UsageError(message, remedy=remedy))
+            return None
+        ((name, options),) = entry.items()
+        path += (name,)
+        component = self._component(host, "stage", name, path)
+        if component is None:
+            return None
+        checked = None
+        if options is None or isinstance(options, Mapping):
+            checked = self._options(host, "stage", component, options or {}, path)
+        else:
+            message = f"expected a mapping of options, got {options!r}"
+            remedy = f"write `- {name}: {{}}` where there are none"
+            self._note(path, UsageError(message, remedy=remedy))
+        return PlannedStage(name, checked, component.load(), self._where(path))
+
+    def _check_choices(self, host: PluginHost, options: BaseModel, path: Place) -> None:
+        for below, role, choice in choices(options):
+            place = path + below
+            component = self._component(host, role, choice.name, place)
+            if component is not None:
+                self._options(host, role, component, choice.options, (*place, choice.name))
+
+    def _component(
+        self, host: PluginHost, role: str, name: str, path: Place
+    ) -> Component[Any] | None:
+        try:
+            return host.component(role, name)
+        except UsageError as error:
+            self._note(path, error, names=True)
+            return None
+
+    def _options(
+        self,
+        host: PluginHost,
+        role: str,
+        component: Component[Any],
+        values: Mapping[str, Any],
+        path: Place,
+    ) -> BaseModel | None:
+        """The options of a component without what is wrong with them, and their choices checked."""
+        model = component.options()
+        try:
+            options, wrong = read_options(model, values)
+        except UsageError as error:  # of what the component needs, by a validator of the model
+            self._note(path, error)
+            return None
+        for mistake in wrong:
+            message, remedy = mistake.message, mistake.remedy
+            owners = takers_of(mistake.unknown, host) if len(mistake.path) == 1 else []
+            if mistake.unknown and owners:
+                message = f"{role.replace('_', ' ')} '{component.name}' takes no option"
+                message += f" '{mistake.unknown}'; that is an option of {' and '.join(owners)}"
+                remedy = did_you_mean(mistake.unknown, list(model.model_fields))
+                remedy = remedy if model.model_fields else "there are no options here"
+            self._note(path + mistake.path, UsageError(message, remedy=remedy))
+        if options is not None:
+            self._check_choices(host, options, path)
+        return options
+
+    # --- what is wrong ---------------------------------------------------------------------------
+
+    def _note(self, path: Place, error: UsageError, *, names: bool = False) -> None:
+        """A mistake at a place, unless it follows from another one.
+
+        names   what is wrong is a name that nobody offers, which a missing plugin file may
+        """
+        given = [n for n, place in enumerate(self._set) if path[: len(place)] == place]
+        missing = any(place[0] == "plugins" for place in self._bad if place)
+        self._bad.add(path)
+        if (not given and self._source.is_refused(path)) or (names and missing):
+            return
+        order = (1, given[-1]) if given else (0, *self._source.line_and_column(path))
+        self._wrong.append((order, error.placed(self._where(path))))
+
+    def _mistakes(self) -> list[UsageError]:
+        """Everything found so far, in the order of the file."""
+        found = [error for _, error in sorted(self._wrong, key=lambda item: item[0])]
+        return [*self._source.mistakes, *found]
+
+    def _where(self, path: Place) -> str:
+        # The last one counts, as its value does.
+        for place, option in reversed(self._set.items()):
+            if path[: len(place)] == place:
+                return option
+        return self._source.where(path)
