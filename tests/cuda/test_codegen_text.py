@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright_cuda.c_names import CNames
+from tilewright_cuda.cuda_c import CUDA_C
 from tilewright_cuda.emit import emit_kernels
-from tilewright_cuda.index_text import IndexText
 from tilewright_tensor.affine import Affine, Var, floor_div, index, mod
+from tilewright_tensor.c_text.c_names import CNames
+from tilewright_tensor.c_text.index_text import IndexText
 from tilewright_tensor.expr import (
     Const,
     IndexValue,
@@ -204,7 +205,7 @@ def test_divisions_that_may_be_negative_floor():
 
 
 def test_divisions_of_what_may_be_negative_and_exceeds_an_int_are_as_wide():
-    indexes = IndexText(CNames())
+    indexes = IndexText(CNames(), CUDA_C)
     indexes.bounds[thread] = (0, 2**20)
     text = indexes.index(floor_div(-thread * 4096, 7) + mod(-thread, 7))
     assert "tw_floor_div<long long>(-thread * 4096LL, 7)" in text

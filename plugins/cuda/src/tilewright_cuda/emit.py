@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright_cuda.c_names import CNames
-from tilewright_cuda.index_text import IndexText
+from tilewright_cuda.cuda_c import CUDA_C
 from tilewright_cuda.launch_shape import (
     GRID,
     THREADS,
@@ -19,10 +18,11 @@ from tilewright_cuda.launch_shape import (
     aligned_bytes,
     launch_shape,
 )
-from tilewright_cuda.value_text import ValueText, c_type
+from tilewright_cuda.value_text import KernelValues
 from tilewright_cuda.vector_text import VectorText
 from tilewright_tensor.affine import Var
-from tilewright_tensor.expr import Load, Op
+from tilewright_tensor.c_text.c_names import CNames
+from tilewright_tensor.c_text.statement_text import StatementText
 from tilewright_tensor.loop_ir import (
     Allocate,
     Barrier,
@@ -34,7 +34,6 @@ from tilewright_tensor.loop_ir import (
     Loop,
     LoopKind,
     LoopProgram,
-    Prefetch,
     Statement,
     Store,
     walk,
@@ -66,7 +65,7 @@ def emit_kernels(program: LoopProgram) -> tuple[KernelText, ...]:
     body = without_virtual_threads(program.body)
     nests = body.statements if isinstance(body, Block) else (body,)
     buffers = (*program.inputs, *program.outputs, *program.workspace)
-    names = CNames()
+    names = CNames(CUDA_C.reserved)
     base = names.of(program.name)
     titles = [names.of(f"{base}_{n}") if len(nests) > 1 else base for n in range(len(nests))]
     return tuple(
@@ -74,29 +73,28 @@ def emit_kernels(program: LoopProgram) -> tuple[KernelText, ...]:
     )
 
 
-class _Kernel:
+class _Kernel(StatementText):
+    values: KernelValues
+    values_class = KernelValues
+    pragmas = {"unrolled": "#pragma unroll"}
+
     def __init__(self, name: str, nest: Statement, buffers: Sequence[Buffer]) -> None:
+        super().__init__(CUDA_C)
         self.name, self.nest, self.buffers = name, nest, buffers
         self.shape = launch_shape(nest)
-        self.names = CNames()
-        for taken in (name, *(buffer.name for buffer in buffers)):
-            self.names.of(taken)
-        self.indexes = IndexText(self.names)
-        self.accessed: set[str] = set()
+        self.names.of(name)
+        for buffer in buffers:
+            self.names.of(buffer)
         self.written: set[str] = set()
-        self.values = ValueText(self.indexes, self.accessed)
-        self.indexes.element = self.values.value
         self.vectors = VectorText(self.values)
-        self.lines: list[str] = []
-        self.depth = 1
         self.open: set[LoopKind] = set()
         self.thread_variables: set[Var] = set()
         self.shared_bytes = 0
 
     def text(self) -> KernelText:
         if self.shape.shared_bytes:
-            self._line(f"{self.indexes.helper('TW_DYN_SMEM')}(unsigned char, tw_shared);")
-        self._statement(self.nest)
+            self.line(f"{self.indexes.helper('TW_DYN_SMEM')}(unsigned char, tw_shared);")
+        self.statement(self.nest)
         numbers = tuple(n for n, one in enumerate(self.buffers) if one.name in self.accessed)
         parameters = ", ".join(self._parameter(self.buffers[number]) for number in numbers)
         bounds = f"__launch_bounds__({self.shape.threads})"
@@ -106,104 +104,75 @@ class _Kernel:
 
     def _parameter(self, buffer: Buffer) -> str:
         constant = "" if buffer.name in self.written else "const "
-        return f"{constant}{c_type(buffer.dtype)} *__restrict__ {self.names.of(buffer.name)}"
+        kind = self.dialect.type_of(buffer.dtype)
+        return f"{constant}{kind} *__restrict__ {self.names.of(buffer)}"
 
     # --- statements ---
 
-    def _line(self, text: str) -> None:
-        self.lines.append(f"{'  ' * self.depth}{text}")
-
-    def _statement(self, statement: Statement) -> None:
-        if isinstance(statement, Block):
-            for one in statement.statements:
-                self._statement(one)
-        elif isinstance(statement, Loop):
-            self._loop(statement)
-        elif isinstance(statement, Guard):
-            if _has_barrier(statement) and self._differs(statement):
-                raise ValueError("a barrier stands inside a guard in which threads differ")
-            self._braced(f"if ({self.indexes.conditions(statement.conditions)})", statement.body)
-        elif isinstance(statement, Allocate):
-            self._allocate(statement)
-        elif isinstance(statement, Store):
-            self._line(f"{self._storing(statement.buffer)}{self._store(statement)};")
-        elif isinstance(statement, Barrier):
-            self._line("__syncthreads();")
-        elif isinstance(statement, CopyGroup):
-            self.vectors.copies = True
-            self._statement(statement.body)
-            self.vectors.copies = False
-            self._line(f"{self.indexes.helper('cp_commit')}();")
-        elif isinstance(statement, CopyWait):
-            self._line(f"{self.indexes.helper('cp_wait')}<{statement.pending}>();")
-        else:
-            # the caches of a GPU need no hints
-            assert isinstance(statement, Prefetch)
-
-    def _store(self, store: Store) -> str:
-        target, value = Load(store.buffer, store.indices), store.value
-        if self.vectors.copies and (copied := self.values.copy(store)):
-            return copied
-        element = self.values.element(target)
-        if isinstance(value, Op) and value.name == "add" and value.args[0] == target:
-            return f"{element} += {self.values.whole(value.args[1])}"
-        return f"{element} = {self.values.whole(value)}"
-
-    def _braced(self, head: str, body: Statement) -> None:
-        self._line(f"{head} {{")
-        self.depth += 1
-        self._statement(body)
-        self.depth -= 1
-        self._line("}")
-
-    def _loop(self, loop: Loop) -> None:
+    def loop(self, loop: Loop) -> None:
         if loop.kind in GRID or loop.kind in THREADS:
             self._bound_loop(loop)
-            return
-        if loop.kind == "vectorized":
+        elif loop.kind == "vectorized":
             for line in self.vectors.loop(loop, self._storing):
-                self._line(line)
-            return
-        name = self.names.of(loop.var.name)
-        if loop.kind == "unrolled":
-            self._line("#pragma unroll")
-        self.indexes.bounds[loop.var] = (0, loop.extent - 1)
-        self._braced(f"for (int {name} = 0; {name} < {loop.extent}; ++{name})", loop.body)
+                self.line(line)
+        else:
+            super().loop(loop)
+
+    def guard(self, guard: Guard) -> None:
+        if _has_barrier(guard) and self._differs(guard):
+            raise ValueError("a barrier stands inside a guard in which threads differ")
+        super().guard(guard)
+
+    def store(self, store: Store) -> None:
+        copied = self.values.copy(store) if self.vectors.copies else None
+        self.line(f"{self._storing(store.buffer)}{copied or self.assignment(store)};")
+
+    def synchronise(self, statement: Statement) -> None:
+        if isinstance(statement, CopyGroup):
+            self.vectors.copies = True
+            self.statement(statement.body)
+            self.vectors.copies = False
+            self.line(f"{self.indexes.helper('cp_commit')}();")
+        elif isinstance(statement, CopyWait):
+            self.line(f"{self.indexes.helper('cp_wait')}<{statement.pending}>();")
+        else:
+            assert isinstance(statement, Barrier)
+            self.line("__syncthreads();")
 
     def _bound_loop(self, loop: Loop) -> None:
-        name = self.names.of(loop.var.name)
+        name = self.names.of(loop.var)
         self.indexes.bounds[loop.var] = (0, loop.extent - 1)
         if loop.kind in THREADS:
             self.thread_variables.add(loop.var)
         around = loop.kind in self.open
         self.open.add(loop.kind)
-        self._line(f"const int {name} = {loop.kind};")
+        self.line(f"const int {name} = {loop.kind};")
         if loop.extent < self.shape.extents[loop.kind]:
             if loop.kind in THREADS and _has_barrier(loop.body):
                 raise ValueError(
                     f"a barrier stands in a loop of {loop.extent} {loop.kind}, "
                     f"of which the block has {self.shape.extents[loop.kind]}"
                 )
-            self._braced(f"if ({name} < {loop.extent})", loop.body)
+            self.braced(f"if ({name} < {loop.extent})", loop.body)
         else:
-            self._statement(loop.body)
+            self.statement(loop.body)
         if not around:
             self.open.discard(loop.kind)
 
-    def _allocate(self, allocate: Allocate) -> None:
+    def allocate(self, allocate: Allocate) -> None:
         buffer = allocate.buffer
-        name, kind = self.names.of(buffer.name), c_type(buffer.dtype)
+        name, kind = self.names.of(buffer), self.dialect.type_of(buffer.dtype)
         if buffer.scope == "shared":
             at = self.shared_bytes
-            self._line(f"{kind} *const {name} = ({kind} *)(tw_shared + {at});")
+            self.line(f"{kind} *const {name} = ({kind} *)(tw_shared + {at});")
             self.shared_bytes = at + aligned_bytes(buffer)
-            self._statement(allocate.body)
+            self.statement(allocate.body)
             self.shared_bytes = at
             return
         if any(kind in THREADS and kind not in self.open for kind in self.shape.extents):
             self._check_private(allocate)
-        self._line(f"{kind} {name}[{buffer.size}];")
-        self._statement(allocate.body)
+        self.line(f"{kind} {name}[{buffer.size}];")
+        self.statement(allocate.body)
 
     def _check_private(self, allocate: Allocate) -> None:
         """Raise ValueError where threads would exchange values through private memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright_cuda.value_text import c_type
+from tilewright_cuda.cuda_c import CUDA_C
 from tilewright_tensor.loop_ir import (
     Allocate,
     Buffer,
@@ -75,7 +75,7 @@ def launch_shape(nest: Statement) -> LaunchShape:
 
 def buffer_bytes(buffer: Buffer) -> int:
     """Size of a buffer. Raises ValueError for a dtype that kernels cannot have."""
-    c_type(buffer.dtype)
+    CUDA_C.type_of(buffer.dtype)
     return buffer.size * buffer.item_bytes
 
 

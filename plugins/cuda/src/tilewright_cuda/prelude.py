@@ -118,13 +118,6 @@ template <int groups> __device__ __forceinline__ void cp_wait() {
 
 _NEEDS = {"tw_floor_div": ("tw_quo", "tw_rem"), "tw_floor_mod": ("tw_rem",)}
 
-FLOAT_FUNCTIONS = {
-    "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sqrt": "sqrt", "tanh": "tanh",
-    "erf": "erf", "sin": "sin", "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint",
-    "abs": "fabs", "pow": "pow", "rem": "fmod",
-}  # fmt: skip
-"""CUDA's own, by what the operation is called; behind a name on float32 stands an `f`."""
-
 HELPERS = frozenset(_DEFINITIONS)
 """Names that kernels may use beside CUDA's own."""
 

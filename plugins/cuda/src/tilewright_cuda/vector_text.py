@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tilewright_cuda.value_text import ValueText, operation_text, unmasked
+from tilewright_cuda.value_text import KernelValues, unmasked
 from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.expr import (
     Const,
@@ -31,7 +31,7 @@ Lanes = tuple[str, ...]
 class VectorText:
     """Writes vectorised loops."""
 
-    def __init__(self, values: ValueText) -> None:
+    def __init__(self, values: KernelValues) -> None:
         self.values = values
         self._named = 0
         self.copies = False
@@ -46,7 +46,7 @@ class VectorText:
         """Lines of the loop; `once` gives what stands before a store to a buffer."""
         index = self.values.index
         index.bounds[loop.var] = (0, loop.extent - 1)
-        name = index.names.of(loop.var.name)
+        name = index.names.of(loop.var)
         width = self._width(loop)
         if width == loop.extent:
             yield from _Chunk(self, loop.var, Affine(), width, once).statement(loop.body)
@@ -70,7 +70,7 @@ class VectorText:
         return 1
 
 
-def is_whole(values: ValueText, access: Load, var: Var, width: int) -> bool:
+def is_whole(values: KernelValues, access: Load, var: Var, width: int) -> bool:
     """Whether the lanes of an access are one aligned vector in memory."""
     buffer = access.buffer
     if buffer.scope not in ("global", "shared") or buffer.dtype not in _TYPES:
@@ -186,9 +186,8 @@ class _Chunk:
                 return self._select(value)
         elif isinstance(value, Op) and not _compares_indexes(value):
             args = [self._lanes(arg) for arg in value.args]
-            helpers = self.values.index.helpers
             return tuple(
-                operation_text(value, [arg[lane] for arg in args], helpers)
+                self.values.operation(value, [arg[lane] for arg in args])
                 for lane in range(self.width)
             )
         return tuple(self._scalar(value, lane) for lane in range(self.width))

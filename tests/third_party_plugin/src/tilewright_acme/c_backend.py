@@ -14,10 +14,10 @@ from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.target import Target
 from tilewright_acme import c_compiler
-from tilewright_acme.c_kernel import CKernel
-from tilewright_acme.c_text import PRELUDE, function_text, workspace_bytes
+from tilewright_tensor.c_text.c_module import CModule, network_module, program_module
 from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.network_program import NetworkProgram
+from tilewright_tensor.shared_object import SharedObject
 
 _FORMAT = "shared-object"
 
@@ -46,33 +46,16 @@ class CBackend:
             raise UsageError(f"target {target}: acme-c has no attributes", remedy="write acme-c")
 
     def build(self, program: LoopProgram, target: Target) -> Artifact:
-        operands = [(b.shape, b.dtype) for b in (*program.inputs, *program.outputs)]
-        text = f"{function_text(program, 'kernel')}void run(char *const *at) {{ kernel(at); }}\n"
-        return _artifact(target, text, operands, workspace_bytes(program))
+        return _artifact(target, program_module(program))
 
     def link(self, network_program: NetworkProgram, target: Target) -> Artifact:
-        """Every distinct kernel once, and a function that calls them in order.
+        return _artifact(target, network_module(network_program))
 
-        The arena begins where the workspace does; that of the kernels lies behind it.
-        """
-        network, places = network_program, network_program.places
-        kernels: dict[LoopProgram, str] = {}
-        calls = []
-        for call in network.calls:
-            name = kernels.setdefault(call.program, f"kernel{len(kernels)}")
-            slots = [places[buffer] for buffer in call.operands]
-            slots.append((len(network.operands), network.arena_bytes))
-            listed = ", ".join(f"at[{slot}] + {offset}" for slot, offset in slots)
-            calls.append(f"{name}((char *const[]){{{listed}}});")
-        functions = "".join(function_text(program, name) for program, name in kernels.items())
-        text = f"{functions}void run(char *const *at) {{ {' '.join(calls)} }}\n"
-        scratch = network.arena_bytes + max(map(workspace_bytes, kernels), default=0)
-        return _artifact(target, text, network.operands, scratch)
-
-    def load(self, artifact: Artifact, device: Device) -> CKernel:
+    def load(self, artifact: Artifact, device: Device) -> SharedObject:
         if artifact.format != _FORMAT:
             raise UsageError(f"artefact of format {artifact.format!r}: acme-c loads {_FORMAT!r}")
-        return CKernel(artifact)
+        metadata = artifact.metadata
+        return SharedObject(artifact.data, metadata["operands"], metadata["scratch_bytes"])
 
     def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
         """What numpy reaches: a product of matrices, and the sum of 64 MiB."""
@@ -81,12 +64,12 @@ class CBackend:
         return 2 * size**3 / _seconds(matrix.dot, matrix), data.nbytes / _seconds(data.sum)
 
 
-def _artifact(target: Target, text: str, operands: Sequence[Any], scratch_bytes: int) -> Artifact:
+def _artifact(target: Target, module: CModule) -> Artifact:
     metadata = {
-        "operands": [[list(shape), dtype] for shape, dtype in operands],
-        "workspace_bytes": scratch_bytes,
+        "operands": [[list(shape), dtype] for shape, dtype in module.operands],
+        "scratch_bytes": module.scratch_bytes,
     }
-    return Artifact(str(target), _FORMAT, c_compiler.shared_object(PRELUDE + text), metadata)
+    return Artifact(str(target), _FORMAT, c_compiler.shared_object(module.text), metadata)
 
 
 def _seconds(work: Any, *arguments: Any) -> float:

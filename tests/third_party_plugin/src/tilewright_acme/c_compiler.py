@@ -11,7 +11,7 @@ from pathlib import Path
 from tilewright.errors import UsageError
 
 COMPILER = "cc"
-_FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-w")
+_FLAGS = ("-std=c11", "-O2", "-fwrapv", "-fPIC", "-shared", "-w")
 _SECONDS = 60
 
 

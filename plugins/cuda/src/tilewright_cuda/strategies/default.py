@@ -9,8 +9,8 @@ from tilewright.config import ConfigEntity
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
+from tilewright_cuda.cuda_c import CUDA_C
 from tilewright_cuda.strategies.tensor_schedule import over_threads
-from tilewright_cuda.value_text import C_TYPES
 from tilewright_tensor.default_schedule import DefaultSchedule
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
@@ -22,7 +22,7 @@ class Default(DefaultSchedule):
     def applies(self, task: Task) -> bool:
         """Every operator with a definition, of dtypes that kernels have: all but float16."""
         return super().applies(task) and all(
-            tensor.dtype in C_TYPES for tensor in self._start(task, None).dag.tensors
+            tensor.dtype in CUDA_C.types for tensor in self._start(task, None).dag.tensors
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:

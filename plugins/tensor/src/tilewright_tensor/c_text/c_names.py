@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
-from tilewright_cuda.prelude import FLOAT_FUNCTIONS, HELPERS
+from tilewright_tensor.affine import Var
+from tilewright_tensor.loop_ir import Buffer
 
 _NO_LETTER = re.compile(r"[^A-Za-z0-9_]+")
-_TAKEN = frozenset({
+_WORDS = frozenset({
     "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
     "case", "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return",
     "co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr", "constinit",
@@ -16,28 +18,29 @@ _TAKEN = frozenset({
     "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline",
     "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr",
     "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast",
-    "requires", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast",
-    "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
-    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t",
-    "while", "xor", "xor_eq",
-    "NULL", "abs", "max", "min", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",
-    "float2", "float4", "int2", "int4", "make_float2", "make_float4", "make_int2", "make_int4",
-    "tw_shared", *HELPERS, *FLOAT_FUNCTIONS, *FLOAT_FUNCTIONS.values(),
-    *(f"{name}f" for name in FLOAT_FUNCTIONS.values()),
+    "requires", "restrict", "return", "short", "signed", "sizeof", "static", "static_assert",
+    "static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try",
+    "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
+    "wchar_t", "while", "xor", "xor_eq", "NULL",
 })  # fmt: skip
-"""Words of C++ and of CUDA that a variable could be named after, and what kernels call."""
+"""Words of C and C++ that a variable could be named after."""
 
 
 class CNames:
-    """Distinct C identifiers for names of a program; equal names get equal identifiers."""
+    """Distinct C identifiers for names of a program, other than the words of C and those reserved.
 
-    def __init__(self) -> None:
-        self._given: dict[str, str] = {}
-        self._used = {*_TAKEN}
+    A variable and a buffer of one name get two.
+    """
 
-    def of(self, name: str) -> str:
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._given: dict[tuple[bool, str], str] = {}
+        self._used = {*_WORDS, *reserved}
+
+    def of(self, thing: str | Var | Buffer) -> str:
         """`conv.ax0@ax1.0` as `conv_ax0_ax1_0`, with a number behind it where that is taken."""
-        known = self._given.get(name)
+        name = thing if isinstance(thing, str) else thing.name
+        key = isinstance(thing, Var), name
+        known = self._given.get(key)
         if known is None:
             plain = _identifier(name)
             known, count = plain, 1
@@ -45,7 +48,7 @@ class CNames:
                 count += 1
                 known = f"{plain}_{count}"
             self._used.add(known)
-            self._given[name] = known
+            self._given[key] = known
         return known
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import _ctypes
 import ctypes
 import tempfile
+from collections.abc import Sequence
 
-from tilewright.roles import Artifact
 from tilewright_tensor.host_kernel import HostKernel
 
 
-class CKernel(HostKernel):
-    """`HostKernel` of a shared object that offers `void run(char *const *)`."""
+class SharedObject(HostKernel):
+    """`HostKernel` of a shared object with `void run(char *const *)`, as a `CModule` has it."""
 
-    def __init__(self, artifact: Artifact) -> None:
-        super().__init__(artifact.metadata["operands"], artifact.metadata["workspace_bytes"])
+    def __init__(
+        self, code: bytes, operands: Sequence[tuple[Sequence[int], str]], scratch_bytes: int = 0
+    ) -> None:
+        super().__init__(operands, scratch_bytes)
         with tempfile.NamedTemporaryFile(suffix=".so") as file:
-            file.write(artifact.data)
+            file.write(code)
             file.flush()
             library = ctypes.CDLL(file.name)
         self._library: ctypes.CDLL | None = library

@@ -5,31 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 
-from tilewright_cuda.c_names import CNames
 from tilewright_tensor.affine import Affine, Element, FloorDiv, Mod, Var
+from tilewright_tensor.c_text.c_names import CNames
+from tilewright_tensor.c_text.dialect import Dialect
 from tilewright_tensor.expr import Value
 from tilewright_tensor.facts import Condition
 from tilewright_tensor.loop_ir import Buffer
 
-_INT_MAX = 2**31 - 1
+INT_MAX = 2**31 - 1
 
 
 class IndexText:
     """Writes indexes over the loops that are open; knows how far each runs."""
 
-    def __init__(self, names: CNames) -> None:
+    def __init__(self, names: CNames, dialect: Dialect) -> None:
         self.names = names
+        self.dialect = dialect
         self.point: Mapping[Var, Affine] = {}
         self.bounds: dict[Var, tuple[int, int]] = {}
         self.helpers: set[str] = set()
-        """Names of the prelude that were used."""
+        """Names of the helpers that were used."""
         self.element: Callable[[Value], str]
         """Writes what is found in memory; whoever writes values says how."""
         self._flat: dict[tuple[str, int], tuple[Sequence[Affine], Affine]] = {}
         """By buffer and identity of the indexes, which holds as long as they are kept here."""
 
     def helper(self, name: str) -> str:
-        """A name of the prelude, which the text will need."""
+        """A name of a helper, which the text will need."""
         self.helpers.add(name)
         return name
 
@@ -71,7 +73,7 @@ class IndexText:
         terms: list[tuple[str, int]] = []
         for atom, coefficient in value.terms:
             if isinstance(atom, Var):
-                text, (least, most) = self.names.of(atom.name), self.bounds[atom]
+                text, (least, most) = self.names.of(atom), self.bounds[atom]
             elif isinstance(atom, Element):
                 text, least, most = self.element(atom.value), 0, atom.extent - 1
             else:
@@ -81,7 +83,7 @@ class IndexText:
                 least, most = most, least
             low += coefficient * least
             high += coefficient * most
-        wide = "LL" if low < -_INT_MAX or high > _INT_MAX else ""
+        wide = "LL" if low < -INT_MAX or high > INT_MAX else ""
         parts: list[str] = []
         for text, coefficient in terms:
             if wide or abs(coefficient) != 1:
@@ -99,9 +101,10 @@ class IndexText:
         text, low, high = self._ranged(value)
         if low < 0:
             # C divides towards zero
-            name = self.helper("tw_floor_mod" if is_mod else "tw_floor_div")
-            kind = "<long long>" if "LL" in text else ""
-            return f"{name}{kind}({text}, {divisor})", *atom.range(low, high)
+            name = "tw_floor_mod" if is_mod else "tw_floor_div"
+            wide = "LL" in text or "long long" in text
+            division = self.dialect.index_division(name, text, divisor, self.helpers, wide=wide)
+            return division, *atom.range(low, high)
         if len(value.terms) > 1 or value.constant or value.terms[0][1] != 1:
             text = f"({text})"
         return f"{text} {'%' if is_mod else '/'} {divisor}", *atom.range(low, high)

@@ -1,0 +1,1 @@
+"""Loop programs as C: a printer that targets inherit from."""
