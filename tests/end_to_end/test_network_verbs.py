@@ -12,7 +12,10 @@ import pytest
 import tilewright
 from tilewright.canonical import canonical_json
 from tilewright.errors import UsageError
+from tilewright.roles import Artifact
+from tilewright.workload import TensorSpec
 from tilewright_graph.compiled_network import CompiledNetwork
+from tilewright_graph.saved_network import Signature, save
 
 
 @pytest.fixture
@@ -111,3 +114,17 @@ def test_a_manifest_that_was_forged_is_held_against_the_code(folder, saved, spec
     path.write_text(json.dumps({**manifest, "manifest_sha256": digest}))
     with pytest.raises(UsageError, match=r"says another thing than the code|is damaged"):
         CompiledNetwork.load(path.parent)
+
+
+def test_a_strangers_name_makes_no_line_of_its_own(call, folder):
+    """Showing a network needs no target, and runs nothing of it."""
+    specs = {"x\nforged  line\x1b[2J" + "y" * 5000: TensorSpec((1, 2))}
+    artifact = Artifact("unknown", "text", b"code", {})
+    save(folder / "odd", artifact, np.zeros(8, np.uint8), Signature("n\nm", specs, specs, {}))
+    code, out, _ = call("network", "show", "odd")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()][1:] == [
+        "inputs", "outputs", "code", "constants",
+    ]  # fmt: skip
+    assert "\x1b" not in out
+    assert len(out) < 500

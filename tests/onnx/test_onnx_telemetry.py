@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import helper
 
 SWITCH = "ORT_DISABLE_TELEMETRY"
 PLAIN = "import onnxruntime"
@@ -26,6 +29,23 @@ oracle = OnnxRuntime(NoOptions(), None)
 assert list(oracle.run(network, {"x": x}, ()).values())[0].sum() == 8
 oracle.time(network, {"x": x}, 1)()
 time.sleep(12)  # what it sends, it begins to send after ten seconds
+"""
+
+A_PIPELINE = """
+from tilewright.cli.group import run
+assert run(["run", "one.yaml", "--quiet"]) == 0
+"""
+PIPELINE = """\
+version: 1
+target: {kind: x86, threads: 2}
+stages:
+  - import:     {model: one.onnx}
+  - extract:    {}
+  - tune:       {tuner: {xgb: {batch: 8}}, budget: 40}
+  - graph-tune: {graph_tuner: exact}
+  - compile:    {}
+  - verify:     {oracle: onnxruntime}
+  - benchmark:  {peers: [onnxruntime], runs: 10}
 """
 
 
@@ -67,17 +87,42 @@ def test_loading_onnx_runtime_changes_no_variable_of_the_user(monkeypatch, value
     assert dict(os.environ) == before
 
 
-@pytest.mark.full
-def test_a_run_of_onnx_runtime_makes_no_connection(tmp_path):
-    strace = shutil.which("strace")
+@pytest.fixture
+def traced(tmp_path):
+    """A function that runs a script in a fresh process, and gives the sockets that it asked for."""
+    strace, trace = shutil.which("strace"), tmp_path / "calls"
     if strace is None:
         pytest.skip("strace is not installed")
-    trace = tmp_path / "calls"
-    above = (strace, "-f", "-qq", "-e", "trace=network", "-o", str(trace))
+    above = (strace, "-f", "-qq", "-e", "trace=socket", "-o", str(trace))
     try:
         fresh("pass", tmp_path / "probe", above=above)
     except subprocess.CalledProcessError:
         pytest.skip("this system lets nobody trace")
-    fresh(A_RUN, tmp_path / "home", above=above)
-    assert "socket(" not in trace.read_text()
+
+    def run(script):
+        fresh(script, tmp_path / "home", above=above)
+        return [line for line in trace.read_text().splitlines() if "socket(" in line]
+
+    return run
+
+
+@pytest.mark.full
+def test_a_run_of_onnx_runtime_makes_no_connection(traced, tmp_path):
+    assert traced(A_RUN) == []
     assert left(tmp_path / "home") == []
+
+
+@pytest.mark.full
+@pytest.mark.needs("x86", "search", "measure")
+def test_a_pipeline_makes_no_connection(traced, tmp_path, monkeypatch, make_model):
+    """Workers talk to it by pipes and sockets of this machine."""
+    monkeypatch.chdir(tmp_path)
+    node = helper.make_node("Conv", ["x", "w"], ["y"])
+    weights = {"w": np.ones((8, 8, 3, 3), np.float32)}
+    (tmp_path / "one.onnx").write_bytes(
+        make_model([node], {"x": (1, 8, 9, 9)}, weights).SerializeToString()
+    )
+    (tmp_path / "one.yaml").write_text(PIPELINE)
+    asked = traced(A_PIPELINE)
+    assert json.loads((tmp_path / "runs/one/run.json").read_text())["verify"]["passed"]
+    assert [line for line in asked if "AF_UNIX" not in line] == []

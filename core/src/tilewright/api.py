@@ -170,15 +170,17 @@ def compile(  # noqa: A001  the name users expect
     if records is not None and not Path(records).exists():
         _log.warning("%s: no such records file: every config is a fallback", records)
     with ExitStack() as stack:
-        folder = Path(out or stack.enter_context(TemporaryDirectory()))
-        kept = folder / "records.jsonl"
+        folder = Path(stack.enter_context(TemporaryDirectory()) if out is None else out)
+        known = folder / "records.jsonl" if records is None else Path(records)
+        if records is None and not known.exists():
+            known = own_records()
         context = make_context(
             host,
             name="compile",
             folder=folder,
             target=target,
             device=device,
-            records=Path(records or (kept if kept.exists() else own_records())),
+            records=known,
             strategies=strategies,
             seed=seed,
             writes=False,

@@ -16,7 +16,11 @@ from tilewright_graph.cli import opened
 @opened.folder
 @click.option("--runs", type=click.IntRange(1), default=100, show_default=True)
 @click.option(
-    "--seconds", type=float, default=10.0, show_default=True, help="About what all runs may take."
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="About what all runs may take.",
 )
 @click.option("--peer", "peers", multiple=True, help="An oracle to be timed beside it; repeatable.")
 @opened.model_options[0]

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tilewright.cli import shared_options as shared
+from tilewright.terminal_text import brief
 from tilewright_graph.cli import opened
 
 
@@ -61,7 +62,7 @@ def run(
             for word in ("min", "mean", "max")
             if answer[word] is not None
         )
-        shared.say(f"{answer['name']}  {answer['dtype']}{answer['shape']}{spread}")
+        shared.say(f"{brief(answer['name'])}  {answer['dtype']}{answer['shape']}{spread}")
 
 
 def _told(name: str, array: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilewright.cli import shared_options as shared
+from tilewright.terminal_text import brief
 from tilewright_graph.cli import opened
 
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ def show(*, folder: Path, as_json: bool) -> None:
     if as_json:
         shared.print_json(told)
         return
-    shared.say(f"{signature.name} for {artifact.target}")
+    shared.say(f"{brief(signature.name)} for {artifact.target}")
     for role in ("inputs", "outputs", "observed"):
         for name, spec in getattr(signature, role).items():
-            shared.say(f"  {role:<9} {spec}  {name}")
+            shared.say(f"  {role:<9} {spec}  {brief(name)}")
     shared.say(f"  code      {len(artifact.data)} bytes of {artifact.format}")
     shared.say(f"  constants {constants.nbytes} bytes")
 

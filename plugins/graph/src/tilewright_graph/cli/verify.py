@@ -65,8 +65,9 @@ def verify(
     if as_json:
         shared.print_json(told)
     else:
-        verdict = "passed" if result.ok else "failed"
-        shared.say(f"{verdict} against {told['oracle']}: relative error {told['max_rel_error']}")
+        verdict, error = "passed" if result.ok else "failed", told["max_rel_error"]
+        how = "an answer is not finite" if error is None else f"relative error {error:.3g}"
+        shared.say(f"{verdict} against {told['oracle']}: {how}")
     return DONE if result.ok else FAILED
 
 
