@@ -9,6 +9,7 @@ from typing import Any
 # Who opens files otherwise, and whose files these are.
 THEIR_OWN = {
     "core/src/tilewright/reading.py": "all",
+    "core/src/tilewright/distributions.py": "in this distribution",
     "core/src/tilewright/cli/new_plugin.py": "templates of distributions",
     "core/src/tilewright/cli/schema.py": "the schema in this distribution",
     "core/src/tilewright/cli/verb_summary.py": "modules of distributions",

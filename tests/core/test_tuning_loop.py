@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from toy_tasks import entry
@@ -254,7 +255,9 @@ def test_what_fails_while_it_is_made_is_told_with_its_owner(make, monkeypatch):
     with pytest.raises(TypeError) as error:
         tune(context)
     (note,) = error.value.__notes__
-    assert note.startswith("while the tuner 'toy' of file /")
+    assert note.startswith("in the tuner 'toy' of file /")
+    path, _, line = note.rpartition(", ")[2].rpartition(":")
+    assert "class ToyTuner" in Path(path).read_text().splitlines()[int(line) - 1]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ from tilewright_cuda.emulation import compile as emulation_compile
 def doctor_lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
     run(["doctor"])
     lines = capsys.readouterr().out.splitlines()
-    return [line.removeprefix("ok   cuda: ") for line in lines if line.startswith("ok   cuda: ")]
+    states = ("ok   cuda: ", "note cuda: ")
+    return [line.removeprefix(s) for line in lines for s in states if line.startswith(s)]
 
 
 def doctor_report(capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -33,7 +33,7 @@ def test_doctor_says_what_stands_in_for_xgboost(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "xgboost", None)
     run(["doctor"])
     said = "xgboost is not installed, a ridge regression stands in: pip install 'tilewright[xgb]'"
-    assert f"ok   cost model xgboost: {said}" in capsys.readouterr().out.splitlines()
+    assert f"note cost model xgboost: {said}" in capsys.readouterr().out.splitlines()
     monkeypatch.undo()
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "cuda,x86,acme")
     run(["doctor"])

@@ -74,10 +74,13 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-def did_you_mean(name: str, known: list[str]) -> str:
-    """`did you mean 'xgb'?` for the nearest of the known names, or the list of them."""
+def did_you_mean(name: str, known: list[str], none: str = "there are none") -> str:
+    """`did you mean 'xgb'?` for the nearest of the known names, or the list of them.
+
+    `none` is said where no name is known.
+    """
     near = nearest(name, known)
-    listed = f"known: {', '.join(sorted(set(known)))}" if known else "none is installed"
+    listed = f"known: {', '.join(sorted(set(known)))}" if known else none
     return f"did you mean '{near}'? {listed}" if near else listed
 
 

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
-from tilewright import hookspecs
-from tilewright.elsewhere import role_of_name, with_article
+from tilewright.catalogue import Catalogue, Offer
+from tilewright.distributions import missing_distribution
+from tilewright.elsewhere import role_of_name
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.extras import how_to_install, how_to_install_any
 from tilewright.fallback import infeasible
+from tilewright.hook_calls import HookCalls
+from tilewright.hook_names import hook_of, role_of_hook
+from tilewright.offers import collected, place_of, word_of
+from tilewright.owner import Owner
 from tilewright.plugin import Component, no_options
-from tilewright.plugin_loading import Owner, Plugin, load_plugins
-from tilewright.strategy import Declined, Schedule, Strategy, own_words, selects, strategy_of
+from tilewright.plugin_loading import Plugin, load_plugins
+from tilewright.renamed_schedule import renamed
+from tilewright.strategy import Declined, Schedule, Strategy, own_words, strategy_of
+from tilewright.strategy_set import SEPARATOR, StrategySet
 from tilewright.target import Target
+from tilewright.unknown_name import unknown_name
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from tilewright.config import ConfigEntity
     from tilewright.layouts import Layouts
-    from tilewright.options import Choice, Options
+    from tilewright.options import Choice
     from tilewright.roles import Reference, TargetBackend
+    from tilewright.space.alternative import Alternative
     from tilewright.space.config_space import ConfigSpace
     from tilewright.task import Task
 
-# A role's hook is `tilewright_<role>s`; library plugins add roles without core knowing them.
-_LONG_NAMES = {"scheduler": "task_scheduler"}
+
+T = TypeVar("T")
 
 
 class PluginHost:
@@ -50,12 +59,12 @@ class PluginHost:
 
         # A file may be named twice: in a pipeline and by --plugin.
         self.files = tuple(dict.fromkeys(Path(path).resolve() for path in files))
-        self._manager = pluggy.PluginManager("tilewright")
-        self._plugins = load_plugins(self._manager, builtin, self.files, extra)
-        self._by_module = {id(plugin.module): plugin for plugin in self._plugins}
-        self._trace = os.environ.get("TILEWRIGHT_TRACE_PLUGINS", "") not in ("", "0")
+        manager = pluggy.PluginManager("tilewright")
+        self._plugins = load_plugins(manager, builtin, self.files, extra)
+        self._hooks = HookCalls(manager, self._plugins)
         # Caches live as long as the host and are filled by the thread that owns it.
-        self._owned = cache(self._collect_owned)
+        self.catalogue = cache(self._collect_offers)
+        self._strategy_set = cache(self._collect_strategies)
         self._backends: dict[str, TargetBackend] = {}
         self._schedules: dict[str, Schedule] = {}
         self._spaces: dict[tuple[Task, str], ConfigSpace] = {}
@@ -78,7 +87,7 @@ class PluginHost:
     def hook_values(self, hook: str, kind: type = object, /, **arguments: Any) -> list[Any]:
         """All of a kind that a collect hook gives, flat; a plugin that misbehaves is left out."""
         values = []
-        for value, plugin in self._collect(hook, arguments):
+        for value, plugin in self._hooks.values(hook, arguments):
             if isinstance(value, kind):
                 values.append(value)
             else:
@@ -87,41 +96,42 @@ class PluginHost:
 
     def decide(self, hook: str, **arguments: Any) -> Any:
         """The first answer that is not None of a decide hook, or None."""
-        return next((answer for answer, _ in self._answers(hook, arguments)), None)
+        return next((answer for answer, _ in self._hooks.answers(hook, arguments)), None)
 
     def notify(self, hook: str, **arguments: Any) -> None:
         """Tell every implementation; one that raises is listed and the others still hear it."""
-        for plugin, function in self._implementations(hook):
-            self._call(plugin, hook, function, arguments)
+        for _ in self._hooks.answers(hook, arguments):
+            pass
 
     # --- components ------------------------------------------------------------------------------
 
     def components(self, role: str) -> Mapping[str, Component[Any]]:
-        """What is installed for a role, by sorted name. Raises UsageError where two clash."""
-        return {name: value for name, (value, _) in self._owned(role).items()}
+        """What is installed for a role, by sorted name; `OWNER/NAME` where several offer a name."""
+        return {name: offer.value for name, offer in self.catalogue(role).offers.items()}
 
     def roles(self) -> tuple[str, ...]:
         """Every role that the installed plugins know of, sorted."""
-        short = {long: name for name, long in _LONG_NAMES.items()}
-        found = []
-        for hook, caller in vars(self._manager.hook).items():
-            spec = getattr(caller, "spec", None)
-            plural = hook.removeprefix("tilewright_")
-            if spec is None or spec.opts["firstresult"] or set(spec.argnames) - {"host"}:
-                continue
-            if not plural.endswith("s") or plural == "hookspecs":
-                continue
-            role = _singular(plural)
-            found.append(short.get(role, role))
-        return tuple(sorted(found))
+        found = (
+            role_of_hook(hook)
+            for hook, options, arguments in self._hooks.specified()
+            if not options["firstresult"] and not set(arguments) - {"host"}
+        )
+        return tuple(sorted(filter(None, found)))
 
     def owners(self, role: str) -> Mapping[str, Owner]:
         """Who contributed each component, strategy or reference of a role."""
-        return {name: owner for name, (_, owner) in self._owned(role).items()}
+        return {name: offer.owner for name, offer in self.catalogue(role).offers.items()}
+
+    def owner(self, role: str, name: str) -> Owner:
+        """Who contributed a component, by its name or `OWNER/NAME`. Raises UsageError."""
+        return self._named(role, name).owner
 
     def component(self, role: str, name: str) -> Component[Any]:
-        """One component. Raises UsageError with the nearest name."""
-        component: Component[Any] = self._named(role, name, role.replace("_", " "))
+        """One component, by its name or `OWNER/NAME`.
+
+        Raises UsageError for an unknown name, with the nearest, and for one that several offer.
+        """
+        component: Component[Any] = self._named(role, name).value
         return component
 
     def make(self, role: str, name: str, options: Mapping[str, Any], context: Any) -> Any:
@@ -135,25 +145,67 @@ class PluginHost:
             # Late, because pydantic takes 50 ms that a worker process should not spend.
             from tilewright.options import check_options
 
-            checked = check_options(component.options(), options, where=f"{role} '{name}'")
-        try:
+            checked = check_options(self.options_of(role, name), options, where=f"{role} '{name}'")
+        with self.blaming(role, name):
             return component.load()(checked, context)
+
+    def options_of(self, role: str, name: str) -> type[BaseModel]:
+        """The options model of a component. What its plugin does wrong bears its name."""
+        from pydantic import BaseModel
+
+        component = self.component(role, name)
+        with self.blaming(role, name):
+            model = component.options()
+            if not isinstance(model, type) or not issubclass(model, BaseModel):
+                raise TypeError(f"options() gave {model!r}, expected a pydantic model")
+        return model
+
+    @contextmanager
+    def blaming(self, role: str, name: str) -> Iterator[None]:
+        """What is raised inside, and no user's mistake, says whose component does wrong, and where.
+
+        Also what is raised of an answer that no component of its role may give.
+        """
+        try:
+            yield
         except UsageError:
             raise
         except Exception as error:
-            error.add_note(f"while the {role} '{name}' of {self._owned(role)[name][1]} was made")
+            if isinstance(error, ModuleNotFoundError) and (missing := missing_distribution(error)):
+                raise missing.placed(f"{word_of(role)} '{name}'") from error
+            offer = self._named(role, name)
+            place = f", {found}" if (found := place_of(offer.value)) else ""
+            error.add_note(f"in the {word_of(role)} '{name}' of {offer.owner}{place}")
             raise
 
-    def check(self, role: str, choice: Choice) -> Options:
+    def tried(self, role: str, name: str, what: str, ask: Callable[[], T]) -> tuple[T | None, str]:
+        """The answer of a component, else None and why there is none; never raises.
+
+        For listings: what one plugin does wrong is noted as its own, and costs no other.
+        """
+        try:
+            # Stdout is for the listing.
+            with redirect_stdout(sys.stderr):
+                return ask(), ""
+        except UsageError as error:
+            return None, " ".join(str(error).split())
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a plugin raises
+            reason = f"{what} raised {type(error).__name__}: {error}"
+            owner = self._named(role, name).owner
+            plugin = next(plugin for plugin in self._plugins if plugin.owner == owner)
+            plugin.fail(f"{word_of(role)} '{name}': {reason}")
+            return None, reason
+
+    def check(self, role: str, choice: Choice) -> Any:
         """The checked options of a choice; choices among them are checked as well.
 
         Raises UsageError as `make` does, and makes nothing.
         """
         from tilewright.options import check_options, choices
 
-        model = self.component(role, choice.name).options()
+        model = self.options_of(role, choice.name)
         where = f"{role} '{choice.name}'"
-        options: Options = check_options(model, choice.options, where=where)
+        options: Any = check_options(model, choice.options, where=where)
         for _, inner_role, inner in choices(options):
             self.check(inner_role, inner)
         return options
@@ -171,23 +223,44 @@ class PluginHost:
         return self._backends[kind]
 
     def resolve_target(self, text: str) -> Target:
-        """The target a text means. Raises UsageError where no plugin offers its kind."""
-        target: Target = self.decide("tilewright_resolve_target", text=text)
-        self.component("target", target.kind)
+        """The target a text means, `OWNER/KIND:...` where several plugins offer its kind.
+
+        Raises UsageError where no plugin offers the kind.
+        """
+        hook, kinds, owner = "tilewright_resolve_target", self.catalogue("target"), None
+        kind, colon, attributes = text.strip().partition(":")
+        if shown := kinds.find(kind):
+            owner = kinds.offers[shown].owner if "/" in kind else None
+            text = f"{kinds.offers[shown].name}{colon}{attributes}"
+        elif "/" in kind:
+            self._named("target", kind)
+        target = Target.parse(text) if owner is not None else None
+        for answer, plugin in self._hooks.answers(hook, {"text": text}, owner):
+            if isinstance(answer, Target):
+                target = replace(answer, kind=kinds.own(answer.kind, plugin.owner))
+                break
+            plugin.fail(f"{hook}: expected a Target, got a {type(answer).__name__}")
+        assert target is not None, "core parses what no plugin knows"
+        if owner is not None and shown is not None:
+            target = replace(target, kind=shown)
+        self._named("target", target.kind)
         return target
 
     def reference(self, operator: str) -> Reference:
-        """What is known of an operator. Raises UsageError where nobody knows it."""
-        reference: Reference = self._named("reference", operator, "operator")
+        """What is known of an operator, by its name or `OWNER/NAME`.
+
+        Raises UsageError where nobody knows it, and where several plugins define it.
+        """
+        reference: Reference = self._named("reference", operator).value
         return reference
 
     def references(self) -> Mapping[str, Reference]:
         """All references by operator."""
-        return {name: value for name, (value, _) in self._owned("reference").items()}
+        return {name: offer.value for name, offer in self.catalogue("reference").offers.items()}
 
     def strategy(self, name: str) -> Strategy:
         """A strategy by its name or the name of one of its alternatives."""
-        strategy: Strategy = self._named("strategy", strategy_of(name), "strategy")
+        strategy: Strategy = self._named("strategy", strategy_of(name)).value
         return strategy
 
     def schedule(self, name: str) -> Schedule:
@@ -200,16 +273,18 @@ class PluginHost:
     @property
     def revisions(self) -> Mapping[str, int]:
         """Installed revision of every strategy by name; what the store's queries ask for."""
-        return {name: value.revision for name, (value, _) in self._owned("strategy").items()}
+        return {name: one.revision for name, one in self._strategy_set().by_name.items()}
 
     def strategies(self, task: Task, pattern: str = "*") -> tuple[Strategy, ...]:
         """Applicable strategies, sorted by name, of which the pattern leaves anything."""
-        found = self._serving(task, pattern)
+        found = self._strategy_set().serving(task, pattern)
         return tuple(s for s in found if self.schedule(s.name).applies(task))
 
     def declined(self, task: Task, pattern: str = "*") -> tuple[Declined, ...]:
         """Those for the operator and kind of target that do not take the task, as above."""
-        halves = {s.name: self.schedule(s.name) for s in self._serving(task, pattern)}
+        halves = {
+            s.name: self.schedule(s.name) for s in self._strategy_set().serving(task, pattern)
+        }
         return tuple(
             Declined(name, own_words(half.applies))
             for name, half in halves.items()
@@ -218,12 +293,11 @@ class PluginHost:
 
     def check_strategies(self, pattern: str, target: Target, where: str) -> None:
         """Raise UsageError where no strategy for this kind of target has a name that matches."""
-        owned = self._owned("strategy").values()
-        known = [strategy.name for strategy, _ in owned if target.kind in strategy.target_kinds]
-        wanted = strategy_of(pattern)
-        if known and not any(fnmatchcase(name, wanted) for name in known):
-            message = f"no strategy for {target} matches '{pattern}'"
-            raise UsageError(message, where=where, remedy=did_you_mean(wanted, known))
+        self._strategy_set().check(pattern, target, where)
+
+    def selects(self, pattern: str, alternative: str) -> bool:
+        """Whether a glob of strategies, `GLOB` or `OWNER/GLOB`, means an alternative."""
+        return self._strategy_set().selects(pattern, alternative)
 
     def space(self, task: Task, pattern: str = "*") -> ConfigSpace:
         """All alternatives of the applicable strategies whose names match the glob.
@@ -237,8 +311,8 @@ class PluginHost:
             alternatives = [
                 alternative
                 for strategy in strategies
-                for alternative in self.schedule(strategy.name).alternatives(task)
-                if selects(pattern, alternative.name)
+                for alternative in self.alternatives(strategy, task)
+                if self.selects(pattern, alternative.name)
             ]
             if not alternatives:
                 every = [] if pattern == "*" else self.space(task).alternatives
@@ -255,6 +329,19 @@ class PluginHost:
             self._spaces[task, pattern] = ConfigSpace(alternatives)
         return self._spaces[task, pattern]
 
+    def alternatives(self, strategy: Strategy, task: Task) -> Sequence[Alternative]:
+        """What a strategy offers for a task; none where it does not take the task."""
+        half = self.schedule(strategy.name)
+        with self.blaming("strategy", strategy.name):
+            found = half.alternatives(task) if half.applies(task) else ()
+            for alternative in found:
+                if strategy_of(alternative.name) != strategy.name:
+                    raise ValueError(
+                        f"its alternative is called '{alternative.name}', expected "
+                        f"'{strategy.name}' or '{strategy.name}/VARIANT'"
+                    )
+        return found
+
     def lower(self, task: Task, config: ConfigEntity) -> Any:
         """The program of a config, as its target's backend builds it."""
         return self.schedule(config.strategy).lower(task, config)
@@ -269,7 +356,7 @@ class PluginHost:
         Raises UsageError, naming task and constraints, where no point is feasible.
         """
         hook, arguments = "tilewright_fallback_config", {"task": task, "space": space, "host": self}
-        for config, plugin in self._answers(hook, arguments):
+        for config, plugin in self._hooks.answers(hook, arguments):
             if config in space:
                 answer: ConfigEntity = config
                 return answer
@@ -278,107 +365,31 @@ class PluginHost:
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _serving(self, task: Task, pattern: str) -> Iterator[Strategy]:
-        wanted = strategy_of(pattern)
-        for strategy, _ in self._owned("strategy").values():
-            if fnmatchcase(strategy.name, wanted) and strategy.serves(task):
-                yield strategy
+    def _collect_offers(self, role: str) -> Catalogue[Any]:
+        offers = collected(role, self._hooks.values(hook_of(role), {"host": self}))
+        if role != "strategy":
+            return Catalogue(word_of(role), offers)
+        own = [replace(one, value=self._for_its_own(one.value, one.owner)) for one in offers]
+        return Catalogue(word_of(role), own, SEPARATOR, renamed)
 
-    def _implementations(self, hook: str) -> Iterator[tuple[Plugin, Any]]:
-        caller = getattr(self._manager.hook, hook, None)
-        for found in reversed(caller.get_hookimpls() if caller is not None else []):
-            yield self._by_module[id(found.plugin)], found
+    def _for_its_own(self, strategy: Strategy, owner: Owner) -> Strategy:
+        """The strategy for its own plugin's target and operator, where several have the name."""
+        kinds, operators = self.catalogue("target"), self.catalogue("operator")
+        return replace(
+            strategy,
+            target_kinds=tuple(kinds.own(kind, owner) for kind in strategy.target_kinds),
+            operators=tuple(operators.own(name, owner) for name in strategy.operators),
+        )
 
-    def _answers(self, hook: str, arguments: Mapping[str, Any]) -> Iterator[tuple[Any, Plugin]]:
-        for plugin, function in self._implementations(hook):
-            answer = self._call(plugin, hook, function, arguments)
-            if answer is not None:
-                yield answer, plugin
+    def _collect_strategies(self) -> StrategySet:
+        return StrategySet(self.catalogue("strategy"))
 
-    def _call(self, plugin: Plugin, hook: str, found: Any, arguments: Mapping[str, Any]) -> Any:
-        start = time.perf_counter()
-        try:
-            return found.function(*(arguments[name] for name in found.argnames))
-        except UsageError:
-            # The user's mistake, told by the plugin that knows: not the plugin's.
-            raise
-        except (Exception, SystemExit) as error:  # noqa: BLE001  one plugin must not stop the others
-            plugin.fail(f"{hook} raised {type(error).__name__}: {error}")
-            return None
-        finally:
-            if self._trace:
-                spent = (time.perf_counter() - start) * 1e3
-                sys.stderr.write(f"tilewright: {hook} <- {plugin.name} ({spent:.2f} ms)\n")
-
-    def _collect(self, hook: str, arguments: Mapping[str, Any]) -> Iterator[tuple[Any, Plugin]]:
-        for plugin, function in self._implementations(hook):
-            values = self._call(plugin, hook, function, arguments)
-            if isinstance(values, list | tuple):
-                yield from ((value, plugin) for value in values)
-            elif values is not None:
-                got = type(values).__name__
-                plugin.fail(f"{hook}: expected a list or tuple, got {got}")
-
-    def _collect_owned(self, role: str) -> dict[str, tuple[Any, Owner]]:
-        found: dict[str, tuple[Any, Owner]] = {}
-        hook, word = _hook_of(role), role.replace("_", " ")
-        for value, plugin in self._collect(hook, {"host": self}):
-            name = _name_of(role, value)
-            if name is None:
-                plugin.fail(f"{hook}: a {type(value).__name__} is no {word}")
-                continue
-            if name in found:
-                first, second = sorted((found[name][1], plugin.owner), key=str)
-                core = self._plugins[0].owner  # which, like files, nobody can block
-                blockable = [o for o in (first, second) if o.installed and o is not core]
-                named = " or ".join(owner.distribution for owner in blockable)
-                block = f", or block it: TILEWRIGHT_BLOCK_PLUGINS={named}" if named else ""
-                raise UsageError(
-                    f"two plugins offer the {word} '{name}': {first} and {second}",
-                    remedy=f"rename or remove one{block}",
-                )
-            found[name] = value, plugin.owner
-        return dict(sorted(found.items()))
-
-    def _named(self, role: str, name: str, word: str) -> Any:
-        known = self._owned(role)
-        if name not in known:
-            another = role_of_name(name, self)
-            message = f"no {word} named '{name}'"
-            if another is not None:
-                message = f"'{name}' is {another}, not {with_article(word)}"
-            raise UsageError(message, remedy=self._installed(role, name))
-        return known[name][0]
-
-    def _installed(self, role: str, name: str) -> str:
-        owned = self._owned(role)
-        text = did_you_mean(name, list(owned))
-        sources = sorted({owner.source for _, owner in owned.values()})
-        if sources:
-            text += f" (from {', '.join(sources)})"
-        install = how_to_install(name) or ("" if owned else how_to_install_any())
-        return f"{text}; {install}" if install else text
-
-
-def _hook_of(role: str) -> str:
-    name = _LONG_NAMES.get(role, role)
-    if name.endswith("y"):
-        return f"tilewright_{name[:-1]}ies"
-    return f"tilewright_{name}es" if name.endswith("s") else f"tilewright_{name}s"
-
-
-def _singular(plural: str) -> str:
-    if plural.endswith("ies"):
-        return f"{plural[:-3]}y"
-    return plural[:-2] if plural.endswith("sses") else plural[:-1]
-
-
-def _name_of(role: str, value: Any) -> str | None:
-    """What a contribution is called, None for a value that no implementation of the role gives."""
-    kind: type = object  # a library plugin's role may hold values of its own type
-    if role == "strategy":
-        kind = Strategy
-    elif role != "reference" and hasattr(hookspecs, _hook_of(role)):
-        kind = Component
-    name = getattr(value, "operator" if role == "reference" else "name", None)
-    return name if isinstance(value, kind) and isinstance(name, str) else None
+    def _named(self, role: str, name: str) -> Offer[Any]:
+        catalogue = self.catalogue(role)
+        shown = catalogue.find(name)
+        if shown is None and role == "reference":  # whose names are those of the operators
+            shown = self.catalogue("operator").find(name)
+        if shown is None or shown not in catalogue.offers:
+            blocked = [plugin.owner for plugin in self._plugins if plugin.state == "blocked"]
+            raise unknown_name(role, name, catalogue.offers, blocked, role_of_name(name, self))
+        return catalogue.offers[shown]

@@ -18,35 +18,15 @@ from typing import Literal
 import pluggy
 
 from tilewright import hookspecs
+from tilewright.distributions import how_to_get, who_brings
+from tilewright.entry_point_choices import PLUGIN_GROUP, blocked_words, owner_of
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.owner import Owner
 from tilewright.terminal_text import printable
 
 API = 1
-_GROUP = "tilewright"
 _PLUGIN_FILE = "`--plugin` and `plugins:` take paths of .py files"
 State = Literal["ok", "blocked", "failed", "conflict"]
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """Who contributed something: distribution, version, and the module or file."""
-
-    distribution: str
-    version: str
-    module: str
-
-    def __str__(self) -> str:
-        return f"{self.source} ({self.module})" if self.installed else self.source
-
-    @property
-    def source(self) -> str:
-        """Where it is from: `tilewright-search 0.1.0`, or `file /folder/mine.py`."""
-        return f"{self.distribution} {self.version if self.installed else self.module}"
-
-    @property
-    def installed(self) -> bool:
-        """Whether it is from a distribution, not from a plugin file or a caller's object."""
-        return self.version != "-"
 
 
 @dataclass(slots=True)
@@ -104,22 +84,24 @@ def load_plugins(
 
 def _own(builtin: ModuleType) -> Plugin:
     version = importlib.metadata.version("tilewright")
-    return Plugin("core", Owner("tilewright", version, builtin.__name__), module=builtin)
+    return Plugin("core", Owner("tilewright", version, builtin.__name__, "core"), module=builtin)
 
 
 def _given(value: object) -> Plugin:
     name = type(value).__name__
-    return Plugin(name, Owner("caller", "-", f"{type(value).__module__}.{name}"), module=value)
+    return Plugin(
+        name, Owner("caller", "-", f"{type(value).__module__}.{name}", name), module=value
+    )
 
 
 def _installed() -> Iterator[Plugin]:
-    blocked = set(filter(None, os.environ.get("TILEWRIGHT_BLOCK_PLUGINS", "").split(",")))
+    blocked = blocked_words()
     seen: dict[str, Owner] = {}
-    points = importlib.metadata.entry_points(group=_GROUP)
+    found: list[Plugin] = []
+    points = importlib.metadata.entry_points(group=PLUGIN_GROUP)
     for point in sorted(points, key=lambda p: (p.name, p.dist.name if p.dist else "")):
-        distribution, version = (point.dist.name, point.dist.version) if point.dist else ("?", "?")
-        plugin = Plugin(point.name, Owner(distribution, version, point.module))
-        if {point.name, distribution} & blocked:
+        plugin = Plugin(point.name, owner_of(point))
+        if {point.name, plugin.owner.distribution} & blocked:
             plugin.state = "blocked"
             plugin.reasons.append("named in TILEWRIGHT_BLOCK_PLUGINS")
         elif point.name in seen:
@@ -128,7 +110,14 @@ def _installed() -> Iterator[Plugin]:
             seen[point.name] = plugin.owner
             with _timed(plugin):
                 plugin.module = _import(plugin, point)
+        found.append(plugin)
         yield plugin
+    known = {word for plugin in found for word in plugin.owner.words}
+    for word in sorted(blocked - known):
+        sys.stderr.write(
+            f"tilewright: TILEWRIGHT_BLOCK_PLUGINS: no plugin '{printable(word)}'; "
+            f"{did_you_mean(word, sorted(known))}\n"
+        )
 
 
 def _import(plugin: Plugin, point: importlib.metadata.EntryPoint) -> ModuleType | None:
@@ -149,7 +138,7 @@ def _from_file(path: Path) -> Plugin:
     path = Path(path).resolve()
     if not path.is_file():
         raise UsageError(f"no plugin file {path}", remedy=_PLUGIN_FILE)
-    plugin = Plugin(path.stem, Owner("file", "-", str(path)))
+    plugin = Plugin(path.stem, Owner("file", "-", str(path), path.stem))
     name = f"tilewright_plugin_file_{path.stem.replace('-', '_')}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -204,7 +193,9 @@ def _register(manager: pluggy.PluginManager, plugin: Plugin) -> None:
                 continue
             if not caller.has_spec() and not hook.optionalhook:
                 known = [n for n in vars(manager.hook) if getattr(manager.hook, n).has_spec()]
-                plugin.fail(f"unknown hook '{caller.name}'; {did_you_mean(caller.name, known)}")
+                install = how_to_get(who_brings("hooks", caller.name))
+                near = did_you_mean(caller.name, known)
+                plugin.fail(f"unknown hook '{caller.name}'; {install or near}")
             elif hook.wrapper or hook.hookwrapper:
                 plugin.fail(f"{caller.name}: wrappers are not allowed")
     if plugin.state != "ok":

@@ -356,12 +356,11 @@ class RunContext:
     def query(self, task: Task, where: Callable[[ConfigEntity], bool] | None = None) -> Query:
         """Which records of a task count in this run: those of its strategies, or of `where`."""
         from tilewright.records import Query
-        from tilewright.strategy import selects
 
         if where is None and self.strategies != "*":
 
             def where(config: ConfigEntity) -> bool:
-                return selects(self.strategies, config.strategy)
+                return self.host.selects(self.strategies, config.strategy)
 
         conditions = self.conditions.for_workload(task.workload)
         return Query(task, conditions, self.device.fingerprint, self.host.revisions, where=where)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from tilewright.errors import UsageError
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
+_KIND = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*/)?[a-z][a-z0-9_-]*\Z")
 _VALUE = re.compile(r"[A-Za-z0-9_.+-]+\Z")
 
 
@@ -17,7 +18,8 @@ _VALUE = re.compile(r"[A-Za-z0-9_.+-]+\Z")
 class Target:
     """A kind and its attributes (`KIND:isa=ISA,threads=2`); text and value convert both ways.
 
-    Attributes are texts, sorted by name. What is measured where (the `Device`) is no part of it.
+    A kind that several plugins offer is `OWNER/KIND`. Attributes are texts, sorted by name.
+    What is measured where (the `Device`) is no part of it.
     """
 
     kind: str
@@ -29,8 +31,8 @@ class Target:
             "attributes",
             MappingProxyType({k: str(v) for k, v in sorted(self.attributes.items())}),
         )
-        for name in (self.kind, *self.attributes):
-            if not _NAME.match(name):
+        for form, name in ((_KIND, self.kind), *((_NAME, name) for name in self.attributes)):
+            if not form.match(name):
                 raise UsageError(
                     f"target: expected a lower-case name, got {name!r}",
                     remedy="write KIND:name=value,name=value, as in KIND:threads=2",

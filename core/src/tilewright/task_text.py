@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from tilewright.records import JsonlRecordStore
     from tilewright.target import Target
 
-_TEXT_FORM = re.compile(r"\s*([a-z][a-z0-9_.]*)\s*(\(.*\))\s*\Z", re.DOTALL)
+_OWNER = r"(?:[A-Za-z0-9][\w.-]*/)?"
+_TEXT_FORM = re.compile(rf"\s*({_OWNER}[a-z][a-z0-9_.]*)\s*(\(.*\))\s*\Z", re.DOTALL)
 _CALL = re.compile(r"\s*[a-z][a-z0-9_.]*\s*\(")
 _KEY = re.compile(r"([0-9a-f]{16})(?:@(\S+))?\Z")
 
 
 def names_a_task(text: str) -> bool:
     """Whether it is meant for `find_task`, not for a pipeline or a model."""
-    return bool(_CALL.match(text) or _KEY.match(text) or text.endswith(".json"))
+    return bool(
+        _CALL.match(text) or _TEXT_FORM.match(text) or _KEY.match(text) or text.endswith(".json")
+    )
 
 
 def names_a_key(text: str) -> bool:

@@ -13,11 +13,14 @@ from typing import Any
 import click
 
 from tilewright import exit_codes
+from tilewright.catalogue import Catalogue
 from tilewright.cli import shared_options as shared
+from tilewright.distributions import CORE, how_to_get, missing_distribution, who_brings
+from tilewright.entry_point_choices import entry_point_choices
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.terminal_text import printable
 
 _GROUP = "tilewright.commands"
-_OWN = "tilewright"
 
 
 class VerbGroup(click.Group):
@@ -30,39 +33,37 @@ class VerbGroup(click.Group):
         super().__init__(*args, **kwargs)
         self._prefix = prefix
 
-    def _points(self) -> dict[str, importlib.metadata.EntryPoint]:
-        found: dict[str, importlib.metadata.EntryPoint] = {}
-        for point in importlib.metadata.entry_points(group=_GROUP):
-            head, _, verb = point.name.rpartition(".")
-            if head != self._prefix:
-                continue
-            if verb in found and found[verb] != point:
-                owners = " and ".join(sorted(_distribution(p) for p in (found[verb], point)))
-                raise UsageError(f"two plugins offer the verb '{point.name}': {owners}")
-            found[verb] = point
-        return found
+    def _verbs(self) -> Catalogue[importlib.metadata.EntryPoint]:
+        return entry_point_choices(_GROUP, "command", self._prefix)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(self._points())
+        return list(self._verbs().offers)
 
     def get_command(
         self,
         ctx: click.Context,
         cmd_name: str,
     ) -> click.Command | None:
-        point = self._points().get(cmd_name)
-        if point is None:
+        verbs = self._verbs()
+        name = verbs.find(cmd_name)
+        if name is None:
             return None
-        command: click.Command = point.load()
+        offer = verbs.offers[name]
+        try:
+            command = offer.value.load()
+        except Exception as error:
+            error.add_note(f"in the command '{name}' of {offer.owner}")
+            raise
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{offer.value.value} of {offer.owner} is no click command")
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        known = self.list_commands(ctx)
-        if name not in known and not name.startswith("-"):
-            raise UsageError(f"no verb '{name}'", remedy=did_you_mean(name, known))
+        if not name.startswith("-") and self._verbs().find(name) is None:
+            raise _unknown(name, self._prefix, self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
     def format_commands(
@@ -73,16 +74,18 @@ class VerbGroup(click.Group):
         from tilewright.cli.verb_summary import verb_summary
 
         rows = []
-        for name, point in sorted(self._points().items()):
-            owner = _distribution(point)
-            parts = [verb_summary(point), "" if owner == _OWN else f"({owner})"]
-            rows.append((name, " ".join(filter(None, parts))))
-        with formatter.section("Verbs"):
+        for name, offer in self._verbs().offers.items():
+            owner = offer.owner.distribution
+            parts = [verb_summary(offer.value), "" if owner == CORE else f"({owner})"]
+            rows.append((printable(name), printable(" ".join(filter(None, parts)))))
+        with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
-def _distribution(point: importlib.metadata.EntryPoint) -> str:
-    return point.dist.name if point.dist else "?"
+def _unknown(name: str, prefix: str, known: list[str]) -> UsageError:
+    full = f"{prefix}.{name}" if prefix else name
+    remedy = how_to_get(who_brings("verbs", full))
+    return UsageError(f"no command '{name}'", remedy=remedy or did_you_mean(name, known))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -98,8 +101,14 @@ def run(arguments: Sequence[str]) -> int:
         for one in error.each:
             shared.say(f"error: {one}", err=True)
         return exit_codes.USAGE
+    except ModuleNotFoundError as error:
+        missing = missing_distribution(error)
+        if missing is None:
+            raise
+        shared.say(f"error: {missing}", err=True)
+        return exit_codes.USAGE
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return exit_codes.USAGE
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
@@ -119,6 +128,17 @@ def run(arguments: Sequence[str]) -> int:
         raise RuntimeError(
             f"{last.filename}:{last.lineno} called exit({error.code!r}) in the middle of a run"
         ) from error
+
+
+def _show(error: click.ClickException) -> None:
+    """As Click shows it, but that errors of all kinds begin alike."""
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+        error.show()
+        return
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        click.echo(f"{context.get_usage()}\nTry '{context.command_path} --help'.\n", err=True)
+    shared.say(f"error: {error.format_message()}", err=True)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 import re
-from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,12 +12,13 @@ from string import Template
 import click
 
 from tilewright.cli import shared_options as shared
+from tilewright.distributions import CORE, how_to_get, installer, who_brings
+from tilewright.entry_point_choices import entry_point_choices
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.host import PluginHost
 from tilewright.writing import writing
 
 _GROUP = "tilewright.templates"
-_OWN = "tilewright"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _SUFFIX = ".txt"  # templates are no modules
 
@@ -43,7 +43,9 @@ def plugin(name: str, kind: str, as_json: bool) -> None:
         return
     for path in written:
         click.echo(folder / path)
-    click.echo(f"now: pip install -e {folder} pytest && pytest {folder}")
+    tool = installer()
+    tests = "uv run pytest" if tool.startswith("uv") else f"{tool.removesuffix('pip')}pytest"
+    click.echo(f"now: {tool} install -e {folder} pytest && {tests} {folder}")
 
 
 def plugin_files(name: str, kind: str) -> dict[str, str]:
@@ -59,24 +61,28 @@ def plugin_files(name: str, kind: str) -> dict[str, str]:
             remedy="take small letters, digits and single hyphens, such as my-search",
         )
     package = name.replace("-", "_")
-    kinds = {point.name: point for point in entry_points(group=_GROUP)}
-    if kind not in kinds:
-        raise UsageError(f"no template of a '{kind}'", remedy=did_you_mean(kind, list(kinds)))
+    kinds = entry_point_choices(_GROUP, "template")
+    chosen = kinds.find(kind)
+    if chosen is None:
+        remedy = how_to_get(who_brings("templates", kind)) or did_you_mean(kind, list(kinds.offers))
+        raise UsageError(f"no template of a '{kind}'", remedy=remedy)
+    template = kinds.offers[chosen]
+    kind = template.name
     if taken := _taken(name, package, kind):
         raise UsageError(taken, remedy="take another name")
-    requirements = ", ".join(f'"{one}"' for one in sorted({_OWN, _owner(kinds[kind])}))
+    requirements = ", ".join(f'"{one}"' for one in sorted({CORE, template.owner.distribution}))
     words = {"name": name, "package": package, "kind": kind, "requirements": requirements}
     found = {
         "pyproject.toml": _text("tilewright.templates", "pyproject.toml", words),
         f"src/{package}/__init__.py": f'"""A {kind} for Tilewright."""\n',
         f"src/{package}/py.typed": "",
     }
-    for file in sorted(one.name for one in files(kinds[kind].value).iterdir()):
+    for file in sorted(one.name for one in files(template.value.value).iterdir()):
         title = file.removesuffix(_SUFFIX)
         tested = title.removeprefix("test_")
         # pytest takes no two files of one name from folders that are no packages.
         path = f"src/{package}/{title}" if tested == title else f"tests/test_{package}_{tested}"
-        found[path] = _text(kinds[kind].value, title, words)
+        found[path] = _text(template.value.value, title, words)
     return found
 
 
@@ -90,10 +96,6 @@ def _taken(name: str, package: str, kind: str) -> str:
     if any(one.name == name for one in host.plugins):
         return f"there is a plugin '{name}' already"
     return f"there is a {kind} '{name}' already" if name in host.components(kind) else ""
-
-
-def _owner(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else _OWN
 
 
 def _text(folder: str, title: str, words: dict[str, str]) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilewright.cli import shared_options as shared
-from tilewright.errors import UsageError
 from tilewright.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 @click.command()
 @shared.plugin_files
 @shared.as_json
-@click.option("--check", is_flag=True, help="Exit with 1 where a plugin failed or clashes.")
+@click.option("--check", is_flag=True, help="Try what they offer; exit with 1 for a fault.")
 @click.option("--hooks", is_flag=True, help="Instead, list the hooks that a plugin may implement.")
 def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool) -> int:
     """List plugins with state, owner, version and what they offer."""
@@ -27,13 +26,12 @@ def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool) -
         _print_hooks(host, as_json=as_json)
         return DONE
     offers: dict[str, dict[str, list[str]]] = {}
-    clashes = []
+    clashes: list[str] = []
     for role in host.roles():
-        try:
-            for name, owner in host.owners(role).items():
-                offers.setdefault(str(owner), {}).setdefault(role, []).append(name)
-        except UsageError as error:
-            clashes.append(str(error))
+        clashes += map(str, host.catalogue(role).clashes())
+        for name, owner in host.owners(role).items():
+            offers.setdefault(str(owner), {}).setdefault(role, []).append(name)
+    faults = _faults(host) if check else []
     rows: list[dict[str, Any]] = [
         {
             "name": found.name,
@@ -48,7 +46,7 @@ def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool) -
         for found in host.plugins
     ]
     if as_json:
-        shared.print_json({"plugins": rows, "clashes": clashes})
+        shared.print_json({"plugins": rows, "clashes": clashes, "faults": faults})
     else:
         for row in rows:
             shared.say(
@@ -59,10 +57,16 @@ def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool) -
                 shared.say(f"{'':10} {row['reason']}")
             for role, names in row["offers"].items():
                 shared.say(f"{'':10} {role}: {', '.join(names)}")
-        for text in clashes:
+        for text in (*clashes, *faults):
             shared.say(text, err=True)
-    bad = clashes or any(row["state"] in ("failed", "conflict") for row in rows)
+    bad = clashes or faults or any(row["state"] in ("failed", "conflict") for row in rows)
     return FAILED if check and bad else DONE
+
+
+def _faults(host: PluginHost) -> list[str]:
+    from tilewright.plugin_faults import plugin_faults
+
+    return list(plugin_faults(host))
 
 
 def _print_hooks(host: PluginHost, *, as_json: bool) -> None:

@@ -119,7 +119,7 @@ class PipelineRun:
             raise error.placed(stage.place) from None
         except (Exception, KeyboardInterrupt, SystemExit) as error:
             if not is_ctrl_c(error):
-                owner = self._context.host.owners("stage")[stage.name]
+                owner = self._context.host.owner("stage", stage.name)
                 error.add_note(f"in the stage '{stage.name}' of {owner}")
                 self._begun = True
                 self._finish(stage, "failed", start, StageResult())

@@ -19,13 +19,13 @@ _TARGET = {
 
 
 def pipeline_schema(host: PluginHost) -> dict[str, Any]:
-    """The schema; each stage and each choice lists what is installed, with its options."""
+    """The schema; each stage and each choice lists what is installed, with its options.
+
+    What a plugin does wrong is noted as its own, and leaves the rest as it is.
+    """
     writer = _Writer(host)
     schema = PipelineFile.model_json_schema()
-    stages = [
-        _named(name, writer.options(component.options()))
-        for name, component in host.components("stage").items()
-    ]
+    stages = [_named(name, writer.options_of("stage", name)) for name in host.components("stage")]
     schema["properties"] |= {
         "measure": writer.options(MeasureSection),
         "record_store": writer.choice("record_store"),
@@ -61,11 +61,17 @@ class _Writer:
             properties[name] = {"type": "array", "items": chosen} if several else chosen
         return _with_defaults(schema, model)
 
+    def options_of(self, role: str, name: str) -> dict[str, Any]:
+        """What a component's options may hold; anything, where it cannot say."""
+        written, _ = self._host.tried(
+            role, name, "options()", lambda: self.options(self._host.options_of(role, name))
+        )
+        return written or {"type": "object"}
+
     def choice(self, role: str) -> dict[str, Any]:
         """A name, or `{name: {options}}`."""
-        components = self._host.components(role)
-        named = [_named(name, self.options(c.options())) for name, c in components.items()]
-        return {"anyOf": [{"enum": list(components)}, *named]}
+        known = list(self._host.components(role))
+        return {"anyOf": [{"enum": known}, *(_named(n, self.options_of(role, n)) for n in known)]}
 
 
 def _with_defaults(schema: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:

@@ -87,6 +87,7 @@ class NetworkBuilder:
         rank = len(specs[0].shape) if specs else None
         complete = definition.normalise(attributes or {}, where, rank)
         inferred = definition.output(specs, complete, where)
+        operator = definition.name
         name = _free(name or operator, self._node_names.__contains__)
         self._node_names.add(name)
         output = self._declare(output or self.fresh(name), inferred)

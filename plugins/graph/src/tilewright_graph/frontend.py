@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from tilewright.distributions import how_to_get, who_offers
 from tilewright.errors import UsageError
-from tilewright.extras import how_to_install
 from tilewright.host import PluginHost
 from tilewright_graph.network import Network
 
@@ -50,7 +50,8 @@ def frontend_for(model: Any, host: PluginHost) -> str:
             return name
     words = sorted(word for component in known.values() for word in component.capabilities)
     start, colon, _ = model.partition(":")
-    install = how_to_install(start.partition("-")[0] if colon else Path(model).suffix[1:])
+    format_name = start.partition("-")[0] if colon else Path(model).suffix[1:]
+    install = how_to_get(who_offers("frontend", format_name))
     raise UsageError(
         "no installed frontend reads such models",
         where=model,

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tilewright_tensor.dag import Tensor
     from tilewright_tensor.layout import Array
 
-NAME = re.compile(r"[a-z][a-z0-9_.]*")
-"""What an operator's name looks like."""
+NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[a-z][a-z0-9_.]*")
+"""What an operator's name looks like; its owner is before it where several have the name."""
 Attributes = Mapping[str, Any]
 Inputs = Sequence[TensorSpec]
 ReferenceFunction = Callable[["Sequence[Array]", Attributes], "Array"]
@@ -100,7 +100,7 @@ class OperatorDef:
                 raise UsageError(
                     f"{self.name} has no attribute {name!r}",
                     where=where,
-                    remedy=did_you_mean(name, list(known)),
+                    remedy=did_you_mean(name, list(known), none="it takes no attributes"),
                 )
         found: dict[str, Any] = {}
         for name, attribute in known.items():

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 class Operators(Mapping[str, OperatorDef]):
     """Operator definitions by name."""
 
-    def __init__(self, definitions: Iterable[OperatorDef]) -> None:
+    def __init__(self, definitions: Iterable[OperatorDef], host: PluginHost | None = None) -> None:
+        self._host = host
         self._by_name: dict[str, OperatorDef] = {}
         for definition in definitions:
             if definition.name in self._by_name:
@@ -49,11 +50,20 @@ class Operators(Mapping[str, OperatorDef]):
 
     @classmethod
     def of(cls, host: PluginHost) -> Operators:
-        """Those of all plugins. Raises UsageError where two plugins clash, and names them."""
+        """Those of all plugins; `OWNER/NAME` where several define an operator of a name.
+
+        Whoever asks for such a name alone gets a UsageError that tells of both.
+        """
         definitions: Mapping[str, Any] = host.components("operator")
-        return cls(definitions.values())
+        named = (
+            definition if definition.name == name else replace(definition, name=name)
+            for name, definition in definitions.items()
+        )
+        return cls(named, host)
 
     def __getitem__(self, name: str) -> OperatorDef:
+        if name not in self._by_name and self._host is not None:
+            name = self._host.catalogue("operator").find(name) or name
         return self._by_name[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -64,10 +74,13 @@ class Operators(Mapping[str, OperatorDef]):
 
     def find(self, name: str, where: str = "") -> OperatorDef:
         """The definition of an operator. Raises UsageError with the nearest name."""
-        if name not in self:
+        try:
+            return self[name]
+        except UsageError as error:  # several have the name
+            raise error.placed(where) from None
+        except KeyError:
             remedy = did_you_mean(name, list(self))
-            raise UsageError(f"no operator named '{name}'", where=where, remedy=remedy)
-        return self[name]
+            raise UsageError(f"no operator named '{name}'", where=where, remedy=remedy) from None
 
     def workload(
         self,
@@ -84,12 +97,13 @@ class Operators(Mapping[str, OperatorDef]):
         """
         canonical = [
             EpilogueOp(
-                op.operator,
-                self.find(op.operator, where).normalise(op.attributes, where),
+                definition.name,
+                definition.normalise(op.attributes, where),
                 op.operands,
                 op.position,
             )
             for op in epilogue
+            for definition in [self.find(op.operator, where)]
         ]
         used = [i for op in epilogue for i in op.operands]
         anchor_count = len(inputs) - len(used)
@@ -99,8 +113,9 @@ class Operators(Mapping[str, OperatorDef]):
                 remedy="its operands are the last inputs, each used once and in order",
             )  # fmt: skip
         rank = len(inputs[0].shape) if inputs else None
-        complete = self.find(operator, where).normalise(attributes or {}, where, rank)
-        workload = Workload(operator, tuple(inputs), complete, tuple(canonical))
+        definition = self.find(operator, where)
+        complete = definition.normalise(attributes or {}, where, rank)
+        workload = Workload(definition.name, tuple(inputs), complete, tuple(canonical))
         self.output(workload, where)
         return workload
 
@@ -159,14 +174,14 @@ class Operators(Mapping[str, OperatorDef]):
             for number, (name, spec) in enumerate(zip(names, workload.inputs, strict=True))
         ]
         running = (anchor_compute or definition.compute)(inputs[:count], anchor.attributes)
-        used = Counter([anchor.operator])
+        used = Counter([_plain(anchor.operator)])
         for op in workload.epilogue:
             tensors = [inputs[i] for i in op.operands]
             tensors.insert(op.position, running)
             stage = self.find(op.operator).compute(tensors, op.attributes)
-            repeats = used[op.operator]
+            repeats = used[_plain(op.operator)]
             running = replace(stage, name=f"{stage.name}_{repeats}") if repeats else stage
-            used[op.operator] += 1
+            used[_plain(op.operator)] += 1
         return Dag([running], inputs)
 
     def evaluate(self, workload: Workload, arrays: Sequence[Array]) -> Array:
@@ -182,6 +197,11 @@ class Operators(Mapping[str, OperatorDef]):
         wide = [widened(a, spec.dtype) for a, spec in zip(arrays, workload.inputs, strict=True)]
         result = definition.reference()(wide, workload.attributes)
         return widened(result, definition.output(workload.inputs, workload.attributes).dtype)
+
+
+def _plain(operator: str) -> str:
+    """An operator's name without its owner, as its stage has it."""
+    return operator.rpartition("/")[2]
 
 
 @cache

@@ -1,0 +1,51 @@
+"""What a user is told who names a component that nobody here offers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilewright.catalogue import Offer
+from tilewright.distributions import how_to_get, known_distributions, who_has_role, who_offers
+from tilewright.elsewhere import with_article
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.offers import word_of
+from tilewright.owner import Owner
+
+
+def unknown_name(
+    role: str,
+    name: str,
+    offers: Mapping[str, Offer[Any]],
+    blocked: Sequence[Owner],
+    another: str | None,
+) -> UsageError:
+    """The error for a name that is not among the known ones of a role.
+
+    offers   the known ones
+    blocked  of the plugins that the user keeps out
+    another  what a component of that name is, in another role
+    """
+    message = f"no {word_of(role)} named '{name}'"
+    if another is not None:
+        message = f"'{name}' is {another}, not {with_article(word_of(role))}"
+    exact = who_offers(role, name)
+    for owner in blocked:
+        if owner.distribution in exact:
+            return UsageError(
+                f"{message}: it is of {owner.source}, which is blocked",
+                remedy=f"take {owner.distribution} out of TILEWRIGHT_BLOCK_PLUGINS",
+            )
+    text = did_you_mean(name, list(offers), none="none is installed")
+    if sources := sorted({offer.owner.source for offer in offers.values()}):
+        text += f" (from {', '.join(sources)})"
+    install = how_to_get(exact or (() if offers else who_has_role(role)))
+    kept_out = [owner.distribution for owner in blocked if _may_offer(owner, role)]
+    unasked = f"TILEWRIGHT_BLOCK_PLUGINS blocks {', '.join(kept_out)}" if kept_out else ""
+    return UsageError(message, remedy="; ".join(filter(None, (text, install, unasked))))
+
+
+def _may_offer(owner: Owner, role: str) -> bool:
+    return owner.distribution not in known_distributions() or (
+        owner.distribution in who_has_role(role)
+    )
