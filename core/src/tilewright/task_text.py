@@ -43,11 +43,11 @@ def find_task(
 
     A key is a workload's, or a task's, which names its target behind an `@`. Without a target it is
     the one that the key names, or that of the key's latest task; else the one that the file names;
-    else `native`. Raises UsageError where the text is none of these, and where a key names another
-    target than the one given.
+    else `native`. Raises UsageError where the text is none of these, where a key names another
+    target than the one given, and where an operator's definition has changed since.
     """
     if match := _KEY.match(text):
-        return _recorded(match[1], _agreed(target, match[2], text, host), store)
+        return _recorded(match[1], _agreed(target, match[2], text, host), host, store)
     if match := _TEXT_FORM.match(text):
         where = f"task {text.strip()}"
         workload = host.reference(match[1]).parse(match[2], where)
@@ -77,9 +77,13 @@ def _agreed(target: Target | None, named: str | None, text: str, host: PluginHos
     return target or of_key
 
 
-def _recorded(key: str, target: Target | None, store: JsonlRecordStore | None) -> Task:
+def _recorded(
+    key: str, target: Target | None, host: PluginHost, store: JsonlRecordStore | None
+) -> Task:
     for task in reversed(store.tasks() if store is not None else ()):
         if task.workload.key == key:
+            if task.workload.definitions:
+                host.reference(task.workload.operator).checked(task.workload, key)
             return Task(task.workload, target) if target else task
     place = str(store.path) if store is not None else "--records"
     raise UsageError(

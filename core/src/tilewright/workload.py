@@ -45,13 +45,14 @@ class EpilogueOp:
 
     `operands` index the workload's inputs; the running value takes argument number `position`, the
     operands fill the other arguments in order. So `x - y` with the running value as `y` is
-    `position=1`.
+    `position=1`. `definition` is as in a `Workload`.
     """
 
     operator: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
     operands: tuple[int, ...] = ()
     position: int = 0
+    definition: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", freeze(self.attributes))
@@ -61,12 +62,14 @@ class EpilogueOp:
         return hash((self.operator, canonical_json(self.attributes), self.operands, self.position))
 
     def to_json(self) -> list[Any]:
-        return [self.operator, thaw(self.attributes), list(self.operands), self.position]
+        definition = [self.definition] if self.definition else []
+        step = [self.operator, thaw(self.attributes), list(self.operands), self.position]
+        return [*step, *definition]
 
     @classmethod
     def from_json(cls, data: Any) -> EpilogueOp:
-        operator, attributes, operands, position = data
-        return cls(operator, attributes, tuple(operands), position)
+        operator, attributes, operands, position, *definition = data
+        return cls(operator, attributes, tuple(operands), position, *definition)
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,15 @@ class Workload:
                  of them is a tensor that the anchor reads too
     attributes   what the operator's definition knows (`strides`, `padding`, ...); JSON values
     epilogue     in execution order; every step keeps the anchor's output shape
+    definition   tells what the operator computes from what it computed earlier under this name:
+                 a hash of its definition, or a revision; empty where it is the first one
     """
 
     operator: str
     inputs: tuple[TensorSpec, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     epilogue: tuple[EpilogueOp, ...] = ()
+    definition: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))
@@ -122,12 +128,21 @@ class Workload:
         """Key without the epilogue: what a schedule mostly depends on."""
         return self.anchor.key
 
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """Of all its operators that have one."""
+        every = (self.definition, *(op.definition for op in self.epilogue))
+        return tuple(filter(None, every))
+
     def to_json(self) -> dict[str, Any]:
+        """Without `definition` where it is empty, as for all built-in operators at first."""
+        definition = {"definition": self.definition} if self.definition else {}
         return {
             "operator": self.operator,
             "inputs": [spec.to_json() for spec in self.inputs],
             "attributes": thaw(self.attributes),
             "epilogue": [op.to_json() for op in self.epilogue],
+            **definition,
         }
 
     @classmethod
@@ -137,4 +152,5 @@ class Workload:
             tuple(TensorSpec.from_json(spec) for spec in data["inputs"]),
             data["attributes"],
             tuple(EpilogueOp.from_json(op) for op in data["epilogue"]),
+            data.get("definition", ""),
         )

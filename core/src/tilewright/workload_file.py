@@ -10,6 +10,8 @@ from tilewright.workload import Role
 
 Extent = Annotated[int, Field(strict=True, ge=1)]
 Place = Annotated[int, Field(strict=True, ge=0)]
+Step = tuple[str, dict[str, Any], tuple[Place, ...], Place]
+DefinedStep = tuple[str, dict[str, Any], tuple[Place, ...], Place, str]
 
 
 class WorkloadFile(BaseModel):
@@ -18,4 +20,5 @@ class WorkloadFile(BaseModel):
     operator: str
     inputs: tuple[tuple[tuple[Extent, ...], str, Role], ...]
     attributes: dict[str, Any]
-    epilogue: tuple[tuple[str, dict[str, Any], tuple[Place, ...], Place], ...]
+    epilogue: tuple[Step | DefinedStep, ...]
+    definition: str = ""

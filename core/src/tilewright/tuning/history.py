@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from tilewright.errors import UsageError
 from tilewright.records.line import BadLineError
 from tilewright.records.record import sensible
 from tilewright.strategy import Adopts, strategy_of
@@ -20,19 +21,23 @@ if TYPE_CHECKING:
     from tilewright.records import Record
     from tilewright.roles import RunContext
     from tilewright.task import Task
+    from tilewright.workload import Workload
 
 
 def known_trials(context: RunContext) -> list[Trial]:
     """Trials of this device, the installed strategies and the run's conditions, oldest first.
 
-    Those that the machinery spoiled are left out: they say nothing about their config.
+    Left out are those that the machinery spoiled, which say nothing about their config, and those
+    of operators whose definition has changed since.
     """
+    current = cache(partial(_is_current, host=context.host))
     found = context.store.trials(context.device.fingerprint, context.host.revisions)
     return [
         trial
         for trial in found
         if trial.input.conditions.constants == _constants(context, trial.input.task)
         and not trial.result.spoiled
+        and (not trial.input.task.workload.definitions or current(trial.input.task.workload))
     ]
 
 
@@ -76,6 +81,13 @@ def translated(task: Task, records: Iterable[Record], host: PluginHost) -> Itera
                 config = sensible(partial(schedule.adopt, task), record.config)
                 if config is not None:
                     yield config
+
+
+def _is_current(workload: Workload, host: PluginHost) -> bool:
+    try:
+        return host.reference(workload.operator).checked(workload, "") == workload
+    except UsageError:
+        return False
 
 
 def _constants(context: RunContext, task: Task) -> str:

@@ -129,7 +129,7 @@ def extract(network: Network, target: Target, operators: Operators) -> Extracted
             keys[group.output] = content_key(["view", keys[views[group.output]]])
             continue
         workload, inputs = workload_of(group, network)
-        task = Task(workload, target)
+        task = Task(operators.defined(workload), target)
         identity = (task.key, *(keys.get(name, "constant") for name in inputs))
         key = content_key([*identity, ranks[identity]])
         ranks[identity] += 1

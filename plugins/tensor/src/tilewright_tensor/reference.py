@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import prod, sqrt
 from typing import TYPE_CHECKING
 
+from tilewright.errors import UsageError
 from tilewright.workload import TensorSpec, Workload
 from tilewright_tensor.dag import terms_per_element
 from tilewright_tensor.layout import Layout
@@ -129,9 +130,16 @@ class OperatorReference:
 
     def checked(self, workload: Workload, where: str) -> Workload:
         """One that somebody wrote by hand, its attributes complete. Raises UsageError."""
-        return self.operators.workload(
+        made = self.operators.workload(
             workload.operator, workload.inputs, workload.attributes, workload.epilogue, where
         )
+        if workload.definitions and workload.definitions != made.definitions:
+            raise UsageError(
+                f"{self.format(made)}: the definition of an operator has changed since",
+                where=where,
+                remedy="name the task by its text: it has another key now, and no record",
+            )
+        return made
 
     def _applied(self, workload: Workload, arrays: Sequence[Array]) -> Array:
         result = self.operators.evaluate(workload, arrays)

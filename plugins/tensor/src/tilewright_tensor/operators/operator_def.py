@@ -55,6 +55,8 @@ class OperatorDef:
     attributes   in the order of the text form
     elementwise  operands of one rank broadcast, element by element: it may stand in an epilogue
     values       of what dtypes it is defined: `float`, `number` (not bool), or `any`
+    revision     raised by its author when `compute` comes to mean something else, which makes
+                 records of before misses; 0: keys carry a hash of the compute DAG instead
     """
 
     name: str
@@ -66,6 +68,7 @@ class OperatorDef:
     elementwise: bool = False
     variadic: bool = False
     values: Domain = "any"
+    revision: int = 0
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):

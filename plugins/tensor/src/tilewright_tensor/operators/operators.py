@@ -25,6 +25,7 @@ from tilewright_tensor.operators import (
     reshaping,
     resizing,
 )
+from tilewright_tensor.operators.definition_key import definition_key
 from tilewright_tensor.operators.operator_def import Attributes, OperatorDef
 
 if TYPE_CHECKING:
@@ -117,7 +118,39 @@ class Operators(Mapping[str, OperatorDef]):
         complete = definition.normalise(attributes or {}, where, rank)
         workload = Workload(definition.name, tuple(inputs), complete, tuple(canonical))
         self.output(workload, where)
-        return workload
+        return self.defined(workload)
+
+    def defined(self, workload: Workload) -> Workload:
+        """The workload with what tells its operators' definitions from earlier ones.
+
+        Its key then changes with a definition; that of built-in operators' first ones is empty.
+        """
+        steps = (workload.operator, *(op.operator for op in workload.epilogue))
+        if all(self.find(step).revision == 1 for step in steps):
+            return workload
+        anchor = workload.anchor
+        running = self.find(anchor.operator).output(anchor.inputs, anchor.attributes)
+        epilogue = []
+        for op in workload.epilogue:
+            operands = [workload.inputs[i] for i in op.operands]
+            operands.insert(op.position, running)
+            own = self._definition(op.operator, operands, op.attributes)
+            epilogue.append(replace(op, definition=own))
+            running = self.find(op.operator).output(operands, op.attributes)
+        own = self._definition(anchor.operator, anchor.inputs, anchor.attributes)
+        return replace(workload, definition=own, epilogue=tuple(epilogue))
+
+    def _definition(
+        self, operator: str, inputs: Sequence[TensorSpec], attributes: Attributes
+    ) -> str:
+        definition = self.find(operator)
+        if definition.revision:
+            return str(definition.revision) if definition.revision > 1 else ""
+        operands = [
+            placeholder(definition.operand(i).name, spec.shape, spec.dtype)
+            for i, spec in enumerate(inputs)
+        ]
+        return definition_key(Dag([definition.compute(operands, attributes)], operands))
 
     def output(self, workload: Workload, where: str = "") -> TensorSpec:
         """The output's specification. Raises UsageError for operands that do not fit."""
@@ -211,4 +244,5 @@ def builtin_operators() -> Operators:
         convolution, product, pooling, normalization, reduction, extreme_place, elementwise,
         reshaping, padding, movement, gathering, resizing,
     )  # fmt: skip
-    return Operators(definition for family in families for definition in family.OPERATORS)
+    every = (definition for family in families for definition in family.OPERATORS)
+    return Operators(replace(one, revision=one.revision or 1) for one in every)
