@@ -98,11 +98,12 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
     """The tables shown at the end: tasks, verification, prediction, latency beside peers."""
     made = [_task_section(report["tasks"])] if report["tasks"] else []
     if verify := report.get("verify"):
+        verdict = {True: "passed", False: "FAILED", None: "answers not checked"}
         row = (
-            verify["oracle"],
+            verify["oracle"] or "-",
             _number(verify["max_abs_error"], 1, ".3g"),
             _number(verify["max_rel_error"], 1, ".3g"),
-            "passed" if verify["passed"] else "FAILED",
+            verdict[verify["passed"]],
         )
         made.append(Section("verification", ("oracle", "abs error", "rel error", ""), (row,)))
     if rows := _latencies(report.get("benchmark") or ()):

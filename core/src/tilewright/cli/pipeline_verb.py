@@ -27,6 +27,9 @@ _OPTIONS = (
     shared.as_json,
 )
 
+_STAGES = ("extract", "tune", "graph-tune", "compile", "verify", "benchmark")
+"""What is done to a model behind `import`."""
+
 
 def pipeline_options(function: Any) -> Any:
     """Declare the options that `run_pipeline` takes."""
@@ -43,7 +46,7 @@ def pipeline_of(source: str) -> Path | YamlSource:
         return Path(source)
     name = re.sub(r"[^\w.-]+", "-", Path(source).stem).strip("-._")[:100] or "model"
     stages: list[dict[str, Any]] = [{"import": {"model": source}}]
-    stages += [{stage: {}} for stage in ("extract", "tune", "graph-tune", "compile", "benchmark")]
+    stages += [{stage: {}} for stage in _STAGES]
     text = json.dumps({"version": 1, "name": name, "stages": stages})
     return replace(YamlSource.parse(text, source), written=False)
 
@@ -62,17 +65,25 @@ def run_pipeline(
     as_json: bool,
     more: str | None = None,
     only: str | None = None,
+    verify: bool | None = None,
 ) -> int:
     """Run a pipeline with progress and results shown; the exit code.
 
-    only   this stage, with what leads to it
+    only    this stage, with what leads to it
+    verify  whether answers are compared; None: as the pipeline says
     """
     from tilewright.pipeline import Pipeline
     from tilewright.progress import Progress
 
     progress = Progress(quiet=quiet or as_json, summary=not as_json)
     pipeline = Pipeline.load(
-        source, settings=settings, plugins=plugin, observers=[progress], target=target, only=only
+        source,
+        settings=settings,
+        plugins=plugin,
+        observers=[progress],
+        target=target,
+        only=only,
+        verify=verify,
     )
     progress.watch(pipeline.plan.host)
     result = pipeline.run(

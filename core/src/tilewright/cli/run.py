@@ -12,11 +12,16 @@ from tilewright.cli.pipeline_verb import pipeline_of, pipeline_options, run_pipe
 @click.command()
 @click.argument("source", metavar="FILE.yaml|MODEL")
 @click.option("--more", metavar="BUDGET", help="Add to what tuning has left: 60s, or 200 trials.")
+@click.option(
+    "--verify/--no-verify",
+    default=None,
+    help="Whether the answers are compared with an oracle's.  [as the file says; those of a MODEL "
+    "are, where an oracle is installed]",
+)
 @pipeline_options
-def run(*, source: str, more: str | None, **options: Any) -> int:
+def run(*, source: str, more: str | None, verify: bool | None, **options: Any) -> int:
     """Run a pipeline from start to end: tune a network, compile it, check it.
 
-    A MODEL is anything that the stage `import` takes. It is tuned with default options, and its
-    answers are not checked.
+    A MODEL is anything that the stage `import` takes. It is tuned and checked with default options.
     """
-    return run_pipeline(pipeline_of(source), more=more, **options)
+    return run_pipeline(pipeline_of(source), more=more, verify=verify, **options)

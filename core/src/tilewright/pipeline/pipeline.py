@@ -52,6 +52,7 @@ class Pipeline:
         observers: Sequence[object] = (),
         target: str | None = None,
         only: str | None = None,
+        verify: bool | None = None,
     ) -> Pipeline:
         """Read and check a file; nothing is run and nothing created. Raises UsageError.
 
@@ -61,10 +62,12 @@ class Pipeline:
         observers  objects with notify hooks, such as a progress display
         target     in place of the file's
         only       this stage, with the earlier ones that it needs a value of
+        verify     True: the answers have to be compared, by a stage `verify` at the end where the
+                   file has none; False: they are not
         """
         source = source if isinstance(source, YamlSource) else YamlSource.read(Path(source))
         path = Path(source.name)
-        planner = Planner(source, settings, target)
+        planner = Planner(source, settings, target, verify=verify)
         try:
             host = PluginHost.load([*plugins, *planner.plugin_files()], observers)
         except UsageError as error:

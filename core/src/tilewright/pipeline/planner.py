@@ -27,6 +27,8 @@ _log = logging.getLogger("tilewright")
 _INSTEAD = {"version": 1, "stages": [{}]}
 """What stands in for required keys that are wrong or missing, so that the rest is read."""
 
+_VERIFY = "verify"
+
 
 class Planner:
     """Checks one file, and says where in it its mistakes are.
@@ -40,7 +42,12 @@ class Planner:
     """
 
     def __init__(
-        self, source: YamlSource, settings: Sequence[str] = (), target: str | None = None
+        self,
+        source: YamlSource,
+        settings: Sequence[str] = (),
+        target: str | None = None,
+        *,
+        verify: bool | None = None,
     ) -> None:
         self._source = source
         self._set: dict[Place, str] = {}
@@ -53,6 +60,9 @@ class Planner:
             message, remedy = f"expected a mapping, got a {kind}", "begin with `version: 1`"
             shape = UsageError(message, where=source.where(()), remedy=remedy)
             raise UsageError.several([*source.mistakes, *([] if source.mistakes else [shape])])
+        self._verify = verify
+        if verify:
+            self._require_verdict()
         for position, setting in enumerate(settings):
             self._apply(position, setting)
         if target is not None:
@@ -96,6 +106,8 @@ class Planner:
         assert target is not None  # or something was wrong with it
         for said in idle(known):
             _log.warning("%s", said)
+        if self._verify is False:
+            known = [stage for stage in known if stage.name != _VERIFY]
         if only is not None:
             known = leading_to(only, known, self._where(("stages",)))
         given = [option for place, option in self._set.items() if place[0] == "target"]
@@ -111,6 +123,20 @@ class Planner:
             self._unknown.append((position, error))
         except UsageError as error:
             self._wrong.append(((1, position), error))
+
+    def _require_verdict(self) -> None:
+        """A stage `verify` that has to find an oracle: the file's, or one at the end."""
+        stages = self._data.get("stages")
+        if not isinstance(stages, list):
+            return
+        verifying = [stage for stage in stages if isinstance(stage, dict) and _VERIFY in stage]
+        for stage in verifying:
+            options = stage[_VERIFY]
+            if options is None or isinstance(options, dict):
+                stage[_VERIFY] = {**(options or {}), "required": True}
+        if not verifying:
+            self._set["stages", len(stages)] = "--verify"
+            stages.append({_VERIFY: {"required": True}})
 
     def _tell_unknown_settings(self, host: PluginHost) -> None:
         """`budget=3s` means `tune.budget`: say so now that the stages' options are known."""
