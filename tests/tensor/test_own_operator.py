@@ -15,11 +15,14 @@ from tilewright.host import PluginHost
 from tilewright.workload import EpilogueOp, TensorSpec
 from tilewright_tensor.dag import Tensor, compute, reduce_axis, reduce_max, reduce_sum
 from tilewright_tensor.expr import cast, exp, ge, select
+from tilewright_tensor.interpret import interpret
+from tilewright_tensor.lower import lower
 from tilewright_tensor.operators.attribute import Attribute, extents
 from tilewright_tensor.operators.operator import operator
 from tilewright_tensor.operators.operator_def import Operand, OperatorDef
 from tilewright_tensor.operators.operators import Operators, builtin_operators
 from tilewright_tensor.reference import OperatorReference
+from tilewright_tensor.schedule import Schedule
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_operator.py"
 
@@ -102,6 +105,74 @@ def test_an_elementwise_one_may_follow_a_convolution() -> None:
     np.testing.assert_allclose(got, before / (np.exp(-2 * before) + 1), rtol=1e-4)
     (step,) = workload.epilogue
     assert replace(step, definition="") == EpilogueOp("swish", {"beta": 2.0})
+
+
+@operator(elementwise=True)
+def blended(data: Tensor, other: Tensor, share: Tensor) -> Tensor:
+    return compute(
+        "blended", data.shape, lambda *i: data[i] * share[i] + other[i] * (1.0 - share[i])
+    )
+
+
+@pytest.mark.parametrize("shapes", ["3x4, 3x4, 3x4", "3x4, 1x4, 3x1", "1x4, 3x1, 1x1"])
+def test_operands_of_an_elementwise_one_broadcast(shapes: str) -> None:
+    reference = _reference(blended)
+    workload = reference.parse(f"({shapes})", "")
+    data, other, share = reference.inputs(workload, seed=1)
+    (got,) = reference.outputs(workload, [data, other, share])
+    np.testing.assert_allclose(got, data * share + other * (1 - share), rtol=1e-5)
+    assert reference.output_shapes(workload) == [((3, 4), "float32")]
+
+
+def test_operands_of_an_elementwise_one_broadcast_in_an_epilogue() -> None:
+    reference = OperatorReference("dense", Operators([*builtin_operators().values(), blended]))
+    workload = reference.parse("(3x5, 4x5) + blended(3x1, 1x4)", "")
+    inputs = reference.inputs(workload, seed=1)
+    (got,) = reference.outputs(workload, inputs)
+    data, weight, other, share = inputs
+    np.testing.assert_allclose(got, (data @ weight.T) * share + other * (1 - share), rtol=1e-4)
+    program = lower(Schedule.of(reference.operators.compute_dag(workload)), "blended")
+    np.testing.assert_allclose(interpret(program, inputs)[0], got, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "problem"),
+    [
+        ("3x4, 2x4, 3x4", r"shapes \[3, 4\], \[2, 4\], \[3, 4\] do not broadcast"),
+        ("3x4, 4, 3x4", r"expected operands of one rank, got \[\[3, 4\], \[4\], \[3, 4\]\]"),
+    ],
+)
+def test_operands_that_do_not_broadcast_are_told(shapes: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=f"blended: {problem}"):
+        _reference(blended).parse(f"({shapes})", "")
+
+
+@pytest.mark.parametrize(
+    ("define", "problem"),
+    [
+        (
+            lambda data: compute("slip", data.shape, lambda i, j: data[i, 4 - j]),
+            "read data at its own place only: leave elementwise=True out",
+        ),
+        (
+            lambda data: compute("slip", data.shape[:1], lambda i: data[i, 0]),
+            r"have the shape \[3, 5\] of its operands, not \[3\]",
+        ),
+        (
+            lambda data: compute(
+                "slip", data.shape, lambda i, j: reduce_sum(data[i, j], reduce_axis(2))
+            ),
+            "read data at its own place only",
+        ),
+    ],
+)
+def test_what_is_not_elementwise_is_not_taken_for_it(define: Any, problem: str) -> None:
+    def slip(data: Tensor) -> Tensor:
+        made: Tensor = define(data)
+        return made
+
+    with pytest.raises(UsageError, match=f"slip: element-wise, it would {problem}"):
+        _reference(operator(elementwise=True)(slip)).parse("(3x5)", "")
 
 
 def row_sum(data: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from tilewright_tensor.operators.attribute import (
     number,
     text,
 )
+from tilewright_tensor.operators.broadcast import broadcast, check_elementwise
 from tilewright_tensor.operators.operator_def import (
     Attributes,
     Inputs,
@@ -59,7 +60,9 @@ def operator(
                   default describes; by the parameters' names
     reference     (float64 arrays, attributes) -> output, by numpy, where the interpreted definition
                   is too slow; once a task, the two are compared at both ends of the output
-    elementwise   as in `OperatorDef`
+    elementwise   it may stand in an epilogue: an element of the output needs that of each operand.
+                  Operands broadcast: the function sees them all in the output's shape, and reads
+                  `scale[place]` wherever `scale` has extent 1 there
 
     >>> @operator(Operand("points", role="constant"))
     ... def distances(data, points, *, scale=1.0): ...
@@ -89,7 +92,9 @@ def operator(
             name,
             tuple(operands),
             lambda inputs, values: _inferred(definition, inputs, values),
-            lambda tensors, values: _computed(function, tensors, values),
+            lambda tensors, values: _computed(
+                function, broadcast(tensors) if elementwise else tensors, values
+            ),
             (lambda: reference) if reference else None,
             tuple(attributes),
             elementwise=elementwise,
@@ -151,6 +156,8 @@ def _inferred(
         for i, spec in enumerate(inputs)
     ]
     result = definition.compute(tensors, attributes)
+    if definition.elementwise:
+        check_elementwise(result, tensors)
     for tensor in Dag([result], tensors).computes:
         if message := read_outside(tensor):
             raise ValueError(message)
