@@ -9,8 +9,8 @@ import pytest
 from tilewright.cli.group import run
 
 ROOT = Path(__file__).parents[3]
-NEEDED = {"tuner": ["core"], "target": ["core", "plugins/tensor"]}
-NEEDED["strategy"] = [*NEEDED["target"], "plugins/x86"]
+NEEDED = {"tuner": ["core"], "target": ["core", "plugins/tensor", "plugins/graph"]}
+NEEDED["strategy"] = ["core", "plugins/tensor", "plugins/x86"]
 
 
 @pytest.fixture
