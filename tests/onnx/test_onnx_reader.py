@@ -160,6 +160,22 @@ def test_a_size_that_contradicts_a_fixed_dimension_is_refused(make_model):
         read(relu_model(make_model, ("batch", 3)), {"x": (5, 4)})
 
 
+def test_shapes_of_an_input_that_is_not_there_are_told_with_the_inputs_that_are(make_model):
+    with pytest.raises(
+        UsageError,
+        match=r"input 'x': dimension 0 \(batch\) is dynamic, and shapes names 'X'; the inputs are 'x'",
+    ):
+        read(relu_model(make_model, ("batch", 3)), {"X": (5, 3)})
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_size_that_is_none_is_refused_with_a_remedy(make_model, size):
+    with pytest.raises(
+        UsageError, match=rf"'x' was given \[{size}, 3\]\n  every size is a whole number from 1"
+    ):
+        read(relu_model(make_model, ("batch", 3)), {"x": (size, 3)})
+
+
 # --- bad models -----------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright_onnx.node_site import NodeSite
-from tilewright_onnx.tensors import array_of
+from tilewright_onnx.tensors import MOST_ELEMENTS, array_of
 
 DOMAINS_OF_ONNX = ("", "ai.onnx")
 """Both name the default operator set."""
@@ -149,11 +149,11 @@ def _check_operands(
         if not tensor:
             continue
         if name in _PER_AXIS or node.op_type == "ConstantOfShape":
-            count = prod(one.dim_value for one in types[tensor].tensor_type.shape.dim)
-            if count > 2 * _MOST_AXES:
+            extents = [one.dim_value for one in types[tensor].tensor_type.shape.dim]
+            if len(extents) != 1 or extents[0] > 2 * _MOST_AXES:
                 raise site.error(
-                    f"{node.op_type}: operand {position} ({name}) has {count} elements; "
-                    f"tensors have at most {_MOST_AXES} axes"
+                    f"{node.op_type}: operand {position} ({name}) has shape {extents}; expected "
+                    f"one axis of at most {2 * _MOST_AXES} elements"
                 )
         if name in _AXES and position and tensor in known:
             _check_axes(node, site, np.ravel(known[tensor]).tolist(), types)
@@ -194,5 +194,10 @@ def _tensor_type(site: NodeSite, tensor: str, told: Any) -> TensorType:
         dtype = str(helper.tensor_dtype_to_np_dtype(told.tensor_type.elem_type))
     if not told.tensor_type.HasField("shape"):
         return TensorType(dtype, None)
-    is_whole = all(one.HasField("dim_value") for one in shape.dim)
-    return TensorType(dtype, tuple(one.dim_value for one in shape.dim) if is_whole else None)
+    if not all(one.HasField("dim_value") for one in shape.dim):
+        return TensorType(dtype, None)
+    extents = [one.dim_value for one in shape.dim]
+    if not 0 <= prod(extents) <= MOST_ELEMENTS or min(extents, default=0) < 0:
+        problem = f"makes {tensor!r} of shape {extents}"
+        raise site.error(problem, f"tensors of at most {MOST_ELEMENTS} elements are read")
+    return TensorType(dtype, tuple(extents))

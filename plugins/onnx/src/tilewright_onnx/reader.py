@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.network import Network
+from tilewright_onnx.input_shapes import input_shapes
 from tilewright_onnx.model_check import checked_model
 from tilewright_onnx.model_file import is_light, is_model, load_model
 from tilewright_onnx.node_reading import NodeReading
@@ -63,8 +63,8 @@ def read_model(
     known = {tensor.name: array_of(tensor, name) for tensor in graph.initializer}
     builder.reserve([*known, *(output for node in graph.node for output in node.output)])
     inputs = [value for value in graph.input if value.name not in known]
-    for value in inputs:
-        builder.input(value.name, *_input_spec(name, value, inputs, shapes))
+    for tensor, (shape, dtype) in input_shapes(name, inputs, shapes).items():
+        builder.input(tensor, shape, dtype)
     outputs = [value.name for value in graph.output]
     reading = NodeReading(builder, known, opsets, outputs)
     reading.read_all(graph.node)
@@ -81,69 +81,3 @@ def read_model(
         and builder.producer(node.input[0])
     ]
     return builder.network(outputs, observed, source)
-
-
-def _input_spec(
-    name: str, value: Any, inputs: Sequence[Any], shapes: Mapping[str, Sequence[int]]
-) -> tuple[tuple[int, ...], str]:
-    """(shape, dtype) of one of the inputs, dynamic dimensions taken from what is given."""
-    from onnx import helper
-
-    given = shapes.get(value.name)
-    if not value.type.HasField("tensor_type"):
-        kind = value.type.WhichOneof("value")
-        raise UsageError(f"input {value.name!r} is a {kind}; expected a tensor", where=name)
-    tensor = value.type.tensor_type
-    if given is None and not tensor.HasField("shape"):
-        raise UsageError(
-            f"input {value.name!r} has no shape",
-            where=name,
-            remedy=_shapes_remedy({value.name: [1, 3, 224, 224]}),
-        )
-    dims = _dimensions(value)
-    dtype = str(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
-    if given is not None and tensor.HasField("shape"):
-        fits = len(given) == len(dims) and all(
-            not _is_fixed(d) or d == g for d, g in zip(dims, given, strict=False)
-        )
-        if not fits:
-            raise UsageError(
-                f"shapes: input {value.name!r} is {dims}, got {list(given)}",
-                where=name,
-                remedy="give every dimension, fixed ones as they are",
-            )
-    if given is not None:
-        return tuple(given), dtype
-    for axis, dim in enumerate(dims):
-        if not _is_fixed(dim):
-            examples = {
-                one.name: [n if _is_fixed(n) else 1 for n in _dimensions(one)]
-                for one in inputs
-                if one.name not in shapes and not all(map(_is_fixed, _dimensions(one)))
-            }
-            raise UsageError(
-                f"input {value.name!r}: dimension {axis} ({dim}) is dynamic",
-                where=name,
-                remedy=_shapes_remedy(examples),
-            )
-    return tuple(map(int, dims)), dtype
-
-
-def _dimensions(value: Any) -> list[int | str]:
-    """What a model says of an input's shape; a dynamic dimension is a name, or not positive."""
-    return [
-        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
-        for dim in value.type.tensor_type.shape.dim
-    ]
-
-
-def _is_fixed(dimension: int | str) -> bool:
-    return isinstance(dimension, int) and dimension > 0
-
-
-def _shapes_remedy(examples: Mapping[str, Sequence[Any]]) -> str:
-    shapes = json.dumps(examples)
-    return (
-        f"give it a value: --set 'import.shapes={shapes}'; in a file import: "
-        f"{{shapes: {shapes}}}; in Python compile({{'model': ..., 'shapes': {shapes}}})"
-    )
