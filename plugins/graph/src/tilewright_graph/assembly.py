@@ -11,6 +11,7 @@ import numpy as np
 
 from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
+from tilewright.layouts import Layouts
 from tilewright.task import Task
 from tilewright.workload import TensorSpec
 from tilewright_graph.copy_free import parts_of
@@ -86,6 +87,7 @@ class _Assembler:
         self._calls: list[Call] = []
         self._tensors: dict[str, PlacedTensor] = {}
         self._constants: dict[str, Any] = {}
+        self._layouts: dict[tuple[Task, ConfigEntity], Layouts] = {}
         # By tensor: (layout, placed tensor), as made first.
         self._versions: dict[str, list[tuple[str, str]]] = {}
 
@@ -99,7 +101,7 @@ class _Assembler:
 
     def _add(self, kernel: KernelNode) -> None:
         config = self._choose(kernel.task, kernel.key)
-        layouts = self._host.layouts(kernel.task, config)
+        layouts = self._layouts_of(kernel.task, config)
         wanted = zip(kernel.inputs, layouts.inputs, strict=True)
         reads = tuple(self._read(name, layout) for name, layout in wanted)
         output, layout = kernel.output, layouts.outputs[0]
@@ -121,6 +123,12 @@ class _Assembler:
         if leaves and write != output:
             result = self._place(output, logical, output, "output")
             self._transform(output, layout, write, logical, result)
+
+    def _layouts_of(self, task: Task, config: ConfigEntity) -> Layouts:
+        which = (task, config)
+        if which not in self._layouts:
+            self._layouts[which] = self._host.layouts(task, config)
+        return self._layouts[which]
 
     def _read(self, name: str, layout: str) -> str:
         """The placed tensor that holds a tensor in a layout."""

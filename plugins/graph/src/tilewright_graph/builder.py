@@ -38,6 +38,23 @@ class NetworkBuilder:
         self._producers: dict[str, Node] = {}
         self._inputs: list[str] = []
         self._node_names: set[str] = set()
+        # by name, the number to go on with: names are only ever added
+        self._tensor_numbers: dict[str, int] = {}
+        self._node_numbers: dict[str, int] = {}
+
+    @classmethod
+    def before(cls, network: Network, operators: Operators) -> NetworkBuilder:
+        """A builder with the inputs and constants of a network, and none of its nodes yet.
+
+        No other tensor gets one of the network's names unless it asks for it.
+        """
+        builder = cls(network.name, operators)
+        builder.reserve(network.specs)
+        builder._inputs += network.inputs
+        builder.constants |= network.constants
+        for name in (*network.inputs, *network.constants):
+            builder.specs[name] = network.specs[name]
+        return builder
 
     @classmethod
     def of(cls, name: str, host: PluginHost) -> NetworkBuilder:
@@ -88,17 +105,31 @@ class NetworkBuilder:
         complete = definition.normalise(attributes or {}, where, rank)
         inferred = definition.output(specs, complete, where)
         operator = definition.name
-        name = _free(name or operator, self._node_names.__contains__)
-        self._node_names.add(name)
+        name = _free(name or operator, self._node_names.__contains__, self._node_numbers)
         output = self._declare(output or self.fresh(name), inferred)
-        node = Node(name, operator, tuple(inputs), output, complete)
-        self._nodes.append(node)
-        self._producers[output] = node
+        self._append(Node(name, operator, tuple(inputs), output, complete))
         return output
+
+    def adopt(self, node: Node, network: Network) -> None:
+        """A node of another network once more; its operands may have got other shapes."""
+        same = all(self.specs[one] == network.specs.get(one) for one in node.inputs)
+        if same and node.name not in self._node_names:
+            self._declare(node.output, network.specs[node.output])
+            self._append(node)
+        else:
+            self.apply(
+                node.operator, node.inputs, node.attributes, name=node.name, output=node.output
+            )
+
+    def _append(self, node: Node) -> None:
+        self._node_names.add(node.name)
+        self._nodes.append(node)
+        self._producers[node.output] = node
 
     def fresh(self, name: str) -> str:
         """The name, with a number behind it where a tensor has it already."""
-        return _free(name, lambda taken: taken in self.specs or taken in self._reserved)
+        is_taken = lambda one: one in self.specs or one in self._reserved  # noqa: E731
+        return _free(name, is_taken, self._tensor_numbers)
 
     def producer(self, tensor: str) -> Node | None:
         """The node that makes a tensor; None for inputs and constants."""
@@ -153,9 +184,10 @@ class NetworkBuilder:
         return name
 
 
-def _free(name: str, is_taken: Callable[[str], bool]) -> str:
-    candidate, number = name, 1
+def _free(name: str, is_taken: Callable[[str], bool], numbers: dict[str, int]) -> str:
+    candidate, number = name, numbers.get(name, 1)
     while is_taken(candidate):
         number += 1
         candidate = f"{name}_{number}"
+    numbers[name] = max(1, number - 1)
     return candidate

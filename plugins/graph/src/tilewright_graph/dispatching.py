@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Set
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tilewright.config import ConfigEntity
@@ -156,12 +156,21 @@ class _EnteredContexts:
 
 @dataclass(frozen=True, eq=False)
 class _Fallback(DispatchContext):
-    """The fallback among the strategies that the accuracy allows, and of what did not fail."""
+    """The fallback among the strategies that the accuracy allows, and of what did not fail.
+
+    known   what it answered: it reads the records of a task once
+    """
 
     context: RunContext
     accuracy: Accuracy
+    known: dict[Task, Answer] = field(default_factory=dict)
 
     def find(self, task: Task, _node: str | None) -> Answer:
+        if task not in self.known:
+            self.known[task] = self._find(task)
+        return self.known[task]
+
+    def _find(self, task: Task) -> Answer:
         failed = self.context.store.failed(context_of(task, self.context).query(task))
         space = allowed_space(task, self.context, self.accuracy)
         config = fallback_besides(failed, task, space, self.context.host)
@@ -170,12 +179,21 @@ class _Fallback(DispatchContext):
 
 @dataclass(frozen=True, eq=False)
 class _History(DispatchContext):
-    """The best record of a task, of the strategies that the run and the accuracy allow."""
+    """The best record of a task, of the strategies that the run and the accuracy allow.
+
+    known   what it answered, by task
+    """
 
     context: RunContext
     accuracy: Accuracy
+    known: dict[Task, Answer | None] = field(default_factory=dict)
 
-    def find(self, task: Task, node: str | None) -> Answer | None:
+    def find(self, task: Task, _node: str | None) -> Answer | None:
+        if task not in self.known:
+            self.known[task] = self._find(task)
+        return self.known[task]
+
+    def _find(self, task: Task) -> Answer | None:
         context = context_of(task, self.context)
         host = context.host
         return ApplyHistoryBest(
@@ -185,7 +203,7 @@ class _History(DispatchContext):
             context.conditions,
             context.strategies,
             where=lambda config: allowed(config.strategy, host, self.accuracy),
-        ).find(task, node)
+        ).find(task, None)
 
 
 def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[DispatchContext, ...]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import accumulate
 from operator import itemgetter
 
 ALIGNMENT = 64
@@ -11,6 +15,12 @@ ALIGNMENT = 64
 
 _RETRIES = 50
 """Plans made after the first, at most; each takes milliseconds."""
+
+_MOST_PAIRS = 20_000_000
+"""Of tensors that retries may compare: some seconds."""
+
+_MANY = 2000
+"""Tensors that a plan compares each with each, at most: a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +53,15 @@ def plan_memory(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
     time, else behind them: the largest first (greedy by size, Pisarchyk and Lee, "Efficient Memory
     Management for Deep Neural Net Inference", 2020). While that misses the bound, what ends highest
     is placed first of all and the rest anew; the best such plan counts. A step's operands and
-    results are alive together, so nothing is computed in place.
+    results are alive together, so nothing is computed in place. Thousands of tensors, too many to
+    compare each with each, are placed in the order of execution.
     """
     bound = _largest_live_set(lifetimes)
+    if len(lifetimes) > _MANY:
+        return MemoryPlan(*_in_order(lifetimes), bound)
     order = sorted(lifetimes, key=lambda t: (-_size(t), t.first, t.name))
     plan = best = _placed(order)
-    for _ in range(_RETRIES):
+    for _ in range(min(_RETRIES, _MOST_PAIRS // max(1, len(lifetimes) ** 2))):
         if best[1] <= bound:
             break
         highest = max(range(len(order)), key=lambda i: plan[0][order[i].name] + _size(order[i]))
@@ -90,8 +103,51 @@ def _best_gap(taken: Sequence[tuple[int, int]], size: int) -> int:
 
 
 def _largest_live_set(lifetimes: Sequence[Lifetime]) -> int:
-    steps = {tensor.first for tensor in lifetimes}
-    return max(
-        (sum(_size(t) for t in lifetimes if t.first <= step <= t.last) for step in steps),
-        default=0,
-    )
+    changes: Counter[int] = Counter()
+    for tensor in lifetimes:
+        changes[tensor.first] += _size(tensor)
+        changes[tensor.last + 1] -= _size(tensor)
+    return max(accumulate(changes[step] for step in sorted(changes)), default=0)
+
+
+def _in_order(lifetimes: Sequence[Lifetime]) -> tuple[dict[str, int], int]:
+    """As `_placed`, each tensor when it is written, into the smallest gap that then holds it."""
+    offsets: dict[str, int] = {}
+    gaps: list[tuple[int, int]] = []  # (begin, end), by place; what is behind them all is free too
+    end = most = 0
+    leaving: list[tuple[int, int, int]] = []  # (last step, begin, end) of what is alive
+    for tensor in sorted(lifetimes, key=lambda t: (t.first, -_size(t), t.name)):
+        while leaving and leaving[0][0] < tensor.first:
+            _, begin, stop = heappop(leaving)
+            end = _freed(gaps, begin, stop, end)
+        size = _size(tensor)
+        fitting = [
+            (stop - begin, place)
+            for place, (begin, stop) in enumerate(gaps)
+            if stop - begin >= size
+        ]
+        if fitting:
+            place = min(fitting)[1]
+            begin, stop = gaps.pop(place)
+            if begin + size < stop:
+                gaps.insert(place, (begin + size, stop))
+        else:
+            begin, end = end, end + size
+        offsets[tensor.name] = begin
+        most = max(most, end)
+        heappush(leaving, (tensor.last, begin, begin + size))
+    return offsets, most
+
+
+def _freed(gaps: list[tuple[int, int]], begin: int, stop: int, end: int) -> int:
+    """Puts a range among the gaps, joined with those beside it; gives the end of what is taken."""
+    place = bisect(gaps, (begin, stop))
+    if place < len(gaps) and gaps[place][0] == stop:
+        stop = gaps.pop(place)[1]
+    if place and gaps[place - 1][1] == begin:
+        begin = gaps.pop(place - 1)[0]
+        place -= 1
+    if stop == end:
+        return begin
+    gaps.insert(place, (begin, stop))
+    return end

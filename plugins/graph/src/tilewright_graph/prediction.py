@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -47,14 +48,14 @@ def predict(calls: Iterable[Call], context: RunContext) -> Prediction:
     prices = TransformPrices.of(context)
     total = estimated = 0.0
     failed = 0
-    for call in calls:
-        seconds = recorded_seconds(call.task, call.config, context)
+    for (task, config), count in Counter((call.task, call.config) for call in calls).items():
+        seconds = recorded_seconds(task, config, context)
         if seconds is None:
-            transform = call.task.workload.operator == TRANSFORM
-            seconds = prices(call.task) if transform else estimated_seconds(call.task, context)
-            estimated += seconds
-            failed += has_failed(call.task, call.config, context)
-        total += seconds
+            transform = task.workload.operator == TRANSFORM
+            seconds = prices(task) if transform else estimated_seconds(task, context)
+            estimated += count * seconds
+            failed += count * has_failed(task, config, context)
+        total += count * seconds
     return Prediction(total, estimated / total if total else 0.0, failed)
 
 

@@ -9,19 +9,22 @@ each call's pointers to its stack and calls; no Python runs between operators.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from tilewright.roles import Artifact
 from tilewright.target import Target
 from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.network_program import NetworkBuffer, NetworkProgram
+from tilewright_tensor.network_program import KernelCall, NetworkBuffer, NetworkProgram
 from tilewright_x86 import jit
 from tilewright_x86.artifact import artifact_of, sizes_text
 from tilewright_x86.emit import emit
 from tilewright_x86.isa import isa_of
 from tilewright_x86.module_text import KernelText, module_text
 from tilewright_x86.program import X86Program, as_x86_program
+
+_MOST_CALLS = 256
+"""Of one function: the time that LLVM takes for one grows with the square of its calls."""
 
 
 def link_network(network: NetworkProgram, target: Target) -> Artifact:
@@ -65,29 +68,63 @@ def _main_function(
     arena_bytes: int,
     sizes: str,
 ) -> str:
-    count = len(network.operands) + 1  # the last is the memory that holds the arena
-    widest = max((len(call.operands) for call in network.calls), default=0) + 1
+    """The function itself, or one that calls parts of it in order."""
+    launches = list(zip(calls, network.calls, strict=True))
+    parts = [
+        launches[begin : begin + _MOST_CALLS] for begin in range(0, len(launches), _MOST_CALLS)
+    ]
+    buffers = {buffer.name: buffer for buffer in network.buffers}
+    places, memory = network.places, (len(network.operands), arena_bytes)
+    called = frozenset(f"void @{kernel.name}(ptr)" for kernel in kernels)
+    if len(parts) < 2:
+        whole = _launching("@network", launches, buffers, places, memory)
+        return module_text((sizes, whole), called)
+    functions = [
+        _launching(f"@network.{number}", part, buffers, places, memory)
+        for number, part in enumerate(parts)
+    ]
+    steps = [f"  call void @network.{number}(ptr %operands)" for number in range(len(parts))]
+    functions.append(_function("@network", steps))
+    return module_text((sizes, *functions), called)
+
+
+def _launching(
+    name: str,
+    launches: Sequence[tuple[int, KernelCall]],
+    buffers: Mapping[str, NetworkBuffer],
+    places: Mapping[str, tuple[int, int]],
+    memory: tuple[int, int],
+) -> str:
+    """A function that makes some of the calls; only pointers to what they touch are in it.
+
+    `memory`: the operand that holds the arena, and the bytes of that.
+    """
+    widest = max((len(call.operands) for _, call in launches), default=0) + 1
     lines = [f"  %call = alloca [{widest} x ptr], align 64"]
-    for slot in range(count):
+    last, arena_bytes = memory
+    touched = dict.fromkeys(name for _, call in launches for name in call.operands)
+    for slot in sorted({last, *(places[name][0] for name in touched)}):
         lines.append(f"  %at{slot} = getelementptr ptr, ptr %operands, i64 {slot}")
         lines.append(f"  %operand{slot} = load ptr, ptr %at{slot}, align 8")
-    buffers = {b.name: b for b in network.buffers}
     pointers: dict[str, str] = {}
-    for number, (name, (slot, offset)) in enumerate(network.places.items()):
-        pointers[name] = f"%buffer{number}"
+    for number, one in enumerate(touched):
+        slot, offset = places[one]
+        pointers[one] = f"%buffer{number}"
         lines.append(f"  %buffer{number} = getelementptr i8, ptr %operand{slot}, i64 {offset}")
-    lines.append(f"  %workspace = getelementptr i8, ptr %operand{count - 1}, i64 {arena_bytes}")
+    lines.append(f"  %workspace = getelementptr i8, ptr %operand{last}, i64 {arena_bytes}")
     lines += [f"  %slot{slot} = getelementptr ptr, ptr %call, i64 {slot}" for slot in range(widest)]
-    for number, call in zip(calls, network.calls, strict=True):
+    for kernel, call in launches:
         _check_call(call.node, call.program, [buffers[name] for name in call.operands])
         arguments = [pointers[name] for name in call.operands]
         for slot, argument in enumerate((*arguments, "%workspace")):
             lines.append(f"  store ptr {argument}, ptr %slot{slot}")
-        lines.append(f"  call void @kernel{number}(ptr %call)")
-    text = "\n".join(
-        ("define void @network(ptr %operands) #0 {", "entry:", *lines, "  ret void", "}")
-    )
-    return module_text((sizes, text), frozenset(f"void @{kernel.name}(ptr)" for kernel in kernels))
+        lines.append(f"  call void @kernel{kernel}(ptr %call)")
+    return _function(name, lines)
+
+
+def _function(name: str, lines: Sequence[str]) -> str:
+    head = f"define {'' if name == '@network' else 'internal '}void {name}(ptr %operands) #0 {{"
+    return "\n".join((head, "entry:", *lines, "  ret void", "}"))
 
 
 def _check_call(node: str, program: LoopProgram, buffers: Sequence[NetworkBuffer]) -> None:

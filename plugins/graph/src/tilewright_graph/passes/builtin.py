@@ -22,6 +22,7 @@ BUILTIN_PASSES = (
     _entry("decompose_batch_norm", Phase.CANONICAL),
     _entry("flatten_products", Phase.CANONICAL),
     _entry("global_pooling", Phase.CANONICAL),
+    _entry("split_joins", Phase.CANONICAL),
     _entry("fold_constants", Phase.FOLD),
     _entry("fold_affine", Phase.FOLD),
     _entry("merge_constants", Phase.FOLD),

@@ -21,21 +21,16 @@ def rewrite(network: Network, operators: Operators, rule: Rule) -> Network:
 
     Nodes that nobody reads any more stay; `remove_dead` clears them.
     """
-    builder = NetworkBuilder(network.name, operators)
-    builder.reserve(network.specs)
-    for name in network.inputs:
-        builder.input(name, network.specs[name].shape, network.specs[name].dtype)
-    for name, array in network.constants.items():
-        builder.declare_constant(name, array)
+    builder = NetworkBuilder.before(network, operators)
     renamed: dict[str, str] = {}
     changed = False
     for original in network.nodes:
-        node = replace(original, inputs=tuple(renamed.get(t, t) for t in original.inputs))
+        node = original
+        if not renamed.keys().isdisjoint(original.inputs):
+            node = replace(original, inputs=tuple(renamed.get(t, t) for t in original.inputs))
         taken = rule(node, network, builder)
         if taken is None:
-            builder.apply(
-                node.operator, node.inputs, node.attributes, name=node.name, output=node.output
-            )
+            builder.adopt(node, network)
             continue
         changed = True
         renamed[node.output] = taken

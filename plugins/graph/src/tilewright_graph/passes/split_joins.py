@@ -1,0 +1,32 @@
+"""Concats of very many tensors."""
+
+from __future__ import annotations
+
+from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network import Network, Node
+from tilewright_graph.passes.rewrite import rewrite
+from tilewright_tensor.operators.operators import Operators
+
+_MOST_OPERANDS = 64
+"""Of one kernel; those of DenseNet have up to 50."""
+
+
+def split_joins(network: Network, operators: Operators) -> Network:
+    """The network with every concat of more tensors as a concat of concats."""
+    return rewrite(network, operators, _split)
+
+
+def _split(node: Node, _network: Network, builder: NetworkBuilder) -> str | None:
+    if node.operator != "concat" or len(node.inputs) <= _MOST_OPERANDS:
+        return None
+    parts = [
+        node.inputs[begin : begin + _MOST_OPERANDS]
+        for begin in range(0, len(node.inputs), _MOST_OPERANDS)
+    ]
+    joined = [
+        builder.apply("concat", part, node.attributes, name=f"{node.name}_part")
+        if len(part) > 1
+        else part[0]
+        for part in parts
+    ]
+    return builder.apply("concat", joined, node.attributes, name=node.name, output=node.output)
