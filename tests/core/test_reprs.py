@@ -34,10 +34,11 @@ def test_a_long_epilogue_is_cut(task):
     assert len(repr(Task(fused, task.target))) <= SCREEN
 
 
-def test_a_config_and_a_target_print_what_makes_them():
+def test_configs_targets_and_specs_print_what_makes_them():
     config, target = ConfigEntity("s", {"tile": [2, 4]}), Target.parse("toy:isa=x,threads=2")
-    known = {"ConfigEntity": ConfigEntity, "Target": Target}
-    for value in (config, target):
+    specs = TensorSpec((1, 2), "int8"), TensorSpec((), role="constant")
+    known = {"ConfigEntity": ConfigEntity, "Target": Target, "TensorSpec": TensorSpec}
+    for value in (config, target, *specs):
         assert eval(repr(value), known) == value
 
 

@@ -26,6 +26,10 @@ class TensorSpec:
         if self.role not in ("activation", "constant"):
             raise ValueError(f"an operand is an activation or a constant, not {self.role!r}")
 
+    def __repr__(self) -> str:
+        role = "" if self.role == "activation" else f", {self.role!r}"
+        return f"TensorSpec({self.shape}, {self.dtype!r}{role})"
+
     def __str__(self) -> str:
         """As in `float32[1, 3, 224, 224]`."""
         return f"{self.dtype}{list(self.shape)}"

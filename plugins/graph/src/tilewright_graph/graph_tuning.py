@@ -15,6 +15,7 @@ from tilewright.roles import RunContext
 from tilewright.strategy import strategy_of
 from tilewright.task import Task
 from tilewright.task_set import WeightedTask
+from tilewright.terminal_text import brief
 from tilewright.tuning.loop import measure_configs
 from tilewright.tuning.measurement import Spent, summed
 from tilewright_graph.assembly import Assembly, Call, assemble
@@ -60,6 +61,9 @@ class GraphChoice:
     priced: int
     solver_seconds: float
     measurement: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<GraphChoice of {len(self.configs)} configs by {brief(self.kept)}>"
 
     def to_json(self) -> dict[str, Any]:
         """What run.json says of it."""
