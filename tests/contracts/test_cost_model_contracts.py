@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from tilewright_search.testing.cost_model import CostModelContract, RankingCostModelContract
+from tilewright_search.testing.cost_model import (
+    CostModelContract,
+    RankingCostModelContract,
+    SavingCostModelContract,
+)
 
 
-class TestXgboost(CostModelContract):
+class TestXgboost(CostModelContract, SavingCostModelContract):
     """Fits throughput: of tasks whose features are alike it takes the slower for slow."""
 
     name = "xgboost"
@@ -13,10 +17,10 @@ class TestXgboost(CostModelContract):
     suffixes = (".json", ".ubj")
 
 
-class TestXgboostRank(CostModelContract, RankingCostModelContract):
+class TestXgboostRank(CostModelContract, RankingCostModelContract, SavingCostModelContract):
     name = "xgboost"
     options = {"loss": "rank"}
 
 
-class TestRidge(CostModelContract, RankingCostModelContract):
+class TestRidge(CostModelContract, RankingCostModelContract, SavingCostModelContract):
     name = "ridge"

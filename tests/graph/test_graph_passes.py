@@ -238,6 +238,21 @@ def test_passes_that_undo_each_other_are_named(residual, operators):
         apply_passes(residual, entries, operators)
 
 
+@pytest.mark.parametrize("phase", Phase)
+def test_a_pass_after_a_phase_sees_what_the_phase_leaves_as_it_is(residual, operators, phase):
+    inside = [entry for entry in BUILTIN_PASSES if entry.phase <= phase]
+    seen = []
+
+    def look(network, operators):
+        seen.append(network)
+        return network
+
+    # by name it would come before all others
+    entries = [*BUILTIN_PASSES, GraphPassEntry("a_look", phase, lambda: look, after=True)]
+    apply_passes(residual, entries, operators)
+    assert [str(network) for network in seen] == [str(apply_passes(residual, inside, operators))]
+
+
 def test_whole_numbers_wrap_around_as_they_did(operators):
     b = NetworkBuilder("net")
     x = b.input("x", (1, 3), "int64")

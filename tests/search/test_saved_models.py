@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
+from tilewright import Component, hookimpl
 from tilewright.errors import UsageError
+from tilewright.host import PluginHost
 from tilewright.options import Choice
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
@@ -98,3 +101,33 @@ def test_knob_features_may_lack_columns_of_either_side():
     saved.check(Signature("knobs", ("alternative=b", "alternative=c", "width")), "file")
     with pytest.raises(UsageError, match="is not in both"):
         saved.check(Signature("knobs", ("alternative=c", "size")), "file")
+
+
+class FitsOnly:
+    """A cost model with the two methods that it must have."""
+
+    def fit(self, features, scores, groups):
+        self.mean = scores.mean()
+
+    def predict(self, features):
+        return np.full(len(features), self.mean, np.float32)
+
+
+class FitsOnlyPlugin:
+    @hookimpl
+    def tilewright_cost_models(self):
+        return [Component("fits-only", "no files", load=lambda: lambda *_: FitsOnly())]
+
+
+def test_a_cost_model_without_save_and_load_guides_a_search_and_says_so_when_asked_to_save(
+    tmp_path,
+):
+    host = PluginHost.load(extra=[FitsOnlyPlugin()])
+    context = context_for(Landscape(), host)
+    tuner = host.make("tuner", "xgb", {"cost_model": "fits-only"}, context)
+    tuner.observe(Landscape().measure_all(tuner.propose(16)))
+    assert len(tuner.propose(16)) == 16
+    path = tmp_path / "model.json"
+    _trained(host, path)
+    with pytest.raises(UsageError, match="FitsOnly cannot be kept in a file"):
+        host.make("tuner", "xgb", {"cost_model": "fits-only", "pretrained": str(path)}, context)

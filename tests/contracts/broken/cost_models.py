@@ -9,7 +9,11 @@ import pytest
 
 from tilewright.errors import UsageError
 from tilewright_search.cost_model.signature import Signature
-from tilewright_search.testing.cost_model import CostModelContract, RankingCostModelContract
+from tilewright_search.testing.cost_model import (
+    CostModelContract,
+    RankingCostModelContract,
+    SavingCostModelContract,
+)
 
 
 class Good:
@@ -146,7 +150,18 @@ class LoadsNothing(Good):
         return super().load(path) if path.exists() else Signature("knobs", ())
 
 
-class TestCostModels(CostModelContract, RankingCostModelContract):
+class SavesWithoutLoading(Good):
+    fails = {
+        "test_it_has_what_saving_takes",
+        "test_a_saved_model_predicts_as_before",
+        "test_what_is_no_model_is_refused_with_the_file_named",
+        "test_a_missing_file_is_refused",
+    }
+
+    load = None
+
+
+class TestCostModels(CostModelContract, RankingCostModelContract, SavingCostModelContract):
     @pytest.fixture(
         params=[
             Good,
@@ -161,6 +176,7 @@ class TestCostModels(CostModelContract, RankingCostModelContract):
             SavesRounded,
             LoadsAnything,
             LoadsNothing,
+            SavesWithoutLoading,
         ]
     )
     def variant(self, request):

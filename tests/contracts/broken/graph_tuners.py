@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from tilewright_graph.problem import Problem, Solution
+from tilewright_graph.problem import InfeasibleProblemError, Problem, Solution
 from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.testing.graph_tuner import ExactGraphTunerContract
 
@@ -134,6 +134,36 @@ class EatsTheProblem(Good):
         return solution
 
 
+class GivesUp(Good):
+    fails = {
+        "test_most_problems_are_solved",
+        "test_one_candidate_each_leaves_nothing_to_choose",
+        "test_no_node_costs_nothing",
+        PROVED,
+    }
+
+    def solve(self, problem):
+        raise ValueError("too hard")
+
+
+class CallsTheHardHopeless(Good):
+    fails = {
+        "test_cost_is_that_of_a_permitted_choice",
+        "test_bound_is_not_above_the_best_cost",
+        "test_what_is_called_optimal_is",
+        "test_most_problems_are_solved",
+        "test_equal_problems_have_equal_solutions",
+        "test_the_problem_is_left_as_it_was",
+        EXPLAINED,
+        PROVED,
+    }
+
+    def solve(self, problem):
+        if len(problem.edges) > 1:
+            raise InfeasibleProblemError("every choice holds a forbidden pair")
+        return super().solve(problem)
+
+
 class TestGraphTuners(ExactGraphTunerContract):
     problems = 24
 
@@ -150,6 +180,8 @@ class TestGraphTuners(ExactGraphTunerContract):
             WantsANode,
             WantsAChoice,
             EatsTheProblem,
+            GivesUp,
+            CallsTheHardHopeless,
         ]
     )
     def variant(self, request):

@@ -51,6 +51,7 @@ def models(
     from tilewright.errors import UsageError
     from tilewright.options import Choice
     from tilewright.writing import check_file
+    from tilewright_search.cost_model.interface import saving
     from tilewright_search.held_out import FeatureTable, TaskTrials
 
     host = shared.load_host(plugin)
@@ -74,9 +75,10 @@ def models(
         table = FeatureTable(host, kind, tasks)
         for choice in chosen:
             make = _maker(host, choice, tasks[0].task, seed)
+            kept = saving(make(), choice.name) if save is not None else None
             found.append((choice.name, kind, table.evaluate(make)))
-            if save is not None:
-                table.save(make(), save)
+            if save is not None and kept is not None:
+                table.save(kept, save)
     if as_json:
         members = [
             {"model": name, "features": kind, **(asdict(quality) if quality else {})}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright_search.cost_model.interface import CostModel, Floats
+from tilewright_search.cost_model.interface import CostModel, Floats, SavesModels
 from tilewright_search.cost_model.signature import Signature
 from tilewright_search.experience import scores_of
 from tilewright_search.featurizer import FeatureKind, Featurizer, widen
@@ -103,7 +103,7 @@ class FeatureTable:
             return None
         return Quality(fmean(recalls), fmean(pairs), len(fits), self.seconds, fmean(fits))
 
-    def save(self, model: CostModel, path: Path) -> None:
+    def save(self, model: SavesModels, path: Path) -> None:
         """Fit on every task and write the model."""
         model.fit(*self._stacked(range(len(self._tasks))))
         model.save(path, self.signature)

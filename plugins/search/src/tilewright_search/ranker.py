@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tilewright_search.cost_model.interface import CostModel, Floats
+from tilewright_search.cost_model.interface import CostModel, Floats, saving
 from tilewright_search.cost_model.signature import Signature
 from tilewright_search.featurizer import Featurizer, widen
 
@@ -56,7 +56,7 @@ class PretrainedRanker:
     def __init__(self, path: Path, model: CostModel, host: PluginHost) -> None:
         self._path = path
         self._model = model
-        self._signature = model.load(path)
+        self._signature = saving(model, str(path)).load(path)
         self._featurizer = Featurizer(host, self._signature.kind)
 
     def check(self, task: Task, configs: Sequence[ConfigEntity]) -> None:

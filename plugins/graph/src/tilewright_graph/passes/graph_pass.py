@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import product
+from operator import attrgetter
 
 from tilewright_graph.network import Network
 from tilewright_tensor.operators.operators import Operators
@@ -14,6 +16,7 @@ GraphPass = Callable[[Network, Operators], Network]
 very same object where there is nothing to do."""
 
 _MOST_ROUNDS = 50
+_name = attrgetter("name")
 
 
 class Phase(IntEnum):
@@ -25,19 +28,25 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class GraphPassEntry:
-    """A pass as plugins register it; `load` imports and returns it."""
+    """A pass as plugins register it; `load` imports and returns it.
+
+    after   whether it runs after its phase, on a network that the phase's passes leave as it is;
+            passes after a phase run until none of them changes the network, too
+    """
 
     name: str
     phase: Phase
     load: Callable[[], GraphPass]
+    after: bool = False
 
 
 def apply_passes(
     network: Network, entries: Sequence[GraphPassEntry], operators: Operators
 ) -> Network:
     """The network after all passes, phase by phase. Raises RuntimeError where they never rest."""
-    for phase in Phase:
-        passes = [e.load() for e in sorted(entries, key=lambda e: e.name) if e.phase == phase]
+    for phase, after in product(Phase, (False, True)):
+        taken = sorted((e for e in entries if (e.phase, e.after) == (phase, after)), key=_name)
+        passes = [entry.load() for entry in taken]
         for _ in range(_MOST_ROUNDS):
             before = network
             for apply in passes:
@@ -45,6 +54,6 @@ def apply_passes(
             if network is before:
                 break
         else:
-            names = ", ".join(e.name for e in entries if e.phase == phase)
+            names = ", ".join(entry.name for entry in taken)
             raise RuntimeError(f"{network.name}: graph passes never come to rest: {names}")
     return network

@@ -14,7 +14,7 @@ import pytest
 
 from tilewright.host import PluginHost
 from tilewright.testing.component import ComponentContract
-from tilewright_graph.problem import GraphTuner, Problem, Solution
+from tilewright_graph.problem import GraphTuner, InfeasibleProblemError, Problem, Solution
 from tilewright_graph.testing.random_problems import random_problems
 
 TOLERANCE = 1e-9
@@ -35,10 +35,24 @@ class GraphTunerContract(ComponentContract):
         return tuner
 
     def _solved(self, tuner: GraphTuner) -> Iterator[tuple[Problem, Solution, float]]:
-        """Random problems with the tuner's solution and the least cost."""
+        """Random problems with the tuner's solution and the least cost, but for those given up."""
         for problem, best in _problems(self.problems):
-            if best is not None:
-                yield problem, tuner.solve(problem), best
+            solution = self._attempt(tuner, problem) if best is not None else None
+            if best is not None and solution is not None:
+                yield problem, solution, best
+
+    def _attempt(self, tuner: GraphTuner, problem: Problem) -> Solution | None:
+        """The solution; None where the tuner finds none, which it says by a ValueError."""
+        try:
+            return tuner.solve(problem)
+        except InfeasibleProblemError:
+            raise
+        except ValueError:
+            return None
+
+    def test_most_problems_are_solved(self, tuner: GraphTuner) -> None:
+        solvable = sum(best is not None for _, best in _problems(self.problems))
+        assert 2 * sum(1 for _ in self._solved(tuner)) > solvable
 
     def test_cost_is_that_of_a_permitted_choice(self, tuner: GraphTuner) -> None:
         for problem, solution, _ in self._solved(tuner):
@@ -64,14 +78,14 @@ class GraphTunerContract(ComponentContract):
     def test_equal_problems_have_equal_solutions(self, tuner: GraphTuner) -> None:
         for problem, best in _problems(12):
             if best is not None:
-                assert tuner.solve(problem) == tuner.solve(problem)
+                assert self._attempt(tuner, problem) == self._attempt(tuner, problem)
 
     def test_a_problem_without_permitted_choice_is_an_error(self, tuner: GraphTuner) -> None:
         hopeless = [problem for problem, best in _problems(self.problems) if best is None]
         assert hopeless
         hopeless.append(_three_nodes_in_two_colours())
         for problem in hopeless:
-            with pytest.raises(ValueError, match="forbidden"):
+            with pytest.raises(ValueError):  # noqa: PT011  whether it is proved or only not found
                 tuner.solve(problem)
 
     def test_one_candidate_each_leaves_nothing_to_choose(self, tuner: GraphTuner) -> None:
@@ -88,7 +102,7 @@ class GraphTunerContract(ComponentContract):
         for problem, best in _problems(12):
             before = repr(problem)
             if best is not None:
-                tuner.solve(problem)
+                self._attempt(tuner, problem)
             assert repr(problem) == before
 
 
@@ -96,7 +110,10 @@ class ExactGraphTunerContract(GraphTunerContract):
     """The same of a tuner that proves its choice, on small problems at least."""
 
     def test_every_small_problem_is_solved_with_proof(self, tuner: GraphTuner) -> None:
-        for problem, solution, best in self._solved(tuner):
+        for problem, best in _problems(self.problems):
+            if best is None:
+                continue
+            solution = tuner.solve(problem)
             assert solution.optimal, problem
             assert solution.cost == pytest.approx(best, rel=TOLERANCE), problem
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tilewright.errors import UsageError
 
 if TYPE_CHECKING:
     from tilewright_search.cost_model.signature import Signature
@@ -20,7 +22,6 @@ class CostModel(Protocol):
     >>> model = factory(options, context)
     >>> model.fit(features, scores, groups)   # from scratch each time, whatever was learned before
     >>> model.predict(other_features)         # higher is faster; only the order means something
-    >>> model.save(path, signature)           # a later `load` gives the signature back
     """
 
     def fit(self, features: Floats, scores: Floats, groups: NDArray[np.int64]) -> None:
@@ -36,6 +37,15 @@ class CostModel(Protocol):
         """One finite number a row, higher for a config taken to be faster; `fit` comes first."""
         ...
 
+
+@runtime_checkable
+class SavesModels(CostModel, Protocol):
+    """An optional part of a `CostModel`: what was learned can be kept in a file.
+
+    >>> model.save(path, signature)
+    >>> factory(options, context).load(path)  # the signature; the model predicts as the saved one
+    """
+
     def save(self, path: Path, signature: Signature) -> None:
         """Write what was learned as JSON, or as UBJSON where the model has it and `.ubj` asks."""
         ...
@@ -43,3 +53,14 @@ class CostModel(Protocol):
     def load(self, path: Path) -> Signature:
         """Take over what was saved. Raises UsageError for a file that is no model of this kind."""
         ...
+
+
+def saving(model: CostModel, where: str) -> SavesModels:
+    """The model, for whoever has to save or load it. Raises UsageError where it cannot be."""
+    if not isinstance(model, SavesModels):
+        raise UsageError(
+            f"the cost model {type(model).__name__} cannot be kept in a file",
+            where=where,
+            remedy="give it the methods save and load, or take one that has them, such as ridge",
+        )
+    return model

@@ -1,6 +1,6 @@
-"""What every cost model keeps to. Subclass, give its `name`, and say how it saves.
+"""What every cost model keeps to. Subclass, give its `name`, and inherit what it claims.
 
->>> class TestMine(CostModelContract, RankingCostModelContract):
+>>> class TestMine(CostModelContract, RankingCostModelContract, SavingCostModelContract):
 ...     name, options, suffixes = "mine", {"penalty": 2.0}, (".json",)
 """
 
@@ -17,7 +17,7 @@ from tilewright.host import PluginHost
 from tilewright.testing.component import ComponentContract
 from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for
-from tilewright_search.cost_model.interface import CostModel, Floats
+from tilewright_search.cost_model.interface import CostModel, Floats, SavesModels
 from tilewright_search.cost_model.signature import Signature
 
 _COLUMNS = 7
@@ -26,13 +26,9 @@ _NO_MODELS = (b"", b"{}", b"[1, 2]", b"\x00\xff" * 40)
 
 
 class CostModelBasics(ComponentContract):
-    """Makes the cost model that a subclass names.
-
-    suffixes   of the files that it writes
-    """
+    """Makes the cost model that a subclass names."""
 
     role = "cost_model"
-    suffixes: Sequence[str] = (".json",)
 
     @pytest.fixture
     def make(self, host: PluginHost) -> Callable[[], CostModel]:
@@ -45,7 +41,7 @@ class CostModelBasics(ComponentContract):
 
 
 class CostModelContract(CostModelBasics):
-    """Learns from features, whatever the rows are, and is the same after save and load."""
+    """Learns from features, whatever the rows are."""
 
     def test_finds_the_best_of_rows_it_never_saw(self, model: CostModel) -> None:
         _fit(model, _rows(300))
@@ -82,8 +78,31 @@ class CostModelContract(CostModelBasics):
         model.fit(rows, _truth(_rows(30)), np.zeros(30, np.int64))
         assert np.isfinite(model.predict(7 * rows[:3])).all()
 
+
+class RankingCostModelContract(CostModelBasics):
+    """A model that compares rows of one task only."""
+
+    def test_scores_of_different_groups_are_not_compared(self, model: CostModel) -> None:
+        """Group 1 is slow for a reason that no feature tells; the order within must survive."""
+        rows, groups = _rows(400), np.repeat([0, 1], 200)
+        slowness = np.where(groups == 0, 1.0, 0.2).astype(np.float32)
+        model.fit(rows, _truth(rows) * slowness, groups)
+        assert _found(model) >= 12
+
+
+class SavingCostModelContract(CostModelBasics):
+    """A model that can be kept in a file is the same after save and load.
+
+    suffixes   of the files that it writes
+    """
+
+    suffixes: Sequence[str] = (".json",)
+
+    def test_it_has_what_saving_takes(self, model: CostModel) -> None:
+        assert isinstance(model, SavesModels)
+
     def test_a_saved_model_predicts_as_before(
-        self, make: Callable[[], CostModel], tmp_path: Path
+        self, make: Callable[[], SavesModels], tmp_path: Path
     ) -> None:
         model = make()
         _fit(model, _rows(120))
@@ -95,7 +114,7 @@ class CostModelContract(CostModelBasics):
             assert np.array_equal(again.predict(_rows(50)), model.predict(_rows(50)))
 
     def test_what_is_no_model_is_refused_with_the_file_named(
-        self, model: CostModel, tmp_path: Path
+        self, model: SavesModels, tmp_path: Path
     ) -> None:
         for suffix in self.suffixes:
             path = tmp_path / f"model{suffix}"
@@ -104,20 +123,9 @@ class CostModelContract(CostModelBasics):
                 with pytest.raises(UsageError, match="model"):
                     model.load(path)
 
-    def test_a_missing_file_is_refused(self, model: CostModel, tmp_path: Path) -> None:
+    def test_a_missing_file_is_refused(self, model: SavesModels, tmp_path: Path) -> None:
         with pytest.raises(UsageError):
             model.load(tmp_path / f"none{self.suffixes[0]}")
-
-
-class RankingCostModelContract(CostModelBasics):
-    """A model that compares rows of one task only."""
-
-    def test_scores_of_different_groups_are_not_compared(self, model: CostModel) -> None:
-        """Group 1 is slow for a reason that no feature tells; the order within must survive."""
-        rows, groups = _rows(400), np.repeat([0, 1], 200)
-        slowness = np.where(groups == 0, 1.0, 0.2).astype(np.float32)
-        model.fit(rows, _truth(rows) * slowness, groups)
-        assert _found(model) >= 12
 
 
 def _rows(count: int, seed: int = 0) -> Floats:
