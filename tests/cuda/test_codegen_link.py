@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from small_network import COUNT, STEP, arrays, network
 
+from tilewright.errors import UsageError
 from tilewright.target import Target
 from tilewright_cuda.arch import arch_named
 from tilewright_cuda.artifact import contents_of
@@ -66,3 +67,20 @@ def test_a_linked_network_computes_what_its_calls_do(emulated_device):
         np.testing.assert_allclose(kernel.read(3), z, rtol=1e-6)
     finally:
         kernel.close()
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"launches": [{}]},
+        {"launches": 5},
+        {"operands": [[1]]},
+        {"modules": 99},
+        {"arch": None, "modules": "x"},
+    ],
+    ids=str,
+)
+def test_an_artefact_whose_description_makes_no_sense_is_damaged(forged):
+    artifact = CudaBackend().link(_network(), TARGET)
+    with pytest.raises(UsageError, match="is damaged or of another format"):
+        contents_of(replace(artifact, metadata={**artifact.metadata, **forged}))
