@@ -63,11 +63,11 @@ def test_an_output_that_nobody_makes_is_refused():
         NetworkBuilder("net").network(["y"])
 
 
-def test_an_input_or_constant_is_no_output():
+def test_a_constant_is_no_output():
     b = NetworkBuilder("net")
-    for tensor in (b.input("x", (2,)), b.constant(np.zeros(2), "c")):
-        with pytest.raises(UsageError, match=f"net: no node makes the output '{tensor}'"):
-            b.network([tensor])
+    constant = b.constant(np.zeros(2), "c")
+    with pytest.raises(UsageError, match="net: no node makes the output 'c'"):
+        b.network([constant])
 
 
 def test_an_output_named_twice_is_refused():

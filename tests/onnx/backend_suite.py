@@ -135,7 +135,7 @@ def _compared(case: Any, folder: Path, host: Any) -> tuple[Kind, str]:
     inputs, outputs = (
         [value.name for value in some] for some in (case.model.graph.input, case.model.graph.output)
     )
-    for given, expected in case.data_sets:
+    for given, expected in (map(_arrays, pair) for pair in case.data_sets):
         found = network.run(dict(zip(inputs, given, strict=True)))
         for output, answer in zip(outputs, expected, strict=True):
             ours = found[output]
@@ -147,6 +147,16 @@ def _compared(case: Any, folder: Path, host: Any) -> tuple[Kind, str]:
             except AssertionError as error:
                 return "wrong", " ".join(str(error).split())
     return "right", ""
+
+
+def _arrays(values: Sequence[Any]) -> list[Any]:
+    """As numpy has them; what it has no dtype for comes as a message."""
+    from onnx import TensorProto, numpy_helper
+
+    return [
+        numpy_helper.to_array(value) if isinstance(value, TensorProto) else value
+        for value in values
+    ]
 
 
 def _write() -> None:

@@ -125,10 +125,12 @@ def compiled_on_x86(x86: RunContext) -> Callable[[Network], CompiledNetwork]:
 
 
 @pytest.fixture(scope="session")
-def verified_on_x86(x86: RunContext) -> Callable[[CompiledNetwork, Network, float], StageResult]:
+def verified_on_x86(
+    x86: RunContext,
+) -> Callable[[CompiledNetwork, Network, float | None], StageResult]:
     """Runs the stage `verify` against ONNX Runtime."""
 
-    def verify(compiled: CompiledNetwork, network: Network, rtol: float) -> StageResult:
+    def verify(compiled: CompiledNetwork, network: Network, rtol: float | None) -> StageResult:
         stage = VerifyStage(VerifyOptions(oracle=Choice("onnxruntime"), rtol=rtol), x86)
         return stage.run({CompiledNetwork: compiled, Network: network})
 

@@ -92,7 +92,7 @@ class _Assembler:
         self._versions: dict[str, list[tuple[str, str]]] = {}
 
     def run(self) -> Assembly:
-        for name in self._network.inputs:
+        for name in self._network.fed:
             layout = logical_layout(self._network.specs[name])
             self._place(name, layout, name, "input")
         for kernel in self._extracted.kernels:

@@ -97,14 +97,24 @@ class NetworkBuilder:
         name: str = "",
         output: str = "",
     ) -> str:
-        """The output of one more node; names that are not given follow the operator's."""
+        """The output of one more node; names that are not given follow the operator's.
+
+        An output without elements needs no node: it is a constant.
+        """
         where = f"{self.name}: node {name!r}" if name else self.name
         definition = self._operators.find(operator, where)
         specs = [self.specs[tensor] for tensor in inputs]
         rank = len(specs[0].shape) if specs else None
         complete = definition.normalise(attributes or {}, where, rank)
-        inferred = definition.output(specs, complete, where)
+        inferred = definition.output(specs, complete, where, empty=True)
         operator = definition.name
+        if 0 in inferred.shape:
+            nothing = np.zeros(inferred.shape, inferred.dtype)
+            return self.declare_constant(output or self.fresh(name or operator), nothing)
+        for tensor, spec in zip(inputs, specs, strict=True):
+            if 0 in spec.shape:
+                problem = f"{operator} of {tensor!r}, which has no elements: {spec}"
+                raise UsageError(problem, where=where)
         name = _free(name or operator, self._node_names.__contains__, self._node_numbers)
         output = self._declare(output or self.fresh(name), inferred)
         self._append(Node(name, operator, tuple(inputs), output, complete))
@@ -138,12 +148,17 @@ class NetworkBuilder:
     def network(
         self, outputs: Iterable[str], observed: Iterable[str] = (), source: Any = None
     ) -> Network:
-        """Everything so far as a value. Raises UsageError unless nodes make all that leaves it."""
+        """Everything so far as a value.
+
+        Raises UsageError for an output that is no node's and no input, but has elements.
+        """
         outputs, observed = tuple(outputs), tuple(dict.fromkeys(observed))
         for tensor in (*outputs, *observed):
             if tensor not in self.specs:
                 raise UsageError(f"no tensor named {tensor!r}", where=self.name)
-            if tensor not in self._producers:
+            is_input = tensor in self._inputs and tensor in outputs
+            is_empty = 0 in self.specs[tensor].shape
+            if tensor not in self._producers and not is_input and not is_empty:
                 raise UsageError(
                     f"no node makes the output {tensor!r}",
                     where=self.name,

@@ -54,7 +54,7 @@ def compile_network(
     assembly = dispatched.assembly
     prediction = predict(assembly.calls, context)
     network = extracted.network
-    lowered = lower_network(network.name, network.inputs, network.results, assembly, host)
+    lowered = lower_network(network.name, network.fed, network.made, assembly, host)
     try:
         artifact = host.backend(extracted.target.kind).link(lowered.program, extracted.target)
     except ValueError as error:  # what its dtypes or shapes ask for, the target does not have

@@ -98,13 +98,14 @@ class CompiledNetwork:
         self._signature = signature
         self._host = host
         kernel: Kernel = host.backend(self.target.kind).load(artifact, device)
-        arrays = [np.zeros(spec.shape, spec.dtype) for spec in self.inputs.values()]
         results = {**self.outputs, **self.observed}
-        made = [np.zeros(spec.shape, spec.dtype) for spec in results.values()]
-        kernel.bind([*arrays, constants, *made], {})
+        fed = [name for name, spec in self.inputs.items() if 0 not in spec.shape]
+        made = [n for n, spec in results.items() if 0 not in spec.shape and n not in self.inputs]
+        arrays = [_zeros(self.inputs[name]) for name in fed]
+        kernel.bind([*arrays, constants, *(_zeros(results[name]) for name in made)], {})
         self._kernel: Kernel | None = kernel
         self._turn = Lock()
-        self._places = {name: len(arrays) + 1 + i for i, name in enumerate(results)}
+        self._places = {name: place for place, name in enumerate([*fed, "", *made]) if name}
 
     def __repr__(self) -> str:
         closed = "closed " if self._kernel is None else ""
@@ -206,26 +207,32 @@ class CompiledNetwork:
     def _answer(self, inputs: Any, wanted: Mapping[str, TensorSpec]) -> dict[str, Any]:
         arrays = self._arrays(inputs)
         with self._alone() as kernel:
-            for place, array in enumerate(arrays):
-                kernel.write(place, array)
+            for name, array in arrays.items():
+                if name in self._places:
+                    kernel.write(self._places[name], array)
             kernel.launch()
-            return {
-                name: np.array(kernel.read(self._places[name])).reshape(spec.shape)
-                for name, spec in wanted.items()
-            }
 
-    def _arrays(self, inputs: Any) -> list[Any]:
+            def answer(name: str, spec: TensorSpec) -> Any:
+                if name in arrays:
+                    return arrays[name].copy()
+                if name not in self._places:
+                    return _zeros(spec)
+                return np.array(kernel.read(self._places[name])).reshape(spec.shape)
+
+            return {name: answer(name, spec) for name, spec in wanted.items()}
+
+    def _arrays(self, inputs: Any) -> dict[str, Any]:
         named = inputs if isinstance(inputs, Mapping) else self._named(inputs)
         for name in named:
             if name not in self.inputs:
                 remedy = did_you_mean(str(name), list(self.inputs))
                 raise UsageError(f"no input named {name!r}", where=self.name, remedy=remedy)
-        arrays = []
+        arrays = {}
         for name, spec in self.inputs.items():
             if name not in named:
                 remedy = f"it takes {tensors_text(self.inputs)}"
                 raise UsageError(f"input {name!r} is missing", where=self.name, remedy=remedy)
-            arrays.append(_checked(named[name], name, spec, self.name))
+            arrays[name] = _checked(named[name], name, spec, self.name)
         return arrays
 
     def _named(self, inputs: Any) -> dict[str, Any]:
@@ -240,6 +247,10 @@ class CompiledNetwork:
                 remedy=f"a list is all inputs in order: {tensors_text(self.inputs)}",
             )
         return dict(zip(self.inputs, given, strict=True))
+
+
+def _zeros(spec: TensorSpec) -> Any:
+    return np.zeros(spec.shape, spec.dtype)
 
 
 def _checked(given: Any, name: str, spec: TensorSpec, where: str) -> Any:

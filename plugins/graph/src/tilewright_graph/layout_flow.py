@@ -61,7 +61,7 @@ def layout_flow(
 ) -> LayoutFlow:
     """The flow under a config for each kernel, by its key; constants do not flow."""
     network, trace = extracted.network, _Trace(extracted)
-    for name in network.inputs:
+    for name in network.fed:
         trace.add(FlowNode(name, "input", name, (trace.logical(name),)), name)
     for kernel in extracted.kernels:
         layouts = host.layouts(kernel.task, configs[kernel.key])
@@ -70,7 +70,7 @@ def layout_flow(
         shown = dict.fromkeys((*layouts.outputs, *(layout for _, layout in wanted[:1])))
         node = FlowNode(kernel.key, "kernel", kernel.name, tuple(shown))
         trace.add(node, kernel.output, wanted)
-    for name in network.results:
+    for name in network.made:
         layout = trace.logical(name)
         trace.add(FlowNode(name, "result", name, (layout,)), "", [(name, layout)])
     return LayoutFlow(tuple(trace.nodes), tuple(trace.edges))

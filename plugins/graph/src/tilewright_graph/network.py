@@ -31,10 +31,12 @@ class Node:
 class Network:
     """Nodes in topological order; every tensor is an input, a constant or the output of one node.
 
+    What has no elements is no node's: it is a constant, or an input that no node reads.
+
     specs      shape, dtype and role of every tensor, in logical axis order
     constants  numpy arrays by tensor name
     inputs     what a caller gives, in order
-    outputs    what a caller gets, in order
+    outputs    what a caller gets, in order; an input may be one, too
     observed   inner tensors that stay readable in the compiled network, such as the logits before a
                softmax: passes and fusion treat them like outputs, so that what is verified is the
                very artefact that is benchmarked
@@ -70,6 +72,16 @@ class Network:
     def results(self) -> tuple[str, ...]:
         """Outputs, then the observed tensors: what must be in memory when the network ends."""
         return self.outputs + tuple(name for name in self.observed if name not in self.outputs)
+
+    @property
+    def fed(self) -> tuple[str, ...]:
+        """Inputs that have elements."""
+        return tuple(name for name in self.inputs if 0 not in self.specs[name].shape)
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Results of nodes; the others are inputs, or have no elements."""
+        return tuple(name for name in self.results if name in self.producers)
 
     @cached_property
     def producers(self) -> Mapping[str, Node]:

@@ -49,6 +49,8 @@ def check_fit(
     """
     for name in decisive:
         answer = np.asarray(answers[name])
+        if not answer.size:
+            continue
         rounding = np.finfo(answer.dtype).eps if answer.dtype.kind == "f" else 0.0
         wide = answer.astype(np.float64)
         spread, largest, scale = np.ptp(wide), np.abs(wide).max(), _scale(answer, decisive=True)
@@ -68,7 +70,7 @@ def _scale(answer: Any, decisive: bool) -> float:
     """What errors of an answer are relative to."""
     wide = answer.astype(np.float64)
     largest = float(np.abs(wide).max(initial=0.0))
-    if not decisive or wide.size == 1 or np.ptp(wide) >= _WIDE * largest:
+    if not decisive or wide.size <= 1 or np.ptp(wide) >= _WIDE * largest:
         return largest
     return float(np.abs(wide - wide.mean()).max())
 

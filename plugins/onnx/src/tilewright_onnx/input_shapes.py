@@ -53,7 +53,7 @@ def _dtype(name: str, value: Any) -> str:
 
 
 def _dimensions(value: Any) -> list[int | str] | None:
-    """What a model says of a shape, if anything; dynamic dimensions are names, or not positive."""
+    """What a model says of a shape, if anything; dynamic dimensions are names, or negative."""
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         return None
@@ -64,7 +64,7 @@ def _dimensions(value: Any) -> list[int | str] | None:
 
 
 def _is_fixed(dimension: int | str) -> bool:
-    return isinstance(dimension, int) and dimension > 0
+    return isinstance(dimension, int) and dimension >= 0
 
 
 def _agreed(
@@ -78,7 +78,7 @@ def _agreed(
         )
     if dims is not None:
         fits = len(given) == len(dims) and all(
-            not _is_fixed(d) or d == g for d, g in zip(dims, given, strict=True)
+            not _is_fixed(d) or d in (g, 0) for d, g in zip(dims, given, strict=True)
         )
         if not fits:
             raise UsageError(

@@ -124,6 +124,8 @@ class NodeReading:
         inferred = check_node(node, site, specs, known)
         if node.op_type == "Shape" and node.input[0] in specs:
             known[node.output[0]] = _shape_value(node, specs[node.input[0]].shape)
+        elif (nothing := _without_elements(node, inferred)) is not None:
+            known.update(nothing)
         elif self._folding.applies(node, site, known):
             known.update(self._folding.results(node, site, known, inferred))
         elif node.domain in DOMAINS_OF_ONNX and node.op_type in READERS:
@@ -135,6 +137,9 @@ class NodeReading:
             for number, part in enumerate(parts):
                 name = f"{site.name}/{part.op_type}_{number}"
                 self._read(part, NodeSite(part, name, self._builder, known, opsets))
+        for output in node.output:
+            if output in self._builder.constants:
+                known.setdefault(output, self._builder.constants[output])
         return inferred
 
     def _expect_reader(self, node: Any, site: NodeSite) -> None:
@@ -156,6 +161,14 @@ class NodeReading:
         if node.domain.startswith(_RUNTIMES_OWN):
             remedy = "ONNX Runtime made it: give the model as it was, or optimised at level `basic`"
         return _NoReaderError(operator, remedy)
+
+
+def _without_elements(node: Any, inferred: Mapping[str, TensorType]) -> dict[str, Any] | None:
+    """The outputs of a node of which none has an element; None where one has, or may have."""
+    types = {output: inferred.get(output, TensorType("", None)) for output in node.output if output}
+    if any(not one.dtype or one.shape is None or 0 not in one.shape for one in types.values()):
+        return None
+    return {output: np.zeros(one.shape or (), one.dtype) for output, one in types.items()}
 
 
 def _shape_value(node: Any, shape: tuple[int, ...]) -> Any:

@@ -93,6 +93,11 @@ def _gelu(site: NodeSite) -> None:
     site.finish("multiply", half, site.emit("add", bent, site.scalar(1.0, data)))
 
 
+def _mod(site: NodeSite) -> None:
+    """With the sign of the divisor, or with `fmod` of the dividend."""
+    _broadcasting("remainder" if site.attribute("fmod", 0) else "modulo", site)
+
+
 def _power(site: NodeSite) -> None:
     """Squares and cubes are products, which cost far less. The exponent may be of another dtype."""
     if not site.is_known(1):
@@ -254,6 +259,7 @@ READERS: Mapping[str, ReadNode] = {
     "Log": partial(_same, "log"),
     "LogSoftmax": _log_softmax,
     "Max": partial(_folded, "maximum"),
+    "Mod": _mod,
     "Mean": _mean,
     "Min": partial(_folded, "minimum"),
     "Mul": partial(_broadcasting, "multiply"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright_graph.builder import NetworkBuilder
@@ -65,6 +67,8 @@ def read_model(
     inputs = [value for value in graph.input if value.name not in known]
     for tensor, (shape, dtype) in input_shapes(name, inputs, shapes).items():
         builder.input(tensor, shape, dtype)
+        if 0 in shape:
+            known[tensor] = np.zeros(shape, dtype)
     outputs = [value.name for value in graph.output]
     reading = NodeReading(builder, known, opsets, outputs)
     reading.read_all(graph.node)

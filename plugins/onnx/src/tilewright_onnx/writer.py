@@ -249,6 +249,8 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "layer_norm": _layer_norm,
     "max_pool2d": partial(_pooling, "MaxPool"),
     "pad": _pad,
+    "modulo": lambda site: site.emit("Mod"),
+    "remainder": lambda site: site.emit("Mod", fmod=1),
     "reduce_max": partial(_reduction, "ReduceMax"),
     "reduce_mean": partial(_reduction, "ReduceMean"),
     "reduce_min": partial(_reduction, "ReduceMin"),

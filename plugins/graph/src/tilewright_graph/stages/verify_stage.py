@@ -26,7 +26,8 @@ class VerifyOptions(Options):
     oracle    by default the first that is installed and can tell; where none can, the answers are
               not checked, and that is said
     required  such answers are an error
-    rtol      the largest relative error of any output or observed tensor that passes
+    rtol      the largest relative error of any output or observed tensor that passes; by default
+              1e-4, and 1e-2 for a network with tensors of float16, which are rounded to 5e-4
 
     Relative to max |b|; where logits, or outputs without any, vary by less than 5 % of that, to
     max |b - mean b|, unless they are one element.
@@ -34,7 +35,7 @@ class VerifyOptions(Options):
 
     oracle: Choice | None = None
     required: bool = False
-    rtol: float = Field(1e-4, gt=0)
+    rtol: float | None = Field(None, gt=0)
 
 
 class VerifyStage:
@@ -63,11 +64,13 @@ class VerifyStage:
             nothing = dict.fromkeys(("oracle", "max_abs_error", "max_rel_error", "passed"))
             return StageResult(report={"verify": nothing})
         result = compare(compiled.observe(inputs), answers, decisive)
-        passed = result.max_rel_error <= self._options.rtol
+        rtol = self._rtol(network)
+        passed = result.max_rel_error <= rtol
         if not passed:
-            _log.error("%s: %s", network.name, self._verdict(oracle, result))
+            _log.error("%s: %s", network.name, _verdict(oracle, result, rtol))
         report = {
             "oracle": oracle,
+            "rtol": rtol,
             "max_abs_error": _finite(result.max_abs_error),
             "max_rel_error": _finite(result.max_rel_error),
             "passed": passed,
@@ -88,7 +91,7 @@ class VerifyStage:
             oracle: Oracle = host.choose("oracle", choice, host)
             try:
                 answers = oracle.run(network.original, inputs, extra)
-                check_fit(choice.name, answers, extra or network.outputs, self._options.rtol)
+                check_fit(choice.name, answers, extra or network.outputs, self._rtol(network))
             except UsageError as error:
                 wrong.append(error)
                 continue
@@ -97,15 +100,21 @@ class VerifyStage:
             wrong = [UsageError("no oracle is installed", remedy="pip install tilewright-onnx")]
         raise UsageError.several(wrong)
 
-    def _verdict(self, oracle: str, result: Comparison) -> str:
-        """What is wrong, in one line."""
-        against = f"against {oracle}"
-        if not math.isfinite(result.max_rel_error):
-            return f"tensor {result.worst!r} {against}: an answer is not finite"
-        return (
-            f"tensor {result.worst!r} {against}: relative error {result.max_rel_error:.3g}, "
-            f"expected at most {self._options.rtol:.3g}"
-        )
+    def _rtol(self, network: Network) -> float:
+        """What was asked for, or what the network's dtypes allow."""
+        halves = any(spec.dtype == "float16" for spec in network.specs.values())
+        return self._options.rtol or (1e-2 if halves else 1e-4)
+
+
+def _verdict(oracle: str, result: Comparison, rtol: float) -> str:
+    """What is wrong, in one line."""
+    against = f"against {oracle}"
+    if not math.isfinite(result.max_rel_error):
+        return f"tensor {result.worst!r} {against}: an answer is not finite"
+    return (
+        f"tensor {result.worst!r} {against}: relative error {result.max_rel_error:.3g}, "
+        f"expected at most {rtol:.3g}"
+    )
 
 
 def _finite(error: float) -> float | None:

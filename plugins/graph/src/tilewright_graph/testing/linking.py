@@ -60,7 +60,7 @@ class LinkContract(OnTarget):
         assembly = assemble(
             extracted, lambda task, _node: host.fallback_config(task, host.space(task)), host
         )
-        return lower_network(network.name, network.inputs, network.results, assembly, host)
+        return lower_network(network.name, network.fed, network.made, assembly, host)
 
     @pytest.fixture
     def kernel(

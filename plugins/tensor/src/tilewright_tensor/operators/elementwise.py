@@ -39,6 +39,11 @@ def _clip(x: Any, **bounds: float | None) -> Any:
     return raised if high is None else e.minimum(raised, bound(high, math.floor))
 
 
+def _divide(x: Any, y: Any) -> Any:
+    """Whole numbers are cut towards zero, as ONNX and C have it."""
+    return x / y if "float" in e.dtype_of(x) else e.quotient(x, y)
+
+
 def _sign(x: Any) -> Any:
     below = e.select(e.lt(x, 0), -1, x) if e.limits(e.dtype_of(x))[0] else x
     return e.select(e.lt(0, x), 1, below)
@@ -86,7 +91,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
     "multiply": lambda x, y: x * y,
-    "divide": lambda x, y: x / y,
+    "divide": _divide,
     "maximum": e.maximum,
     "minimum": e.minimum,
     "power": e.power,
@@ -99,6 +104,8 @@ _STEPS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "ceil": (("data",), e.ceil),
     "round": (("data",), e.round_),
     "sign": (("data",), _sign),
+    "modulo": (("a", "b"), e.modulo),
+    "remainder": (("a", "b"), e.remainder),
     "logical_not": (("data",), e.logical_not),
     "logical_and": (("a", "b"), e.logical_and),
     "logical_or": (("a", "b"), e.logical_or),
@@ -109,10 +116,12 @@ _STEPS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
 }
 """In no epilogue: behind a sum they make a jump of its rounding, or their dtypes differ."""
 
-_NUMBERS = ("neg", "abs", "sign", "subtract", "clip", "less", "less_equal")
+_NUMBERS = (
+    "neg", "abs", "sign", "subtract", "divide", "modulo", "remainder", "clip", "less", "less_equal",
+)  # fmt: skip
 _FLOATS = (
     "exp", "log", "sqrt", "sin", "cos", "floor", "ceil", "round", "tanh", "erf", "sigmoid", "gelu",
-    "softplus", "hard_swish", "leaky_relu", "elu", "hard_sigmoid", "divide", "power", "prelu",
+    "softplus", "hard_swish", "leaky_relu", "elu", "hard_sigmoid", "power", "prelu",
 )  # fmt: skip
 """What is not defined, or not in its own dtype, on bool, and on any whole number."""
 
@@ -120,6 +129,8 @@ _VALUES: Mapping[str, Mapping[int, Values]] = {
     "log": {0: "positive"},
     "sqrt": {0: "positive"},
     "divide": {1: "positive"},
+    "modulo": {1: "positive"},
+    "remainder": {1: "positive"},
     "power": {0: "positive", 1: "exponent"},
 }
 """Random data of operands where it is not to be signed."""
@@ -137,6 +148,7 @@ def _infer(name: str, inputs: Inputs, _attributes: Attributes) -> tuple[tuple[in
     for one in conditions:
         expect(one.dtype == "bool", f"expected a condition of dtype bool, got {one.dtype}")
     dtype = one_dtype(inputs[1:] if name == "where" else inputs)
+    expect(name != "modulo" or "int" in dtype, f"expected whole numbers, got {dtype}")
     return broadcast_shapes(*shapes), "bool" if name in _COMPARISONS else dtype
 
 

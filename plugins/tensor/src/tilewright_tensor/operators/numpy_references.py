@@ -190,6 +190,12 @@ def _erf(x: Array) -> Array:
     return np.asarray(_erf_objects(x), np.float64)
 
 
+def _divide(x: Array, y: Array) -> Array:
+    if x.dtype.kind == "f":
+        return np.asarray(np.divide(x, y))
+    return np.asarray(np.where(y == 0, 0, (x - np.fmod(x, y)) // np.where(y == 0, 1, y)), x.dtype)
+
+
 def _clip(x: Array, **bounds: float | None) -> Array:
     low, high = bounds["min"], bounds["max"]
     low, high = -math.inf if low is None else low, math.inf if high is None else high
@@ -227,7 +233,9 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
-    "divide": np.divide,
+    "divide": _divide,
+    "modulo": np.mod,
+    "remainder": np.fmod,
     "maximum": np.maximum,
     "minimum": np.minimum,
     "power": np.power,

@@ -117,8 +117,13 @@ class OperatorDef:
             found[name] = canonical if rank is None else attribute.of_rank(canonical, rank)
         return found
 
-    def output(self, inputs: Inputs, attributes: Attributes, where: str = "") -> TensorSpec:
-        """The output's specification. Raises UsageError for operands that do not fit."""
+    def output(
+        self, inputs: Inputs, attributes: Attributes, where: str = "", *, empty: bool = False
+    ) -> TensorSpec:
+        """The output's specification. Raises UsageError for operands that do not fit.
+
+        And for an output without elements, unless it may be `empty`.
+        """
         wanted = len(self.operands)
         if len(inputs) != wanted and not (self.variadic and len(inputs) >= wanted):
             raise UsageError(
@@ -144,7 +149,7 @@ class OperatorDef:
             shape, dtype = self.infer(inputs, attributes)
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}", where=where) from None
-        if any(extent < 1 for extent in shape):
+        if any(extent < (0 if empty else 1) for extent in shape):
             raise UsageError(f"{self.name}: the output would have shape {list(shape)}", where=where)
         return TensorSpec(shape, dtype)
 
