@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright_onnx.graph_walk import graphs_within
+from tilewright_onnx.graph_walk import graphs_of, graphs_within
 from tilewright_onnx.node_check import DOMAINS_OF_ONNX
 
 _OLDEST = 7
@@ -46,8 +46,12 @@ def checked_model(proto: Any, name: str) -> tuple[Any, dict[str, int]]:
         f"the model is of opset {opset}; the onnx package that is installed knows {newest}",
         "install a newer one, or export the model for an earlier opset",
     )
+    few = f"at most {_MOST_NODES} are read"
+    count = sum(len(body.node) for body in (proto.graph, *proto.functions))
+    check(count <= _MOST_NODES, f"the model has {count} nodes", few)
+    check(not _unreadable_text(proto), "a name in the model is no text")
     count = _expanded_nodes(proto, name)
-    check(count <= _MOST_NODES, f"the model has {count} nodes; at most {_MOST_NODES} are read")
+    check(count <= _MOST_NODES, f"the model has {count} nodes with its functions put in place", few)
     if proto.functions:
         try:
             proto = inline_local_functions(proto)
@@ -80,6 +84,17 @@ def _check_order(name: str, nodes: Iterable[Any], made: set[str]) -> None:
             problem = f"reads {late[0]!r}, which no node before it makes" if late else "no outputs"
             raise UsageError(problem, where=f"{name}: node {node_name(node, index)!r}")
         made.update(node.output)
+
+
+def _unreadable_text(proto: Any) -> bool:
+    """Whether a name is no UTF-8: Protobuf gives its bytes then."""
+    values = (*proto.graph.input, *proto.graph.output, *proto.graph.initializer)
+    names = [value.name for value in values]
+    for graph in graphs_of(proto):
+        for node in graph.node:
+            names += [node.name, node.op_type, node.domain, *node.input, *node.output]
+            names += [one.name for one in node.attribute]
+    return any(isinstance(name, bytes) for name in names)
 
 
 def _check_once(name: str, what: str, names: Iterable[str]) -> None:

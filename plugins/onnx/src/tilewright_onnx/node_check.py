@@ -155,7 +155,7 @@ def _check_operands(
                     f"{node.op_type}: operand {position} ({name}) has shape {extents}; expected "
                     f"one axis of at most {2 * _MOST_AXES} elements"
                 )
-        if name in _AXES and position and tensor in known:
+        if name in _AXES and position and tensor in known and known[tensor].dtype.kind == "i":
             _check_axes(node, site, np.ravel(known[tensor]).tolist(), types)
     for attribute in node.attribute:
         if attribute.name in _AXES:

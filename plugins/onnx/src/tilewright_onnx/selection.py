@@ -11,11 +11,11 @@ from tilewright_onnx.node_site import NodeSite
 
 def selected(site: NodeSite, tensor: str, axis: int, places: Sequence[int]) -> str:
     """The tensor at known places along an axis: one kernel, a slice where they are evenly apart."""
-    apart = set(np.diff(places).tolist()) or {1}
+    apart = {places.step} if isinstance(places, range) else set(np.unique(np.diff(places))) or {1}
     if len(apart) > 1 or 0 in apart:
         return site.emit("take", tensor, site.constant(np.asarray(places, np.int64)), axis=axis)
     end = places[-1] + (1 if places[-1] >= places[0] else -1)
-    cut = slice(places[0], end if end >= 0 else None, apart.pop())
+    cut = slice(int(places[0]), int(end) if end >= 0 else None, int(apart.pop()))
     return site.emit("slice", tensor, **slicing(site.shape(tensor), {axis: cut}))
 
 
@@ -47,5 +47,5 @@ def gather(site: NodeSite) -> None:
         return
     if not (-extent <= indices.min() <= indices.max() < extent):
         raise site.error(f"Gather of an element outside axis {axis}, which has {extent}")
-    result = selected(site, site.tensor(0), axis, (indices.ravel() % extent).tolist())
+    result = selected(site, site.tensor(0), axis, indices.ravel() % extent)
     site.finish("reshape", result, shape=[*shape[:axis], *indices.shape, *shape[axis + 1 :]])

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 
 from tilewright_onnx.node_site import NodeSite
 from tilewright_onnx.resize import resize
 from tilewright_onnx.selection import gather, selected, slicing
+
+_MOST_PLACES = 2**24
+"""Of an axis with margins that repeat the data: one index is kept for each."""
 
 
 def _to_shape(shape: Callable[[NodeSite], Sequence[int]], site: NodeSite) -> None:
@@ -83,14 +86,31 @@ def _pad(site: NodeSite) -> None:
         return
     for axis, extent in enumerate(site.spec(0).shape):
         before, after = padding[axis], padding[rank + axis]
-        places = np.arange(extent)[max(0, -before) : extent + min(0, after)]
+        kept = range(extent)[max(0, -before) : extent + min(0, after)]
+        if not kept:
+            raise site.error(f"Pad cuts off the whole of axis {axis}")
+        places: Sequence[int] = kept
         if mode != "constant":
             margins = max(0, before), max(0, after)
-            places = np.pad(places, margins, cast("Literal['edge', 'reflect', 'wrap']", mode))
+            places = kept[0] + _repeated(site, len(kept), margins, mode)
         if len(places) != extent or before:
-            data = selected(site, data, axis, places.tolist())
+            data = selected(site, data, axis, places)
     left = [max(0, n) if mode == "constant" else 0 for n in padding]
     site.finish("pad", data, padding=left, value=fill)
+
+
+def _repeated(site: NodeSite, extent: int, margins: tuple[int, int], mode: str) -> Any:
+    """The place that each element comes from: what is beyond the ends repeats it."""
+    before, after = margins
+    if extent + before + after > _MOST_PLACES:
+        raise site.error(f"Pad {mode} of {extent} elements by {before} and {after}, too many")
+    places = np.arange(-before, extent + after)
+    if mode == "edge":
+        return places.clip(0, extent - 1)
+    if mode == "wrap" or extent == 1:
+        return places % extent
+    period = 2 * (extent - 1)
+    return (extent - 1) - np.abs(places % period - (extent - 1))
 
 
 def _expand(site: NodeSite) -> None:
