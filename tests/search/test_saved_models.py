@@ -76,7 +76,8 @@ def test_a_penalty_without_which_no_ridge_is_solved_is_refused(host, penalty):
 
 
 def test_a_pretrained_model_that_is_no_file_is_refused_before_a_tuner_is_made(host):
-    with pytest.raises(UsageError, match="tuner 'xgb': pretrained: path does not point to a file"):
+    said = "tuner 'xgb': pretrained: expected the path of a file that is there, got 'nofile.json'"
+    with pytest.raises(UsageError, match=said):
         host.check("tuner", Choice("xgb", {"pretrained": "nofile.json"}))
 
 

@@ -82,6 +82,8 @@ def _form_words(form: Mapping[str, Any]) -> str:
         return " or ".join(v if isinstance(v, str) else json.dumps(v) for v in values)
     kind = form.get("type")
     words = _WORDS.get(kind, "") if isinstance(kind, str) else ""
+    if form.get("format") == "file-path":
+        words = "the path of a file that is there"
     if words and form.get("minLength"):
         words += " that is not empty"
     if {"minimum", "maximum"} <= form.keys():
