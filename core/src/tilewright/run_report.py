@@ -16,7 +16,7 @@ from tilewright.tuning.measurement import summed
 from tilewright.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
-_OWN = frozenset(("version", "name", "target", "device", "stages", "tasks", "networks"))
+_OWN = frozenset(("version", "name", "target", "device", "models", "stages", "tasks", "networks"))
 
 
 class RunReport:
@@ -27,10 +27,15 @@ class RunReport:
         self._stages: list[dict[str, Any]] = []
         self._members: dict[str, Any] = {}
         self._tasks: TaskSet | None = None
+        self._models: Sequence[Mapping[str, str]] = ()
 
     def note_tasks(self, tasks: TaskSet | None) -> None:
         """Remember the tasks there are by now."""
         self._tasks = tasks
+
+    def note_models(self, models: Sequence[Mapping[str, str]]) -> None:
+        """Remember whose run it is, as `claim` says it."""
+        self._models = models
 
     def add(self, outcome: StageOutcome) -> None:
         """Take a stage's outcome in; several stages may fill one member."""
@@ -48,6 +53,7 @@ class RunReport:
             "name": context.name,
             "target": str(context.target),
             "device": context.device.to_json(),
+            **({"models": list(self._models)} if self._models else {}),
             "stages": self._stages,
             "tasks": tasks,
             "measurement": measurement,

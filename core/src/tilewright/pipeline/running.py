@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from tilewright.events import RunInfo, RunOutcome, StageOutcome, StageStatus
 from tilewright.pipeline.plan import PlannedStage
 from tilewright.pipeline.values import RunValues, branch_context, is_joint
 from tilewright.roles import RunContext, StageResult
+from tilewright.run_folder import claim, holds_anything, kept_folder, models_of
 from tilewright.run_report import RunReport, check_report
 from tilewright.task_set import TaskSet
 from tilewright.terminal_text import brief
 from tilewright.tuning.interrupt import Interrupt, is_ctrl_c
-from tilewright.writing import writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +67,9 @@ class PipelineRun:
         notify("tilewright_run_started", run=self._info)
         exit_code = exit_codes.USAGE
         try:
-            with Interrupt():
-                exit_code = self._run_stages()
-            with writing(self._context.folder, "the run's folder"):
-                self._context.folder.mkdir(parents=True, exist_ok=True)
+            with kept_folder(self._context.folder):
+                exit_code = self._run_to_its_report()
         finally:
-            # A mistake in the input leaves nothing behind, and an earlier run's report as it was.
-            if self._begun and self._context.folder.exists():
-                self._report.write()
             outcome = RunOutcome(exit_code, time.monotonic() - start, self._report.content())
             notify("tilewright_run_finished", run=self._info, outcome=outcome)
         folder, values = self._context.folder, self._values.by_type()
@@ -94,6 +90,19 @@ class PipelineRun:
         """What its stages share."""
         return self._context
 
+    def _run_to_its_report(self) -> int:
+        try:
+            with Interrupt():
+                exit_code = self._run_stages()
+        except BaseException:
+            # A mistake in the input leaves nothing behind, and an earlier run's report as it was.
+            if self._begun and holds_anything(self._context.folder):
+                with suppress(UsageError):  # what ended the run is told, not what it led to
+                    self._report.write()
+            raise
+        self._report.write()
+        return exit_code
+
     def _run_stages(self) -> int:
         for position, stage in enumerate(self._stages):
             if self._values.branches and not any(map(is_joint, self._stages[position:])):
@@ -112,6 +121,8 @@ class PipelineRun:
         try:
             result = self._values.run(stage, self._context)
             check_report(result.report)
+            if models := models_of(result):
+                self._report.note_models(claim(self._context, models))
             status = "ok" if result.ok else "failed"
             self._partial |= result.partial
         except UsageError as error:
@@ -129,6 +140,8 @@ class PipelineRun:
         self._begun = True
         self._report.note_tasks(self._values.find(TaskSet))
         self._finish(stage, status, start, result)
+        if holds_anything(self._context.folder):  # says whose it is, however the run ends
+            self._report.write()
         return status
 
     def _skip(self, first: int) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -42,6 +43,7 @@ class Network:
                very artefact that is benchmarked
     source     where the network came from (for ONNX the model's bytes), opaque; None for one made
                in Python
+    origin     what the user called the model it was read from, such as a path; may be empty
     """
 
     name: str
@@ -52,6 +54,7 @@ class Network:
     outputs: tuple[str, ...]
     observed: tuple[str, ...] = ()
     source: Any = field(default=None, repr=False, compare=False)
+    origin: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "specs", MappingProxyType(dict(self.specs)))
@@ -67,6 +70,17 @@ class Network:
     def original(self) -> Any:
         """What an oracle runs: the source, or the network itself where it has none."""
         return self if self.source is None else self.source
+
+    @cached_property
+    def content(self) -> str:
+        """A hash of what it computes: its nodes, the shapes of its tensors, its constants."""
+        found = hashlib.sha256(str(replace(self, name="")).encode())
+        for name, spec in sorted(self.specs.items()):
+            found.update(f"{name} {spec.to_json()}".encode())
+        for name, array in sorted(self.constants.items()):
+            found.update(f"{name} {array.dtype}{array.shape}".encode())
+            found.update(array.tobytes())
+        return found.hexdigest()[:16]
 
     @property
     def results(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
@@ -94,7 +95,8 @@ class ImportStage:
         choice = options.frontend or Choice(frontend_for(model, host))
         frontend: Frontend = host.choose("frontend", choice, host)
         seed = options.weights.seed if options.weights else None
-        return frontend.read(model, options.shapes, seed)
+        network = frontend.read(model, options.shapes, seed)
+        return replace(network, origin=model if isinstance(model, str) else "")
 
 
 def _check_names(shapes: Iterable[str], networks: Iterable[Network]) -> None:
