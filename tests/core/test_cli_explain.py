@@ -10,6 +10,7 @@ import pytest
 
 from tilewright.cli.group import run
 from tilewright.records import JsonlRecordStore
+from tilewright.task_explanation import knob_lines
 
 PARTS = ("--runner", "toy", "--builder", "toy", "--scheduler", "toy", "--tuner", "toy")
 TARGET = ("--target", "toynative")
@@ -96,7 +97,7 @@ def test_people_are_told_the_same(call):
     _, out, _ = call("explain", "toyadd(8)", *TARGET)
     lines = out.splitlines()
     assert lines[0] == "toyadd(8) on toy:threads=1"
-    assert any(line.startswith("  answer: ") and " us, toy.loop {" in line for line in lines)
+    assert any(line.startswith("  answer: ") and " us, toy.loop, from " in line for line in lines)
     assert any("toy.loop, revision 1, priority 10: 128 configs" in line for line in lines)
 
 
@@ -185,3 +186,24 @@ def test_explaining_writes_nothing(call, tmp_path):
     call("explain", "toyadd(8)", *TARGET)
     assert path.read_bytes() == before
     assert len(JsonlRecordStore(path).records()) == 3
+
+
+def test_a_key_without_a_record_says_how_to_explain_a_task_of_a_network(call):
+    code, _, err = call("explain", "0123456789abcdef", *TARGET)
+    assert code == 2
+    assert "tilewright explain FILE.yaml|MODEL KEY" in err
+
+
+def test_knobs_are_printed_once_and_in_lines_that_fit(call):
+    call("tune", "toyadd(8)", *TARGET, *PARTS, "--budget", "9")
+    _, out, _ = call("explain", "toyadd(8)", *TARGET)
+    best, *others = [line.strip() for line in out.splitlines() if line.startswith(" " * 6)]
+    assert best.startswith("unroll=")
+    assert "width=" in best
+    assert 1 <= len(others) <= 4  # of the slower configs what differs, of the best nothing
+    knobs = {f"k{n}": [n] * 4 for n in range(30)}
+    lines = list(knob_lines(knobs))
+    assert max(map(len, lines)) <= 100
+    assert " ".join(lines).split() == [
+        f"{name}={value}".replace(" ", "") for name, value in knobs.items()
+    ]

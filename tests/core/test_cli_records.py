@@ -280,3 +280,32 @@ def test_nothing_is_lost_of_what_others_append_meanwhile(samples, log):
     # The last of each of them survives, and 46 sequence numbers were given.
     assert {record.config for record in store.records()} == {samples.config(n) for n in range(4)}
     assert max(record.sequence for record in store.records()) == 45
+
+
+def test_what_a_killed_compaction_left_is_gone_after_the_next(samples, log):
+    JsonlRecordStore(log).append([samples.record(n % 3, (1e-3 * n,)) for n in range(1, 9)])
+    before = log.read_bytes()
+    child = os.fork()
+    if not child:
+        os.fsync = lambda _: os._exit(9)  # before the new file takes the name
+        try:
+            compact_log(log)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert len(list(log.parent.iterdir())) == 2
+    assert log.read_bytes() == before
+    compact_log(log)
+    assert list(log.parent.iterdir()) == [log]
+    assert len(JsonlRecordStore(log).records()) == 3
+
+
+@pytest.mark.parametrize("verb", ["ls", "verify", "merge"])
+def test_a_file_of_something_else_is_said_to_be_no_records_file(call, tmp_path, verb):
+    model = tmp_path / "model.onnx"
+    model.write_bytes(bytes(range(256)) * 40)
+    into = ["--into", "into.jsonl"] if verb == "merge" else []
+    code, out, err = call("records", verb, str(model), *into)
+    assert (code, out) == (2, "")
+    assert "model.onnx: no line of it is a record" in err
+    assert not Path("into.jsonl").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from dataclasses import replace
@@ -10,10 +11,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tilewright import Pipeline
+from tilewright import Pipeline, hookimpl
 from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.records import JsonlRecordStore
+from tilewright.records.log_file import LogFile
 from tilewright.run_report import SCHEMA_FILE
 from tilewright.tuning.budget import Budget
 
@@ -368,3 +370,55 @@ def test_the_schema_accepts_what_the_examples_say(host):
     jsonschema.Draft202012Validator.check_schema(schema)
     for path in EXAMPLES.glob("*.yaml"):
         jsonschema.validate(YamlSource.read(path).plain(), schema)
+
+
+def test_a_full_disk_is_told_as_the_records_fault_with_what_was_recorded(
+    pipeline_file, monkeypatch
+):
+    """No byte can be written any more once some trials are in the file."""
+    path = pipeline_file(tune="tuner: {toy: {batch: 4}}, budget: 60")
+    write, write_text = LogFile._write, Path.write_text
+
+    def full():
+        log = path.parent / "runs/toyrun/records.jsonl"
+        return log.exists() and log.read_bytes().count(b"\n") >= 20
+
+    def limited(self, *data):
+        if full():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, *data)
+
+    def limited_text(self, *data):
+        if full():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write_text(self, *data)
+
+    monkeypatch.setattr(LogFile, "_write", limited)
+    monkeypatch.setattr(Path, "write_text", limited_text)
+    heard = Heard()
+    with pytest.raises(UsageError, match="cannot write the records file: No space left") as told:
+        Pipeline.load(path, observers=[heard]).run()
+    assert told.value.where.endswith("records.jsonl")
+    recorded = len(JsonlRecordStore(path.parent / "runs/toyrun/records.jsonl").records())
+    assert recorded >= 20
+    assert heard.trials == recorded
+
+
+class Heard:
+    trials = None
+
+    @hookimpl
+    def tilewright_stage_finished(self, outcome):
+        if outcome.name == "tune":
+            self.trials = outcome.report["measurement"]["trials"]
+
+
+def test_records_of_another_target_are_said_to_count_for_nothing(pipeline_file, caplog):
+    path = pipeline_file()
+    run(path)
+    caplog.clear()
+    Pipeline.load(path, target="toy:threads=3", only="check").run()
+    assert (
+        "none of its 20 records counts: they are of toy:threads=1, and this is toy:threads=3"
+        in (caplog.text)
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.options import Choice
+from tilewright.pipeline import Pipeline
 from tilewright.task_set import TaskSet
 from tilewright_graph.compiled_network import CompiledNetwork
 from tilewright_graph.evaluate import evaluate
@@ -240,3 +243,16 @@ def test_a_model_whose_frontend_is_not_installed_comes_with_how_to_install_it(mo
         frontend_for(model, PluginHost.load())
     with pytest.raises(UsageError, match="known: zoo:"):
         frontend_for("onnx/model.pb", PluginHost.load())
+
+
+def test_compiling_alone_measures_nothing_and_leaves_the_graph_tuner_out(tmp_path):
+    """What it chose is found in the records."""
+    stages = [{"import": {"model": "zoo:resnet-18"}}, {"extract": {}}, {"tune": {}}]
+    stages += [{"graph-tune": {}}, {"compile": {}}]
+    plugins = [str(Path(__file__).with_name("paper_target.py"))]
+    content = {"version": 1, "target": "paper", "plugins": plugins, "stages": stages}
+    (tmp_path / "net.yaml").write_text(json.dumps(content))
+    alone = Pipeline.load(tmp_path / "net.yaml", only="compile")
+    assert [stage.name for stage in alone.plan.stages] == ["import", "extract", "compile"]
+    tuned = Pipeline.load(tmp_path / "net.yaml", only="graph-tune")
+    assert [stage.name for stage in tuned.plan.stages] == ["import", "extract", "graph-tune"]

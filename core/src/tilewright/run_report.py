@@ -66,8 +66,12 @@ class RunReport:
         fresh = path.with_suffix(f".{os.getpid()}.tmp")
         text = json.dumps(self.content(), indent=2, allow_nan=False) + "\n"
         with writing(path, "the report"):
-            fresh.write_text(text, "utf-8")
-            fresh.replace(path)
+            try:
+                fresh.write_text(text, "utf-8")
+                fresh.replace(path)
+            except OSError:
+                fresh.unlink(missing_ok=True)
+                raise
         return path
 
 

@@ -151,7 +151,7 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore
 def _tell_misses(
     store: JsonlRecordStore, target: Target, device: Device | None, host: PluginHost
 ) -> None:
-    """Warn where no record is of this device, or some are of other revisions of strategies.
+    """Warn where no record is of this device or target, or some are of other revisions.
 
     What was measured for other kinds of target, or by other systems, is no history here.
     """
@@ -169,6 +169,15 @@ def _tell_misses(
             devices.total(),
             ", ".join(sorted(f"{name} {fingerprint}" for name, fingerprint in devices)),
             f"{device.name} {device.fingerprint}",
+        )
+    targets = store.targets(ours)
+    if targets and target not in targets:
+        _log.warning(
+            "%s: none of its %d records counts: they are of %s, and this is %s",
+            store.path,
+            targets.total(),
+            ", ".join(sorted(map(str, targets))),
+            target,
         )
     for strategy, count in store.stale(host.revisions).items():
         _log.warning(

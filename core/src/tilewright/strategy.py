@@ -36,7 +36,10 @@ class Schedule(Protocol):
         ...
 
     def fallback(self, task: Task) -> ConfigEntity | None:
-        """A good config with no measurement at hand, or None for the first feasible point."""
+        """A good config with no measurement at hand; None leaves it to strategies that know one.
+
+        Where none does, the first feasible point is taken.
+        """
         ...
 
 
@@ -61,7 +64,8 @@ class Strategy:
     revision       raised when equal knob values come to mean other code; other records are misses
     target_kinds   kinds of target it generates for
     operators      anchor operators it serves; empty: any that has a definition
-    priority       among untuned strategies the highest is taken, ties by name
+    priority       where nothing was measured, of the strategies that advise a config (`fallback`)
+                   the highest is taken, ties by name
     direct_error   keeps the direct algorithm's numerical error (`accuracy: strict` wants these)
     load           imports and returns the working half; called with the host, once a host
     """

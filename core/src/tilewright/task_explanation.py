@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from tilewright.canonical import thaw
 from tilewright.dispatch import Answer, ApplyHistoryBest, FallbackContext, asked_first, entered
 from tilewright.strategy import strategy_of
 from tilewright.terminal_text import brief
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from tilewright.roles import RunContext
     from tilewright.strategy import Declined
     from tilewright.task import Task
+
+_WIDTH, _INDENT = 100, " " * 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +143,12 @@ class TaskExplanation:
         return f"<TaskExplanation {brief(self.text, 200)}: {brief(_answer_line(self.answer))}>"
 
     def lines(self) -> Iterator[str]:
-        """For people, with the five fastest configs."""
+        """For people, with the five fastest configs; knobs once, then those that differ."""
         yield f"{self.text} on {self.task.target}"
         yield f"  key {self.task.workload.key}, device {self.device}, records {self.records}"
         yield f"  answer: {_answer_line(self.answer)}"
+        known = {} if self.answer is None else dict(self.answer.config.values)
+        yield from knob_lines(known)
         yield "  asked, until one answers:"
         for rule, answer in self.asked.items():
             yield f"    {rule}: {_answer_line(answer)}"
@@ -150,7 +156,10 @@ class TaskExplanation:
             yield f"  first of the {len(self.measured)} configs that have a time:"
         for found in self.measured[:5]:
             config = found.record.config
-            yield f"    {found}  {config.strategy} {config.to_json()['values']}"
+            yield f"    {found}  {config.strategy}"
+            yield from knob_lines(
+                {name: v for name, v in config.values.items() if known.get(name, "") != v}
+            )
         yield "  strategies:"
         yield from (f"    {use}" for use in (*self.strategies, *self.declined))
         for reason, records in self.not_counted.items():
@@ -218,5 +227,13 @@ def _answer_line(answer: Answer | None) -> str:
     if answer is None:
         return "none"
     time = "" if answer.seconds is None else f"{_time(answer.seconds)}, "
-    values = answer.config.to_json()["values"]
-    return f"{time}{answer.config.strategy} {values}, from {answer.source}"
+    return f"{time}{answer.config.strategy}, from {answer.source}"
+
+
+def knob_lines(values: Mapping[str, Any]) -> Iterator[str]:
+    """`name=value`, as many a line as fit a terminal."""
+    words = (f"{name}={value}".replace(" ", "") for name, value in thaw(values).items())
+    yield from wrap(
+        "  ".join(words), _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip

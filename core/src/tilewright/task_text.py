@@ -89,7 +89,8 @@ def _recorded(
     raise UsageError(
         f"no record has the key {key}",
         where=place,
-        remedy="`tilewright records ls FILE` lists keys; --records names another file",
+        remedy="`tilewright records ls FILE` lists keys, --records names another file; a task that "
+        "`tilewright tasks` lists: tilewright explain FILE.yaml|MODEL KEY, or by its text",
     )
 
 

@@ -39,12 +39,14 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
         JsonlReader,
         JsonlRecordStore,
         Record,
+        expect_log,
         find_reader,
         read_log,
     )
     from tilewright.records.record import OtherVersionError
 
     host = shared.load_host(plugin)
+    expect_log(file, host)
     ours = isinstance(find_reader(file, host), JsonlReader)
     store = JsonlRecordStore(file) if ours else None
     lines = [line for _, line in read_log(file, host)]
@@ -113,9 +115,11 @@ def _best_seconds(
 @shared.as_json
 def verify(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> int:
     """Check every line; exit with 1 where one is bad."""
-    from tilewright.records import verify_log
+    from tilewright.records import expect_log, verify_log
 
-    report = verify_log(file, shared.load_host(plugin))
+    host = shared.load_host(plugin)
+    expect_log(file, host)
+    report = verify_log(file, host)
     if as_json:
         shared.print_json(
             {
@@ -170,10 +174,12 @@ def compact(file: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
 def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
     """Append to a file the records of other files that it lacks."""
     from tilewright.options import Choice
-    from tilewright.records import merge_logs
+    from tilewright.records import expect_log, merge_logs
     from tilewright.run_setup import open_store
 
     host = shared.load_host(plugin)
+    for source in sources:
+        expect_log(source, host)
     done = merge_logs(sources, open_store(into, host, Choice("jsonl")), host)
     if as_json:
         shared.print_json({**done._asdict(), "into": str(into)})

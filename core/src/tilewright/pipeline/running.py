@@ -126,7 +126,7 @@ class PipelineRun:
             status = "ok" if result.ok else "failed"
             self._partial |= result.partial
         except UsageError as error:
-            self._finish(stage, "failed", start, result)
+            self._finish(stage, "failed", start, getattr(error, "result", result))
             raise error.placed(stage.place) from None
         except (Exception, KeyboardInterrupt, SystemExit) as error:
             if not is_ctrl_c(error):

@@ -38,7 +38,7 @@ def idle(stages: Sequence[PlannedStage]) -> Iterator[str]:
 
 
 def leading_to(name: str, stages: Sequence[PlannedStage], where: str) -> list[PlannedStage]:
-    """The last stage of that name and, before it, those that make what it takes.
+    """The last stage of that name and, before it, those that make what it needs.
 
     Raises UsageError, at `where`, where there is none of that name.
     """
@@ -51,7 +51,7 @@ def leading_to(name: str, stages: Sequence[PlannedStage], where: str) -> list[Pl
     for stage in reversed(stages):
         if makes(stage.factory, wanted) or (not kept and stage.name == name):
             kept.append(stage)
-            wanted |= {*stage.factory.consumes, *stage.factory.optional}
+            wanted |= {*stage.factory.consumes}
     return kept[::-1]
 
 

@@ -4,7 +4,13 @@ from tilewright.records.checks import LogReport, Merged, merge_logs, verify_log
 from tilewright.records.compact import Compacted, compact_log
 from tilewright.records.line import BadLineError
 from tilewright.records.query import Query
-from tilewright.records.readers import JsonlReader, find_reader, read_log, recognised_format
+from tilewright.records.readers import (
+    JsonlReader,
+    expect_log,
+    find_reader,
+    read_log,
+    recognised_format,
+)
 from tilewright.records.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Record
 from tilewright.records.store import Count, JsonlRecordStore, Ranked, Spent
 
@@ -25,6 +31,7 @@ __all__ = [
     "Record",
     "Spent",
     "compact_log",
+    "expect_log",
     "find_reader",
     "merge_logs",
     "read_log",

@@ -89,8 +89,10 @@ class LogFile:
         with self._errors("rewrite"):
             descriptor = self._open_locked()
             path = self.path.resolve()  # what a link names, not the link
-            fresh = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+            # One name for all, as only one at a time has the lock: what a killed one left goes.
+            fresh = path.with_name(f"{path.name}.compact.tmp")
             try:
+                fresh.unlink(missing_ok=True)
                 with os.fdopen(os.dup(descriptor), "rb") as file:
                     lines = file.read().split(b"\n")
                 with fresh.open("xb") as file:
@@ -100,8 +102,10 @@ class LogFile:
                 fresh.chmod(os.fstat(descriptor).st_mode & 0o777)
                 fresh.replace(path)
                 _sync_folder(path.parent)
-            finally:
+            except BaseException:
                 fresh.unlink(missing_ok=True)
+                raise
+            finally:
                 os.close(descriptor)
 
     def _open_locked(self, flags: int = 0) -> int:

@@ -50,6 +50,15 @@ def read_log(
         yield number, found if isinstance(found, BadLineError) else _kept(decoder, found)
 
 
+def expect_log(path: Path, host: PluginHost) -> None:
+    """Raise UsageError where nobody recognises a file and no line of it is a record."""
+    if recognised_format(path, host) is not None:
+        return
+    lines = [found for _, found in JsonlReader().read(path)]
+    if lines and all(isinstance(found, BadLineError) for found in lines):
+        raise UsageError("no line of it is a record", where=str(path), remedy="name a records file")
+
+
 def find_reader(path: Path, host: PluginHost | None) -> RecordReader:
     """The installed reader that recognises a file; without a host, or where none does, our own.
 

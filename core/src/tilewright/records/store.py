@@ -31,6 +31,7 @@ from tilewright.records.record import (
 )
 from tilewright.records.trial_index import Series, TrialIndex
 from tilewright.strategy import strategy_of
+from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.time_text import time_text
 from tilewright.workload import Workload
@@ -228,6 +229,14 @@ class JsonlRecordStore:
             if revisions.get(strategy_of(strategy), revision) != revision:
                 misses[strategy_of(strategy)] += count
         return misses
+
+    def targets(self, revisions: Mapping[str, int]) -> Counter[Target]:
+        """How many trials by these strategies each target has."""
+        found: Counter[Target] = Counter()
+        for series in self._trials.series:
+            if strategy_of(series.head.strategy) in revisions:
+                found[series.head.task.target] += series.trials
+        return found
 
     def devices(self, revisions: Mapping[str, int] | None = None) -> Counter[tuple[str, str]]:
         """How many trials each device has, by (name, fingerprint); only by these strategies."""

@@ -10,6 +10,7 @@ from itertools import islice, zip_longest
 from typing import Any
 
 from tilewright.config import ConfigEntity
+from tilewright.errors import UsageError
 from tilewright.events import EndReason, TuneProgress
 from tilewright.measure import Failure, FailureKind, MeasureInput, Trial
 from tilewright.options import Choice
@@ -23,7 +24,7 @@ from tilewright.tuning.measurement import Measurement, Spent
 from tilewright.tuning.pacing import Pace
 from tilewright.tuning.stage_key import stage_key
 from tilewright.tuning.task_track import TaskTrack
-from tilewright.tuning.tune_report import TuneReport, TuningInterrupted
+from tilewright.tuning.tune_report import TuneReport, TuningFailedError, TuningInterrupted
 
 _BATCH = 16
 _PROPOSALS = 64
@@ -89,6 +90,8 @@ def tune_tasks(
         except KeyboardInterrupt:
             loop.close(stage, finished=False)
             raise TuningInterrupted(loop.report("interrupted")) from None
+        except UsageError as error:
+            raise TuningFailedError(error, loop.report("interrupted")) from error
         loop.close(stage, finished=not loop.lost)
         return loop.report(loop.ended)
 

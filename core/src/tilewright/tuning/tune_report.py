@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tilewright.errors import UsageError
 from tilewright.events import TuneOutcome
 from tilewright.roles import StageResult
 
@@ -33,6 +34,17 @@ class TuneReport:
         """What it adds to run.json."""
         curve = [[seconds, total * 1e3] for seconds, total in self.curve]
         return {"tuning_curve": curve, "measurement": self.measurement}
+
+
+class TuningFailedError(UsageError):
+    """The records cannot be written any more; everything measured before is in the store.
+
+    `result` is what the stage leaves in run.json.
+    """
+
+    def __init__(self, error: UsageError, report: TuneReport) -> None:
+        super().__init__(error.message, where=error.where, remedy=error.remedy)
+        self.result = StageResult(report=report.members)
 
 
 class TuningInterrupted(KeyboardInterrupt):

@@ -65,9 +65,13 @@ class CompileStage:
         context = self._context
         held = context.store.graph_choices(context.device.fingerprint, context.host.revisions)
         if held and held.keys().isdisjoint(kernel.key for kernel in extracted.kernels):
+            of = {choice.task.target for choice in held.values()}
+            others = ", ".join(sorted(map(str, of)))
+            here = extracted.target in of
             _log.warning(
-                "%s: the %d graph choices in %s are of other networks, and not used",
+                "%s: the %d graph choices in %s are of %s, and not used",
                 extracted.name,
                 len(held),
                 context.store.path,
+                "other networks" if here else f"other targets ({others}; this is {context.target})",
             )
