@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tilewright.host import PluginHost
+from tilewright.target import Target
+from tilewright.task_text import find_task
 from tilewright.testing.backend import BackendContract, RotatingBackendContract
 from tilewright.testing.scheduler import TaskSchedulerContract
 from tilewright.testing.strategy import (
@@ -43,3 +46,11 @@ class TestAcmeNetworks(LinkContract):
 class TestAcmeStrategies(StrategyContract, StrategyAnswersContract, ReproducibleStrategyContract):
     target = "acme-c"
     tasks = TASKS
+
+
+def test_a_dtype_that_c_has_not_is_no_task_of_it():
+    host = PluginHost.load()
+    target = Target.parse("acme-c")
+    for dtype, strategies in (("float64", ["acme-default"]), ("float16", [])):
+        task = find_task(f"add(3x4:{dtype}, 3x4:{dtype})", target, host, None)
+        assert [one.name for one in host.strategies(task, "*")] == strategies

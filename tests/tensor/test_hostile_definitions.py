@@ -199,6 +199,8 @@ REFUSED: list[tuple[Element, str]] = [
     (lambda e, x, n, b, i, j: x[i, j] + "1", "expected a value"),
     (lambda e, x, n, b, i, j: f"{x[i, j]:.2f}", "unsupported format"),
     (lambda e, x, n, b, i, j: reduce_sum(x[i, j]), "at least one axis"),
+    (lambda e, x, n, b, i, j: reduce_sum(b[i, 0], reduce_axis(2)), "of bool: cast it first"),
+    (lambda e, x, n, b, i, j: reduce_sum(x[i, 0] > 0, reduce_axis(2)), "of bool: cast it first"),
     (lambda e, x, n, b, i, j: reduce_sum(x[i, j], i + 1), "axes that reduce_axis gives"),
     (lambda e, x, n, b, i, j: reduce_sum(x[i, 0], reduce_axis(j + 1, "k")), "select\\(k <= j"),
     (lambda e, x, n, b, i, j: reduce_sum(x[i, 0], reduce_axis(2.5, "k")), "expected a whole number"),

@@ -236,7 +236,10 @@ def reduce(combiner: Combiner, value: Operand, *axes: Axis) -> Reduction:
     for axis in axes:
         if not isinstance(axis, Axis):
             raise TypeError(f"a reduction is over axes that reduce_axis gives, got {axis!r}")
-    return Reduction(combiner, as_value(value), axes)
+    term = as_value(value)
+    if combiner.name in ("sum", "prod") and dtype_of(term) == "bool":
+        raise ValueError(f"a reduction ({combiner.name}) of bool: cast it first, e.g. to 'int32'")
+    return Reduction(combiner, term, axes)
 
 
 def reduce_sum(value: Operand, *axes: Axis) -> Reduction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tilewright.config import ConfigEntity
 from tilewright.layouts import Layouts
@@ -10,6 +10,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.task import Task
 from tilewright_tensor.dag import Dag, Tensor, operations_per_element
+from tilewright_tensor.expr import DTYPES
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule import Schedule
 from tilewright_tensor.tensor_schedule import TensorSchedule, logical_layouts
@@ -20,15 +21,21 @@ class DefaultSchedule(TensorSchedule):
 
     As it is, nests are plain loops and there is nothing to tune. A target's own says in `nest` how
     a stage is spread over vectors or threads, and in `alternatives` what of that is open.
+
+    dtypes   that the target has; tasks with values of others are not for it
     """
 
-    def __init__(self, operators: Operators, name: str) -> None:
+    def __init__(self, operators: Operators, name: str, dtypes: Collection[str] = DTYPES) -> None:
         super().__init__(operators)
         self.name = name
+        self.dtypes = dtypes
 
     def applies(self, task: Task) -> bool:
-        """Every operator with a definition."""
-        return task.workload.operator in self.operators
+        """Every operator with a definition that has values of these dtypes only."""
+        if task.workload.operator not in self.operators:
+            return False
+        stages = self._start(task, None).dag.tensors if self.dtypes is not DTYPES else ()
+        return all(stage.dtype in self.dtypes for stage in stages)
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """One, without knobs."""

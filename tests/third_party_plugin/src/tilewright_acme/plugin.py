@@ -73,7 +73,8 @@ def _derived(host: Any) -> Any:
 
 
 def _default(host: Any) -> Any:
+    from tilewright_tensor.c_text.dialect import Dialect
     from tilewright_tensor.default_schedule import DefaultSchedule
     from tilewright_tensor.operators.operators import Operators
 
-    return DefaultSchedule(Operators.of(host), "acme-default")
+    return DefaultSchedule(Operators.of(host), "acme-default", Dialect.types)

@@ -19,12 +19,6 @@ from tilewright_tensor.schedule import Schedule
 class Default(DefaultSchedule):
     """The schedule of last resort; what is tuned is the number of threads only."""
 
-    def applies(self, task: Task) -> bool:
-        """Every operator with a definition, of dtypes that kernels have: all but float16."""
-        return super().applies(task) and all(
-            tensor.dtype in CUDA_C.types for tensor in self._start(task, None).dag.tensors
-        )
-
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Threads of a block."""
         knobs = Knobs(self.name)
@@ -53,4 +47,4 @@ def one_thread_an_element(s: Schedule, stage: str, block: int) -> Schedule:
 
 def make(operators: Operators) -> Default:
     """The strategy's working half."""
-    return Default(operators, "default.cuda")
+    return Default(operators, "default.cuda", CUDA_C.types)
