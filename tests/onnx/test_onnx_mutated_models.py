@@ -28,6 +28,17 @@ LONGEST = 20_000
 """Letters of a message: of a few problems, each of at most 2,000."""
 LAST_RESORT = "as it stands here is not read"
 TOLERANCES = {"float16": 2e-2, "float32": 2e-4, "float64": 1e-6}
+JUMPS = {
+    "arg_max", "arg_min", "cast", "ceil", "equal", "floor", "less", "less_equal", "modulo",
+    "remainder", "round", "sign", "take",
+}  # fmt: skip
+"""A last bit of what they read may change their result by any amount."""
+MOVES = {
+    "abs", "broadcast_to", "clip", "concat", "flatten", "identity", "max_pool2d", "maximum",
+    "minimum", "neg", "pad", "reduce_max", "reduce_min", "relu", "reshape", "slice", "transpose",
+    "where", *JUMPS,
+}  # fmt: skip
+"""They round nothing."""
 
 good = cache(RandomModel)
 
@@ -71,6 +82,18 @@ def answers_of(network, inputs):
         return None
 
 
+def jumping(network):
+    """The tensors behind an operator that jumps over values that were rounded."""
+    rounded, jumped = set(), set()
+    for node in network.nodes:
+        read = set(node.inputs)
+        if node.operator not in MOVES or read & rounded:
+            rounded.add(node.output)
+        if read & jumped or (node.operator in JUMPS and read & rounded):
+            jumped.add(node.output)
+    return jumped
+
+
 def check(seed):
     """Whether a model is read and its answers were compared."""
     network = network_of(seed)
@@ -80,10 +103,12 @@ def check(seed):
     expected = answers_of(network, inputs)
     if expected is None:
         return False
-    found = evaluate(network, inputs, builtin_operators())
+    found, jumped = evaluate(network, inputs, builtin_operators()), jumping(network)
     for name, answer in expected.items():
         spec, place = network.specs[name], f"{name} of seed {seed}"
         assert (answer.shape, str(answer.dtype)) == (spec.shape, spec.dtype), place
+        if name in jumped:
+            continue
         if spec.dtype not in TOLERANCES:
             np.testing.assert_array_equal(found[name], answer, place)
             continue
