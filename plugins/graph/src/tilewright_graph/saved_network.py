@@ -36,6 +36,11 @@ class Signature:
     outputs: Mapping[str, TensorSpec]
     observed: Mapping[str, TensorSpec]
 
+    @property
+    def tensors(self) -> dict[str, TensorSpec]:
+        """All of them."""
+        return {**self.inputs, **self.outputs, **self.observed}
+
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
@@ -108,9 +113,9 @@ def load(folder: Path) -> tuple[Artifact, Any, Signature]:
                 )
         signature = Signature.from_json(manifest["signature"])
         _check_sizes(signature)
-        artifact = Artifact(
-            manifest["target"], manifest["format"], files[_CODE], manifest["metadata"]
-        )
+        target, format_ = manifest["target"], manifest["format"]
+        _check_texts(signature.name, target, format_, *signature.tensors)
+        artifact = Artifact(target, format_, files[_CODE], manifest["metadata"])
     except OSError as error:
         raise UsageError(
             f"no saved network: {error.strerror} ({Path(error.filename).name})",
@@ -122,14 +127,19 @@ def load(folder: Path) -> tuple[Artifact, Any, Signature]:
     return artifact, np.frombuffer(files[_CONSTANTS], np.uint8), signature
 
 
+def _check_texts(*texts: object) -> None:
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError("expected a text")
+
+
 def _check_sizes(signature: Signature) -> None:
     """Raise ValueError or TypeError for tensors that no memory holds."""
-    for role in (signature.inputs, signature.outputs, signature.observed):
-        for spec in role.values():
-            if any(n < 0 for n in spec.shape):
-                raise ValueError("a negative size")
-            if prod(spec.shape) * np.dtype(spec.dtype).itemsize > _MOST_BYTES:
-                raise ValueError("a tensor of more than a terabyte")
+    for spec in signature.tensors.values():
+        if any(n < 0 for n in spec.shape):
+            raise ValueError("a negative size")
+        if prod(spec.shape) * np.dtype(spec.dtype).itemsize > _MOST_BYTES:
+            raise ValueError("a tensor of more than a terabyte")
 
 
 def _may_replace(folder: Path) -> bool:

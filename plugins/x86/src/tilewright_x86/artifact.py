@@ -22,6 +22,9 @@ from tilewright_x86.object_file import section
 FORMAT = "elf-objects"
 
 
+NETWORK = "network"
+"""The function of a network's code that calls all others."""
+
 _SIZES = ".tilewright"
 """The section in which a network's code says what it was compiled for."""
 
@@ -66,7 +69,7 @@ def objects_of(artifact: Artifact) -> list[bytes]:
             remedy="build it again for this target",
         )
     try:
-        return _checked(artifact.data, artifact.metadata)
+        return _checked(artifact.data, artifact.metadata, Target.parse(artifact.target).threads)
     except (ValueError, KeyError, TypeError, struct.error, OverflowError) as error:
         raise UsageError(
             f"artefact of {len(artifact.data)} bytes: its code is not what was compiled",
@@ -84,7 +87,7 @@ def sizes_text(
     return f'@tilewright_sizes = constant {kind} [{listed}], section "{_SIZES}", align 8'
 
 
-def _checked(data: bytes, metadata: Mapping[str, Any]) -> list[bytes]:
+def _checked(data: bytes, metadata: Mapping[str, Any], threads: int) -> list[bytes]:
     require(metadata["isa"], f"artefact for isa={metadata['isa']}")
     if sha256(data).hexdigest() != metadata["sha256"]:
         raise ValueError("another hash")
@@ -95,9 +98,12 @@ def _checked(data: bytes, metadata: Mapping[str, Any]) -> list[bytes]:
     if start != len(data):
         raise ValueError("more or less than its object files")
     *_, sizes = [section(each, _SIZES) for each in objects]  # of a network, the last calls them all
-    told = _sizes(metadata["threads"], metadata["workspace_bytes"], metadata["operands"])
-    if sizes not in (None, struct.pack(f"<{len(told)}q", *told)):
-        raise ValueError("other sizes")
+    told = _sizes(threads, metadata["workspace_bytes"], metadata["operands"])
+    symbol = metadata["symbol"]
+    if not isinstance(symbol, str) or not symbol or threads != metadata["threads"]:
+        raise ValueError("no function, or not of this target")
+    if sizes is not None and (symbol, sizes) != (NETWORK, struct.pack(f"<{len(told)}q", *told)):
+        raise ValueError("another function, or other sizes")
     return objects
 
 

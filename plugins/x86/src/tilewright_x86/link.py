@@ -17,7 +17,7 @@ from tilewright.target import Target
 from tilewright_tensor.loop_ir import LoopProgram
 from tilewright_tensor.network_program import KernelCall, NetworkBuffer, NetworkProgram
 from tilewright_x86 import jit
-from tilewright_x86.artifact import artifact_of, sizes_text
+from tilewright_x86.artifact import NETWORK, artifact_of, sizes_text
 from tilewright_x86.emit import emit
 from tilewright_x86.isa import isa_of
 from tilewright_x86.module_text import KernelText, module_text
@@ -55,7 +55,7 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
     return artifact_of(
         target,
         objects,
-        symbol="network",
+        symbol=NETWORK,
         operands=network.operands,
         workspace_bytes=workspace_bytes,
     )
