@@ -97,3 +97,16 @@ def test_the_text_form_has_a_line_a_node(residual):
     lines = str(residual).splitlines()
     assert len(lines) == 1 + len(residual.nodes)
     assert lines[1].startswith("  conv2d = conv2d(x, conv2d_constant) {strides: ")
+
+
+def test_a_network_that_needs_more_memory_at_once_than_any_may_is_refused():
+    b = NetworkBuilder("net")
+    parts = [b.input(f"x{i}", (2**15, 2**15), "float64") for i in range(9)]
+    y = b.relu(parts[0])
+    with pytest.raises(UsageError, match="net: the network needs"):
+        b.network([y])
+
+
+def test_an_input_that_no_memory_holds_is_refused_by_its_name():
+    with pytest.raises(UsageError, match="net: input 'x': float32"):
+        NetworkBuilder("net").input("x", (2**20, 2**20))

@@ -55,8 +55,8 @@ class TaskSet:
 
 @runtime_checkable
 class ChecksTasks(Protocol):
-    """An optional part of a `TaskScheduler`: it checks that its options suit the tasks."""
+    """An optional part of a `TaskScheduler` or a `Runner`: it checks that it can do the tasks."""
 
     def check(self, tasks: TaskSet) -> None:
-        """Raise UsageError where they do not; called before anything is measured."""
+        """Raise UsageError where options or memory do not suit; before anything is measured."""
         ...

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from tilewright.canonical import canonical_json, content_key, freeze, thaw
+from tilewright.sizes import check_shape
 from tilewright.terminal_text import brief
 
 Role = Literal["activation", "constant"]
@@ -15,7 +16,10 @@ Role = Literal["activation", "constant"]
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """An operand in logical axis order, whatever the model's layout."""
+    """An operand in logical axis order, whatever the model's layout.
+
+    Raises UsageError for more elements than a tensor may have (see `sizes.py`).
+    """
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -23,6 +27,7 @@ class TensorSpec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
+        check_shape(self.shape, self.dtype)
         if self.role not in ("activation", "constant"):
             raise ValueError(f"an operand is an activation or a constant, not {self.role!r}")
 

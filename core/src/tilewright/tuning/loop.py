@@ -49,8 +49,8 @@ def tune_tasks(
     A stage that was finished with equal options on this device measures nothing; one that was
     interrupted goes on with what its budget has left. `more` adds to either. Raises
     TuningInterrupted, and before it measures anything UsageError for a choice that cannot be made,
-    options that do not suit the tasks, a glob that leaves one of them without a strategy, and
-    `more` in another unit than the budget.
+    options that do not suit the tasks, a task that the runner has no memory for, a glob that leaves
+    one of them without a strategy, and `more` in another unit than the budget.
     """
     context.host.check("tuner", tuner)  # made when a task is first searched
     made = context.host.choose("scheduler", scheduler, context.host)
@@ -75,7 +75,7 @@ def tune_tasks(
         budget, before = (more, (0.0, 0)) if known.finished else (together, before)
     with (
         Interrupt() as interrupt,
-        Measurement(context, interrupt.shield, stage) as measurement,
+        Measurement(context, interrupt.shield, stage, tasks) as measurement,
     ):
         pace = Pace(budget, lambda: measurement.spent.trials, before)
         loop = _Loop(tasks, context, measurement, pace, early_stopping)

@@ -22,11 +22,13 @@ from tilewright.measure import (
 )
 from tilewright.records import Charge, Record
 from tilewright.roles import BuildResult, MeasureContext
+from tilewright.task_set import ChecksTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tilewright.roles import Builder, RunContext, Runner
+    from tilewright.task_set import TaskSet
 
 
 @dataclass(slots=True)
@@ -89,7 +91,8 @@ class Measurement:
 
     `shield()` gives a section that Ctrl-C does not cut, so that a record is written whole.
     `stage` is the hash of the stage whose budget pays: every record says what it took of it, so
-    that a run that is killed goes on with what is left.
+    that a run that is killed goes on with what is left. `tasks` are to come: a runner that can tell
+    refuses what it cannot run before it runs anything.
     """
 
     def __init__(
@@ -97,8 +100,10 @@ class Measurement:
         context: RunContext,
         shield: Callable[[], AbstractContextManager[None]] = nullcontext,
         stage: str | None = None,
+        tasks: TaskSet | None = None,
     ) -> None:
         self.spent = Spent()
+        self._tasks = tasks
         self._stage = stage
         self._charged_until = time.monotonic()
         self._context = context
@@ -164,6 +169,8 @@ class Measurement:
             made = MeasureContext(host, context.device, context.seed)
             self._builder = host.make("builder", *context.builder, made)
             self._runner = host.make("runner", *context.runner, made)
+            if self._tasks is not None and isinstance(self._runner, ChecksTasks):
+                self._runner.check(self._tasks)
         return self._builder, self._runner
 
     def uncharged_seconds(self) -> float:

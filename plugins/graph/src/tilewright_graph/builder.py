@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.host import PluginHost
+from tilewright.sizes import check_network_bytes
 from tilewright.workload import TensorSpec
 from tilewright_graph.network import Network, Node
-from tilewright_tensor.expr import DTYPES
+from tilewright_tensor.expr import DTYPES, ITEM_BYTES
 from tilewright_tensor.operators.operators import Operators, builtin_operators
 
 
@@ -74,7 +76,11 @@ class NetworkBuilder:
 
     def input(self, name: str, shape: Sequence[int], dtype: str = "float32") -> str:
         """A tensor that the caller of the network gives."""
-        self._inputs.append(self._declare(name, TensorSpec(tuple(shape), dtype)))
+        try:
+            spec = TensorSpec(tuple(shape), dtype)
+        except UsageError as error:
+            raise error.within(f"{self.name}: input {name!r}") from None
+        self._inputs.append(self._declare(name, spec))
         return name
 
     def constant(self, array: Any, name: str = "constant") -> str:
@@ -164,6 +170,9 @@ class NetworkBuilder:
                     where=self.name,
                     remedy="put an `identity` before it",
                 )
+        held = {*self._inputs, *outputs, *observed, *self.constants}
+        at_once = max((self._bytes(*node.inputs, node.output) for node in self._nodes), default=0)
+        check_network_bytes(max(self._bytes(*held), at_once), self.name)
         for tensor, count in Counter(outputs).items():
             if count > 1:
                 raise UsageError(f"the output {tensor!r} is named {count} times", where=self.name)
@@ -186,6 +195,10 @@ class NetworkBuilder:
             for operand in operands
         ]
         return self.apply(operator, inputs, attributes, name=name)
+
+    def _bytes(self, *tensors: str) -> int:
+        specs = [self.specs[name] for name in tensors]
+        return sum(prod(spec.shape) * ITEM_BYTES[spec.dtype] for spec in specs)
 
     def _declare(self, name: str, spec: TensorSpec) -> str:
         if name in self.specs:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.host import PluginHost
+from tilewright.sizes import check_network_bytes
 from tilewright_graph.assembly import Assembly
 from tilewright_graph.memory_plan import ALIGNMENT, Lifetime, MemoryPlan, plan_memory
 from tilewright_tensor.network_program import KernelCall, NetworkBuffer, NetworkProgram
@@ -30,8 +31,10 @@ def lower_network(
     host: PluginHost,
 ) -> LoweredNetwork:
     """The program of an assembly; equal kernels share one lowered program."""
-    constants, constant_offsets = _pack(assembly)
     memory = plan_memory(_lifetimes(assembly))
+    outside = [t.bytes for t in assembly.tensors.values() if t.kind != "intermediate"]
+    check_network_bytes(sum(outside) + memory.arena_bytes, name)
+    constants, constant_offsets = _pack(assembly)
     inner = [t.name for t in assembly.tensors.values() if t.kind in ("constant", "intermediate")]
     offsets = dict(constant_offsets)
     for placed in inner:

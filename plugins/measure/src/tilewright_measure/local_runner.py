@@ -7,12 +7,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from tilewright.device import Device
+from tilewright.errors import UsageError
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.roles import BuildResult, MeasureContext
 from tilewright.task import Task
+from tilewright.task_set import TaskSet
 from tilewright_measure.building import artifact_to_json
 from tilewright_measure.device_lease import DeviceLease
 from tilewright_measure.failures import RefusedError
+from tilewright_measure.memory_needed import bytes_to_check
 from tilewright_measure.options import LocalRunnerOptions
 from tilewright_measure.pool import WorkerPool
 from tilewright_measure.process import WorkerLostError, WorkerProcess
@@ -44,8 +47,9 @@ class LocalRunner:
         self._racing = options.racing
         self._device = context.device.to_json()
         self._seed = context.seed
-        memory_bytes = _address_space(context.device, options.memory_bytes)
-        self._pool = WorkerPool(context.host.files, memory_bytes, keep_spare=True)
+        self._host = context.host
+        self._memory_bytes = _address_space(context.device, options.memory_bytes)
+        self._pool = WorkerPool(context.host.files, self._memory_bytes, keep_spare=True)
         self._cases = str(self._pool.scratch.folder("cases-"))
         self._lease = DeviceLease(context.device)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tilewright-runner")
@@ -55,6 +59,20 @@ class LocalRunner:
         self._best: dict[tuple[str, str], float] = {}
         self._closing = False
         self._pool.restock()
+
+    def check(self, tasks: TaskSet) -> None:
+        """Raise UsageError for a task whose operands a worker cannot hold."""
+        for entry in tasks:
+            workload = entry.task.workload
+            needed = bytes_to_check(workload, self._host)
+            if 0 < self._memory_bytes < needed:
+                text = self._host.reference(workload.operator).format(workload)
+                enough = 2 * -(-needed >> 30)
+                raise UsageError(
+                    f"{text}: its operands and the right answer take {needed / 2**30:.1f} GiB, "
+                    f"a worker may have {self._memory_bytes / 2**30:.1f}",
+                    remedy=f"tune less, or say runner: {{local: {{memory_gib: {enough}}}}}",
+                )
 
     def run(
         self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]

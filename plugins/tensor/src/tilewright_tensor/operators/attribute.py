@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
+from tilewright.sizes import MOST_STEP
 from tilewright_tensor.expr import DTYPES
 
 REQUIRED = object()
@@ -92,6 +93,12 @@ def axis_set(axes: list[int], rank: int) -> list[int]:
     return [] if found == list(range(rank)) else found
 
 
+def check_steps(numbers: Sequence[int]) -> None:
+    """Raise ValueError for a stride, dilation or margin that is larger than any may be."""
+    if max(numbers, default=0) > MOST_STEP:
+        raise ValueError(f"expected numbers of at most {MOST_STEP}, got {max(numbers)}")
+
+
 def extents(count: int) -> Callable[[Any], list[int]]:
     """`count` positive whole numbers, one per spatial axis; a single one stands for all."""
 
@@ -100,6 +107,7 @@ def extents(count: int) -> Callable[[Any], list[int]]:
         listed = listed * count if len(listed) == 1 else listed
         if len(listed) != count or min(listed) < 1:
             raise ValueError(f"expected {count} positive numbers, got {value!r}")
+        check_steps(listed)
         return listed
 
     return canonical
@@ -118,6 +126,7 @@ def margins(count: int) -> Callable[[Any], list[int]]:
             listed = (listed * count if len(listed) == 1 else listed) * 2
         if len(listed) != 2 * count or min(listed) < 0:
             raise ValueError(f"expected {2 * count} numbers, none negative, got {value!r}")
+        check_steps(listed)
         return listed
 
     return canonical

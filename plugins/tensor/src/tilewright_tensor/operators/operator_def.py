@@ -151,7 +151,10 @@ class OperatorDef:
             raise UsageError(f"{self.name}: {error}", where=where) from None
         if any(extent < (0 if empty else 1) for extent in shape):
             raise UsageError(f"{self.name}: the output would have shape {list(shape)}", where=where)
-        return TensorSpec(shape, dtype)
+        try:
+            return TensorSpec(shape, dtype)
+        except UsageError as error:
+            raise error.within(f"{where}: {self.name}" if where else self.name) from None
 
 
 def expect(condition: bool, message: str) -> None:

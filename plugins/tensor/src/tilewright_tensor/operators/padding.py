@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tilewright_tensor.dag import compute
 from tilewright_tensor.expr import as_value, ge, logical_and, lt, select
-from tilewright_tensor.operators.attribute import Attribute, integers, number
+from tilewright_tensor.operators.attribute import Attribute, check_steps, integers, number
 from tilewright_tensor.operators.operator_def import (
     Attributes,
     Inputs,
@@ -54,6 +54,7 @@ def _pad_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...],
         f"expected {2 * len(shape)} numbers in padding, all begins first, got {len(padding)}",
     )
     expect(min(padding, default=0) >= 0, f"padding {padding} is negative: use slice")
+    check_steps(padding)
     begins, ends = padding[: len(shape)], padding[len(shape) :]
     as_value(attributes["value"], inputs[0].dtype)
     return tuple(b + n + e for b, n, e in zip(begins, shape, ends, strict=True)), inputs[0].dtype
