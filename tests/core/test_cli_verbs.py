@@ -288,3 +288,53 @@ def test_a_reader_that_has_gone_is_no_mistake_of_ours(verb, pipeline_file):
             command, stdout=gone, stderr=subprocess.PIPE, check=False, text=True, cwd=folder
         )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+FAULTY = """
+from tilewright import Component, Strategy, hookimpl, strategy
+from tilewright.space.knobs import Knobs
+
+def tilewright_stages():
+    return []
+
+@strategy("mine.loop", operator="toyadd", target="toy")
+class Mine:
+    def alternatives(self, task):
+        return [Knobs("other.loop").alternative()]
+
+@hookimpl
+def tilewright_strategies():
+    return [Mine, Strategy("yours", 1, ("toy",), ("nowhere",), lambda host: Mine)]
+
+@hookimpl
+def tilewright_tuners():
+    return [
+        Component("Bad Name!", "a tuner", lambda: dict),
+        Component("", "a tuner", lambda: dict),
+        Component("odd", "a tuner", lambda: 1 / 0, lambda: int),
+    ]
+"""
+
+
+def test_the_check_tells_of_each_fault_in_a_line_and_fails(call, tmp_path):
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    (tmp_path / "empty.py").write_text("")
+    files = ("--plugin", "faulty.py", "--plugin", "empty.py")
+    assert call("plugins", *files)[0] == 0
+    code, out, err = call("plugins", "--check", *files)
+    assert code == 1
+    place = f"file {tmp_path}/faulty.py"
+    for fault in (
+        f"{place}: tilewright_stages is never called: it lacks @hookimpl",
+        f"{place}: tuner 'Bad Name!': names are small letters and digits, with - _ or . between",
+        f"{place}: tuner 'odd': options() raised TypeError: options() gave <class 'int'>, expected a "
+        "pydantic model",
+        f"{place}: tuner 'odd': load() raised ZeroDivisionError: division by zero",
+        f"{place}: strategy 'yours': nobody defines its operator 'nowhere'",
+        f"{place}: strategy 'mine.loop': alternatives() raised ValueError: its alternative is called "
+        "'other.loop', expected 'mine.loop' or 'mine.loop/VARIANT'",
+        f"file {tmp_path}/empty.py: it implements no hook",
+    ):
+        assert fault in err.splitlines()
+    assert "tilewright_tuners: '' is no name for a tuner: nobody could choose it" in out
+    assert json.loads(call("plugins", "--check", "--json", *files)[1])["faults"]

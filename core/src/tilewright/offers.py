@@ -75,6 +75,14 @@ def _component_misfit(role: str, component: Component[Any]) -> str:
     return ""
 
 
+def lack_of(component: Component[Any]) -> str:
+    """What a component lacks on this machine; empty where that is nothing."""
+    lack = component.lacks()
+    if not isinstance(lack, str):
+        raise TypeError(f"expected a text, got {lack!r}")
+    return lack
+
+
 def place_of(value: Any) -> str:
     """`FILE:LINE` of the class or function behind a component; empty where that cannot be told."""
     with contextlib.suppress(Exception):  # what its `load` raises is told by whoever calls it

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tilewright.offers import USUAL_NAME, word_of
+from tilewright.offers import USUAL_NAME, lack_of, word_of
 from tilewright.plugin import Component
 from tilewright.task import Task
 
@@ -33,7 +33,7 @@ _OPERANDS = (
 def plugin_faults(host: PluginHost) -> Iterator[str]:
     """One line for each fault, with whose it is; imports what the plugins offer."""
     for plugin in host.plugins:
-        if plugin.module is not None and plugin.state == "ok":
+        if plugin.module is not None:
             yield from (f"{plugin.owner}: {fault}" for fault in _hook_faults(plugin))
     for role in host.roles():
         for name, offer in host.catalogue(role).offers.items():
@@ -60,14 +60,21 @@ def _hook_faults(plugin: Plugin) -> Iterator[str]:
 
 def _component_faults(host: PluginHost, role: str, name: str) -> Iterator[str]:
     component = host.component(role, name)
-    for what, ask in (
-        ("options()", lambda: host.options_of(role, name)),
-        ("load()", component.load),
-        ("lacks()", component.lacks),
-    ):
+    asked: dict[str, Callable[[], Any]] = {
+        "options()": partial(host.options_of, role, name),
+        "load()": component.load,
+        "lacks()": partial(lack_of, component),
+    }
+    if role == "target":
+        asked["probe()"] = partial(_devices, host, name)
+    for what, ask in asked.items():
         _, problem = host.tried(role, name, what, ask)
         if problem:
             yield problem
+
+
+def _devices(host: PluginHost, kind: str) -> list[dict[str, Any]]:
+    return [device.to_json() for device in host.backend(kind).probe()]
 
 
 def _strategy_faults(host: PluginHost, strategy: Strategy) -> Iterator[str]:

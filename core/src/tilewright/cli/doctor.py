@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -78,7 +79,7 @@ def _checks(files: tuple[Path, ...]) -> Iterator[_Check]:
 def _components(host: PluginHost, role: str) -> Iterator[_Check]:
     """How many there are of a role, if one is needed, what they lack, and whose names clash."""
     from tilewright.distributions import how_to_get, who_has_role
-    from tilewright.offers import word_of
+    from tilewright.offers import lack_of, word_of
     from tilewright.plugin import Component
 
     components = host.components(role)
@@ -91,7 +92,7 @@ def _components(host: PluginHost, role: str) -> Iterator[_Check]:
     for name, component in components.items():
         if not isinstance(component, Component):
             continue
-        lack, problem = host.tried(role, name, "lacks()", component.lacks)
+        lack, problem = host.tried(role, name, "lacks()", partial(lack_of, component))
         if problem:
             yield _broken(host, role, name, f"{word_of(role)} {name}: {problem}")
         elif lack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -12,13 +13,13 @@ from tilewright.cli import shared_options as shared
 @click.command()
 @click.option("--run-json", is_flag=True, help="Print the schema of run.json instead.")
 @shared.plugin_files
-@click.option("--json", is_flag=True, expose_value=False, help="Changes nothing: it is JSON.")
+@shared.only_json
 def schema(run_json: bool, plugin: tuple[Path, ...]) -> None:
     """Print the JSON Schema of pipeline files, for editors and checkers."""
     if run_json:
         from tilewright.run_report import SCHEMA_FILE
 
-        click.echo(SCHEMA_FILE.read_text("utf-8"), nl=False)
+        shared.print_json(json.loads(SCHEMA_FILE.read_text("utf-8")))
         return
     from tilewright.pipeline.schema import pipeline_schema
 

@@ -51,6 +51,17 @@ def _answer_alone(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
     return value
 
 
+def _always_alone(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
+    return _answer_alone(ctx, _, True)
+
+
+only_json: Decorator = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=_always_alone,
+    help="Changes nothing: it is JSON.",
+)
 as_json: Decorator = click.option(
     "--json", "as_json", is_flag=True, callback=_answer_alone, help="Print one JSON object."
 )

@@ -10,7 +10,7 @@ from tilewright.roles import RunContext, StageResult
 from tilewright.task_set import TaskSet
 from tilewright_graph.extraction import ExtractedNetwork, extract
 from tilewright_graph.network import Network
-from tilewright_graph.passes.graph_pass import apply_passes
+from tilewright_graph.passes.graph_pass import GraphPassEntry, apply_passes
 from tilewright_tensor.operators.operators import Operators
 
 
@@ -31,7 +31,7 @@ class ExtractStage:
     def run(self, values: Mapping[type, Any]) -> StageResult:
         host = self._context.host
         operators = Operators.of(host)
-        passes = host.hook_values("tilewright_graph_passes")
+        passes = host.hook_values("tilewright_graph_passes", GraphPassEntry)
         network = apply_passes(values[Network], passes, operators)
         extracted = extract(network, self._context.target, operators)
         return StageResult((extracted, extracted.task_set()))
