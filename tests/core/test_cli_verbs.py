@@ -316,6 +316,10 @@ def tilewright_tuners():
 """
 
 
+NO_MODEL = "options() gave <class 'int'>, expected a pydantic model"
+NO_MATCH = "its alternative is called 'other.loop', expected 'mine.loop' or 'mine.loop/VARIANT'"
+
+
 def test_the_check_tells_of_each_fault_in_a_line_and_fails(call, tmp_path):
     (tmp_path / "faulty.py").write_text(FAULTY)
     (tmp_path / "empty.py").write_text("")
@@ -327,12 +331,10 @@ def test_the_check_tells_of_each_fault_in_a_line_and_fails(call, tmp_path):
     for fault in (
         f"{place}: tilewright_stages is never called: it lacks @hookimpl",
         f"{place}: tuner 'Bad Name!': names are small letters and digits, with - _ or . between",
-        f"{place}: tuner 'odd': options() raised TypeError: options() gave <class 'int'>, expected a "
-        "pydantic model",
+        f"{place}: tuner 'odd': options() raised TypeError: {NO_MODEL}",
         f"{place}: tuner 'odd': load() raised ZeroDivisionError: division by zero",
         f"{place}: strategy 'yours': nobody defines its operator 'nowhere'",
-        f"{place}: strategy 'mine.loop': alternatives() raised ValueError: its alternative is called "
-        "'other.loop', expected 'mine.loop' or 'mine.loop/VARIANT'",
+        f"{place}: strategy 'mine.loop': alternatives() raised ValueError: {NO_MATCH}",
         f"file {tmp_path}/empty.py: it implements no hook",
     ):
         assert fault in err.splitlines()

@@ -387,7 +387,10 @@ class StageResult:
 
 
 class Stage(Protocol):
-    """A typed step of a pipeline; the factory is called with (options, RunContext)."""
+    """A typed step of a pipeline; the factory is called with (options, RunContext).
+
+    One that needs the run's runner and builder says so by the class attribute `measures = True`.
+    """
 
     consumes: ClassVar[tuple[type, ...]]
     optional: ClassVar[tuple[type, ...]]

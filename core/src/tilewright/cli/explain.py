@@ -106,7 +106,9 @@ def _of_network(
     from tilewright.explaining import no_such_part
     from tilewright.pipeline import Pipeline
 
-    pipeline = Pipeline.load(pipeline_of(source), settings=settings, plugins=plugin, target=target)
+    pipeline = Pipeline.load(
+        pipeline_of(source), settings=settings, plugins=plugin, target=target, whole=False
+    )
     context = pipeline.context(out=out, device=device, writes=False)
     networks = pipeline.explainable(context)
     if not context.store.tasks():

@@ -42,7 +42,7 @@ def tasks(
     found = []
     for target in targets or (None,):
         pipeline = Pipeline.load(
-            pipeline_of(source), settings=settings, plugins=plugin, target=target
+            pipeline_of(source), settings=settings, plugins=plugin, target=target, whole=False
         )
         found.append(pipeline.tasks(device=device))
     if len(found) > 1:

@@ -52,6 +52,7 @@ class Pipeline:
         observers: Sequence[object] = (),
         target: str | None = None,
         only: str | None = None,
+        whole: bool = True,
         verify: bool | None = None,
     ) -> Pipeline:
         """Read and check a file; nothing is run and nothing created. Raises UsageError.
@@ -62,6 +63,7 @@ class Pipeline:
         observers  objects with notify hooks, such as a progress display
         target     in place of the file's
         only       this stage, with the earlier ones that it needs a value of
+        whole      False: it is looked at, not run; what only its run needs may be absent
         verify     True: the answers have to be compared, by a stage `verify` at the end where the
                    file has none; False: they are not
         """
@@ -72,7 +74,7 @@ class Pipeline:
             host = PluginHost.load([*plugins, *planner.plugin_files()], observers)
         except UsageError as error:
             raise planner.with_mistakes(error) from error
-        return cls(path, planner.plan(host, only=only))
+        return cls(path, planner.plan(host, only=only, whole=whole))
 
     @property
     def file(self) -> PipelineFile:

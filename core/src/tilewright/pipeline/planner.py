@@ -54,6 +54,7 @@ class Planner:
         self._wrong: list[tuple[tuple[int, ...], UsageError]] = []
         self._bad: set[Place] = set()
         self._unknown: list[tuple[int, NoSuchSettingError]] = []
+        self._absent: list[tuple[Place, UsageError]] = []
         self._data = source.readable()
         if not isinstance(self._data, dict):
             kind = type(self._data).__name__
@@ -88,10 +89,11 @@ class Planner:
         """An error that ends the planning, with what was wrong before."""
         return UsageError.several([*self._mistakes(), error])
 
-    def plan(self, host: PluginHost, *, only: str | None = None) -> Plan:
+    def plan(self, host: PluginHost, *, only: str | None = None, whole: bool = True) -> Plan:
         """The stages, each checked by its own model; with `only`, it and those that lead to it.
 
-        Raises UsageError with all that is wrong.
+        Raises UsageError with all that is wrong. A component of a role that nobody here offers is
+        wrong where its stage is to be run: not beside `only`, nor where the plan is no `whole` run.
         """
         self._tell_unknown_settings(host)
         target = self._target(host)
@@ -102,6 +104,8 @@ class Planner:
         known = [stage for stage in stages if stage is not None]
         if len(known) == len(entries):
             self._wrong += [((2, 0), error) for error in misplaced(known, host)]
+        if whole and only is None:
+            self._tell_absent(range(len(entries)))
         raise_all(self._mistakes())
         assert target is not None  # or something was wrong with it
         for said in idle(known):
@@ -109,10 +113,30 @@ class Planner:
         if self._verify is False:
             known = [stage for stage in known if stage.name != _VERIFY]
         if only is not None:
-            known = leading_to(only, known, self._where(("stages",)))
+            kept = self._able(leading_to(only, known, self._where(("stages",))))
+            self._tell_absent([place for place, stage in enumerate(known) if stage in kept])
+            raise_all(self._mistakes())
+            known = kept
         given = [option for place, option in self._set.items() if place[0] == "target"]
         target_place = given[-1] if given else self._where(("target",))
         return Plan(self.file, target, target_place, tuple(known), host)
+
+    def _able(self, stages: Sequence[PlannedStage]) -> list[PlannedStage]:
+        """Those that lead to the last one, but for what would measure where nobody can."""
+        lacks = [error for path, error in self._absent if path[0] == "measure"]
+        *leading, last = stages
+        able = [one for one in leading if not (lacks and getattr(one.factory, "measures", False))]
+        for stage in leading:
+            if stage not in able:
+                _log.warning("'%s' is left out, it would measure: %s", stage.name, lacks[0])
+        return [*able, last]
+
+    def _tell_absent(self, places: Sequence[int]) -> None:
+        """Note what the stages at these places choose, and `measure`, where all are to be run."""
+        every = len(places) == len(self.file.stages)
+        for path, error in self._absent:
+            if path[1] in places if path[0] == "stages" else every:
+                self._note(path, error, names=True)
 
     # --- the parts of the file -------------------------------------------------------------------
 
@@ -212,7 +236,10 @@ class Planner:
         try:
             return host.component(role, name)
         except UsageError as error:
-            self._note(path, error, names=True)
+            if role == "stage" or host.components(role):
+                self._note(path, error, names=True)
+            else:
+                self._absent.append((path, error))
             return None
 
     def _options(

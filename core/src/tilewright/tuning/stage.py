@@ -50,6 +50,7 @@ class TuneStage:
     consumes: ClassVar[tuple[type, ...]] = (TaskSet,)
     optional: ClassVar[tuple[type, ...]] = ()
     produces: ClassVar[tuple[type, ...]] = ()
+    measures: ClassVar[bool] = True
 
     def __init__(self, options: TuneOptions, context: RunContext) -> None:
         self._options = options

@@ -77,5 +77,7 @@ def _tasks(source: str, context: RunContext, plugin: tuple[Path, ...]) -> TaskSe
     if "(" in source:
         task = find_task(source, context.target, context.host, None)
         return TaskSet((WeightedTask(task, 1.0, source),))
-    pipeline = Pipeline.load(pipeline_of(source), plugins=plugin, target=str(context.target))
+    pipeline = Pipeline.load(
+        pipeline_of(source), plugins=plugin, target=str(context.target), whole=False
+    )
     return pipeline.tasks()[1]

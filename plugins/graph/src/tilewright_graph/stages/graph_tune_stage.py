@@ -53,6 +53,7 @@ class GraphTuneStage:
     consumes: ClassVar[tuple[type, ...]] = (ExtractedNetwork,)
     optional: ClassVar[tuple[type, ...]] = ()
     produces: ClassVar[tuple[type, ...]] = (GraphChoice,)
+    measures: ClassVar[bool] = True
 
     def __init__(self, options: GraphTuneOptions, context: RunContext) -> None:
         self._options = options
