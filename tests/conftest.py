@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
+import zipfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -95,6 +97,26 @@ class Samples:
 @pytest.fixture(scope="session")
 def samples():
     return Samples
+
+
+# --- the third party
+
+
+@pytest.fixture(scope="module")
+def acme(tmp_path_factory):
+    """What `pip install tests/third_party_plugin` does, for this process and those that it starts."""
+    from hatchling.builders.wheel import WheelBuilder
+
+    source = Path(__file__).with_name("third_party_plugin")
+    built = tmp_path_factory.mktemp("wheel")
+    wheel = next(WheelBuilder(str(source)).build(directory=str(built), versions=["standard"]))
+    site = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as files:
+        files.extractall(site)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(site)
+        patch.setenv("PYTHONPATH", str(site), prepend=os.pathsep)
+        yield site
 
 
 # --- the toy world: toy_plugin.py is a whole set of plugins in one file

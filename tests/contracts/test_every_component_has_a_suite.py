@@ -45,7 +45,7 @@ CAPABILITIES = {
 
 
 @pytest.fixture(scope="module")
-def host() -> PluginHost:
+def host(acme: Path) -> PluginHost:
     return PluginHost.load()
 
 

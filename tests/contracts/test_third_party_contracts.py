@@ -17,7 +17,11 @@ from tilewright.testing.strategy import (
 from tilewright.testing.tuner import BatchTunerContract, ReproducibleTunerContract, TunerContract
 from tilewright_graph.testing.linking import LinkContract
 
-pytest.importorskip("tilewright_acme", reason="install tests/third_party_plugin")
+
+@pytest.fixture(scope="module", autouse=True)
+def _installed(acme):
+    """Before any host is loaded."""
+
 
 TASKS = (
     "conv2d(1x5x9x9, 7x5x3x3, strides=2, padding=1) + relu()",

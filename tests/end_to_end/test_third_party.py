@@ -10,6 +10,7 @@ import pytest
 from tilewright.host import PluginHost
 from tilewright.records import JsonlRecordStore
 
+pytestmark = pytest.mark.usefixtures("acme")
 PIPELINE = """\
 version: 1
 name: tiny

@@ -357,11 +357,10 @@ class RunContext:
         """Which records of a task count in this run: those of its strategies, or of `where`."""
         from tilewright.records import Query
 
-        if where is None and self.strategies != "*":
+        def selected(config: ConfigEntity) -> bool:
+            return self.host.selects(self.strategies, config.strategy)
 
-            def where(config: ConfigEntity) -> bool:
-                return self.host.selects(self.strategies, config.strategy)
-
+        where = selected if where is None and self.strategies != "*" else where
         conditions = self.conditions.for_workload(task.workload)
         return Query(task, conditions, self.device.fingerprint, self.host.revisions, where=where)
 
@@ -389,7 +388,7 @@ class StageResult:
 class Stage(Protocol):
     """A typed step of a pipeline; the factory is called with (options, RunContext).
 
-    One that needs the run's runner and builder says so by the class attribute `measures = True`.
+    With a class attribute `measures = True` where it needs the runner and the builder.
     """
 
     consumes: ClassVar[tuple[type, ...]]

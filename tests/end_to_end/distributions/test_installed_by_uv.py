@@ -27,6 +27,8 @@ def uv(*arguments, cwd):
 
 def test_wheels_of_all_packages_tune_resnet50_in_a_clean_environment(tmp_path, cache, monkeypatch):
     uv("build", "--all-packages", "--wheel", "--out-dir", tmp_path / "dist", ROOT, cwd=tmp_path)
+    acme_folder = ROOT / "tests" / "third_party_plugin"
+    uv("build", "--wheel", "--out-dir", tmp_path / "dist", acme_folder, cwd=tmp_path)
     wheels = {path.name.partition("-")[0]: path for path in (tmp_path / "dist").glob("*.whl")}
     assert set(wheels) == {"tilewright", "tilewright_acme", *(f"tilewright_{n}" for n in OURS)}
     core, acme = wheels.pop("tilewright"), wheels.pop("tilewright_acme")

@@ -38,7 +38,7 @@ LISTS = {"help", "plugins", "targets", "schema", "doctor", "records"}
 WORKS_WITHOUT = {
     "cuda": set(VERBS) - {"bench models", "bench trial"},
     "graph": {"space", "explain", "tune", "new"},
-    "measure": {"space", "explain", "tasks", "compile", "new"},
+    "measure": {"space", "explain", "tasks", "compile", "bench network", "new"},
     "onnx": {"space", "explain", "tune", "new"},
     "search": {"space", "explain", "tasks", "compile", "graph-tune", "bench network", "new"},
     "tensor": set(),
