@@ -222,7 +222,7 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "round": np.round,
     "tanh": np.tanh,
     "erf": _erf,
-    "sigmoid": lambda x: 0.5 * (1.0 + np.tanh(0.5 * x)),
+    "sigmoid": lambda x: np.exp(-np.logaddexp(0.0, -x)),
     "gelu": lambda x: 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))),
     "softplus": lambda x: np.logaddexp(x, 0.0),
     "hard_swish": lambda x: x * np.clip(x / 6.0 + 0.5, 0.0, 1.0),
