@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -29,7 +30,7 @@ def test_what_was_kept_is_found_by_its_source_alone():
 
 
 @pytest.mark.parametrize("size", [0, 5, 31, 32, 33, len(_MADE) + 31])
-def test_a_file_that_was_cut_short_is_made_anew(size):
+def test_d35_a_file_that_was_cut_short_is_made_anew(size):
     path = CODE.keep("source", _MADE)
     os.truncate(path, size)
     assert CODE.find("source") is None
@@ -37,7 +38,43 @@ def test_a_file_that_was_cut_short_is_made_anew(size):
     assert CODE.read("source") == _MADE
 
 
-def test_what_was_used_longest_ago_goes_first(monkeypatch):
+@pytest.mark.parametrize("place", [0, 1, 6000, len(_MADE) - 1, len(_MADE), len(_MADE) + 31])
+def test_d35_a_file_of_which_a_bit_was_flipped_is_made_anew_and_never_loaded(place):
+    path = CODE.keep("source", _MADE)
+    data = bytearray(path.read_bytes())
+    data[place] ^= 4
+    path.write_bytes(data)
+    assert CODE.find("source") is None
+    assert CODE.read("source") is None
+
+
+@pytest.mark.parametrize("changed", ["flags", "compiler", "processor"])
+def test_d35_code_for_another_compiler_flag_or_processor_is_not_taken(monkeypatch, changed):
+    if emulation_compile.compiler_version() is None:
+        pytest.skip("no C++ compiler on this machine")
+    text = 'extern "C" __global__ void two(float *out) { out[0] = 2; }\n'
+    before = emulation_compile.compile_kernels(text)
+    assert emulation_compile.compile_kernels(text) == before
+    if changed == "flags":
+        flags = (*emulation_compile._COMMON, "-O1")
+        monkeypatch.setattr(emulation_compile, "_COMMON", flags)
+    elif changed == "compiler":
+        monkeypatch.setattr(emulation_compile, "compiler_version", lambda: "99.0")
+    else:
+        monkeypatch.setattr(platform, "machine", lambda: "another")
+    assert emulation_compile.compile_kernels(text) != before
+
+
+def test_d35_the_files_stay_within_the_quota(monkeypatch):
+    monkeypatch.setattr(code_cache, "_MOST", 3)
+    same = [s for s in map(str, range(9000)) if CODE._path(s).parent.name == "00"][:12]
+    for age, source in enumerate(same):
+        path = CODE.keep(source, _MADE)
+        os.utime(path, (age, age))
+        assert len(list(path.parent.iterdir())) <= 3 + 1
+
+
+def test_d35_what_was_used_longest_ago_goes_first(monkeypatch):
     monkeypatch.setattr(code_cache, "_MOST", 2)
     same = [s for s in map(str, range(5000)) if CODE._path(s).parent.name == "00"][:4]
     for age, source in enumerate(same[:3]):
@@ -83,7 +120,7 @@ for source in map(str, range(200)):
 """
 
 
-def test_what_is_claimed_is_made_by_one_process_only():
+def test_d35_what_is_claimed_is_made_by_one_process_only():
     claiming = [
         subprocess.Popen([sys.executable, "-c", _CLAIMING], stdout=subprocess.PIPE, text=True)
         for _ in range(2)

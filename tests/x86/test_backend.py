@@ -110,7 +110,7 @@ def test_an_artefact_survives_json_and_another_backend() -> None:
     assert kernel.read(2).tolist() == list(range(1, 101))
 
 
-def test_code_for_an_isa_that_is_not_here_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_d35_code_for_an_isa_that_is_not_here_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     artifact = X86Backend().build(_add(), Target.parse("x86:isa=avx512"))
     monkeypatch.setattr("tilewright_x86.isa.available", lambda: ISAS[1:])
     with pytest.raises(UsageError, match="avx512"):

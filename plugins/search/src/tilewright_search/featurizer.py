@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 FeatureKind = Literal["knobs", "loops"]
 
 _REMEMBERED = 1 << 14
+_log = logging.getLogger("tilewright")
+
+
+@cache
+def _say_that_it_is_no_number(name: str) -> None:
+    _log.warning("the feature '%s' is not always a finite number: cost models see 0 there", name)
 
 
 class Featurizer:
@@ -72,7 +80,11 @@ class Featurizer:
         columns = self._columns
         places = [columns.setdefault(name, len(columns)) for name in features.names]
         aligned = np.zeros((len(features.rows), len(columns)), np.float32)
-        aligned[:, places] = np.nan_to_num(features.rows, posinf=0, neginf=0)
+        # As numbers of twice the precision, since a feature may overflow: then it is none either.
+        finite = np.abs(np.asarray(features.rows, np.float64)) < np.finfo(np.float32).max
+        if not finite.all():
+            _say_that_it_is_no_number(features.names[int((~finite).any(axis=0).argmax())])
+        aligned[:, places] = np.where(finite, features.rows, 0)
         return aligned
 
 

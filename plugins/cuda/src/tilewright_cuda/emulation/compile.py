@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import re
 import shutil
 import subprocess
@@ -88,7 +89,8 @@ def _shared_object(
             f"the device 'emulated' compiles kernels with {COMPILER}, which is not installed",
             remedy=INSTALL,
         )
-    content = "\0".join((name, version, *flags, source))
+    # Also the kind of processor: a home folder may be that of several machines.
+    content = "\0".join((name, version, platform.machine(), *flags, source))
     if known := _OBJECTS.find(content):
         return known
     folder = tempfile.TemporaryDirectory(prefix="tilewright-emulation-")
