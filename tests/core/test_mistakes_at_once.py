@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tilewright.cli.group import run
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
+from tilewright.options import Choice
 from tilewright.pipeline import Pipeline
 from tilewright.pipeline.planner import Planner
 from tilewright.pipeline.yaml_source import YamlSource
@@ -178,3 +179,22 @@ def test_what_only_follows_from_a_missing_plugin_file_is_not_told(tmp_path, monk
     with pytest.raises(UsageError, match=r"none.py: no such plugin file in") as error:
         Pipeline.load("toy.yaml")
     assert len(error.value.each) == 1
+
+
+def test_a_setting_below_a_choice_chooses_it(pipeline_file):
+    path = pipeline_file(tune="tuner: xgb, budget: 20")
+    pipeline = Pipeline.load(path, settings=["tune.tuner.toy.batch=9"])
+    assert pipeline.plan.stages[1].options.tuner == Choice("toy", {"batch": 9})
+
+
+@pytest.mark.parametrize("text", ["net.onnx", "examples/a.yaml", "zoo:resnet-18", "a b/model.onnx"])
+def test_tune_points_to_run_for_a_network(text, capsys):
+    assert run(["tune", text]) == 2
+    assert f"tuned by `tilewright run {text}`" in capsys.readouterr().err
+
+
+def test_run_points_to_tune_for_a_task(capsys):
+    assert run(["run", "dense(1x64, 10x64)"]) == 2
+    err = capsys.readouterr().err
+    assert "error: dense(1x64, 10x64): a task, not a model" in err
+    assert "`tilewright tune TASK`" in err

@@ -330,7 +330,7 @@ class RunContext:
     """What every stage of a run shares.
 
     runner, builder  name and options of those that measure
-    strategies       glob over the names of alternatives
+    strategies       glob over the names of alternatives; see `narrowed`
     more             what `--more` adds to what tuning stages have left (nothing once finished)
     foreign_records  whether records of other devices may serve as starting points
     branch           which of several networks the stage runs for; empty where there is one
@@ -355,12 +355,10 @@ class RunContext:
 
     def query(self, task: Task, where: Callable[[ConfigEntity], bool] | None = None) -> Query:
         """Which records of a task count in this run: those of its strategies, or of `where`."""
+        from tilewright.narrowing import own_configs
         from tilewright.records import Query
 
-        def selected(config: ConfigEntity) -> bool:
-            return self.host.selects(self.strategies, config.strategy)
-
-        where = selected if where is None and self.strategies != "*" else where
+        where = where or own_configs(task, self)
         conditions = self.conditions.for_workload(task.workload)
         return Query(task, conditions, self.device.fingerprint, self.host.revisions, where=where)
 

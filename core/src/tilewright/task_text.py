@@ -58,6 +58,9 @@ def find_task(
         return Task(workload, target or host.resolve_target(named))
     if _CALL.match(text) and text.count("(") > text.count(")"):
         raise UsageError(f"no task: {text!r}", remedy="its last bracket is not closed")
+    if not _CALL.match(text) and (Path(text).suffix or ":" in text):
+        remedy = f"networks and pipeline files are tuned by `tilewright run {text}`"
+        raise UsageError(f"no task: {text!r}", remedy=remedy)
     raise UsageError(
         f"no task: {text!r}",
         remedy="write operator(arguments), and + operator(arguments) for each of its epilogue; "

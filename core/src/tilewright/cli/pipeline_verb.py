@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilewright.cli import shared_options as shared
+from tilewright.errors import UsageError
+from tilewright.exit_codes import INTERRUPTED
 
 if TYPE_CHECKING:
     from tilewright.pipeline.yaml_source import YamlSource
@@ -41,9 +43,16 @@ def pipeline_options(function: Any) -> Any:
 def pipeline_of(source: str) -> Path | YamlSource:
     """A pipeline file as it is; for a model, a pipeline of the stages' defaults, named after it."""
     from tilewright.pipeline.yaml_source import YamlSource
+    from tilewright.task_text import names_a_task
 
     if source.endswith((".yaml", ".yml")):
         return Path(source)
+    if names_a_task(source) and not source.endswith(".json"):
+        raise UsageError(
+            "a task, not a model or a pipeline file",
+            where=source,
+            remedy="`tilewright tune TASK` tunes one, `explain` and `space` say more",
+        )
     name = re.sub(r"[^\w.-]+", "-", Path(source).stem).strip("-._")[:100] or "model"
     stages: list[dict[str, Any]] = [{"import": {"model": source}}]
     stages += [{stage: {}} for stage in _STAGES]
@@ -89,6 +98,8 @@ def run_pipeline(
     result = pipeline.run(
         out=out, device=device, seed=seed, more=more, foreign_records=foreign_records
     )
+    if result.exit_code == INTERRUPTED:
+        shared.say("what was measured is kept: the same command goes on from there", err=True)
     if as_json:
         networks = {name: branch.report for name, branch in result.branches.items()}
         shared.print_json({**result.report, **({"networks": networks} if networks else {})})

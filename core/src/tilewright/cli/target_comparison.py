@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from tilewright.narrowing import narrowed
 from tilewright.strategy import Strategy, own_words
 
 if TYPE_CHECKING:
@@ -126,8 +127,8 @@ class TargetComparison:
 
 
 def _configs(context: RunContext, task: Task) -> int:
-    return context.host.space(task, context.strategies).size
+    return context.host.space(task, narrowed(task, context)).size
 
 
 def _strategies(context: RunContext, task: Task) -> Sequence[Strategy]:
-    return context.host.strategies(task, context.strategies)
+    return context.host.strategies(task, narrowed(task, context))

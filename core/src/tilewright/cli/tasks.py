@@ -37,6 +37,7 @@ def tasks(
 ) -> None:
     """List a network's tasks with weight, operations and size of space."""
     from tilewright.cli.pipeline_verb import pipeline_of
+    from tilewright.narrowing import narrowed
     from tilewright.pipeline import Pipeline
 
     found = []
@@ -60,7 +61,7 @@ def tasks(
                 "weight": entry.weight,
                 "text": reference.format(workload),
                 "operations": reference.operations(workload),
-                "configs": context.host.space(entry.task, context.strategies).size,
+                "configs": context.host.space(entry.task, narrowed(entry.task, context)).size,
                 "workload": workload.to_json(),
             }
         )

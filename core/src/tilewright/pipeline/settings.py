@@ -35,9 +35,10 @@ def apply_setting(data: dict[str, Any], setting: str) -> Place:
     holder: Any = data
     for place, step in enumerate(path[:-1]):
         if isinstance(holder, dict):
-            # `tuner: xgb` and `tuner:` become mappings when an option below is set.
+            # `tuner: xgb` and `tuner:` become mappings when an option below is set, which also
+            # chooses another one.
             if isinstance(holder.get(step), str):
-                holder[step] = {holder[step]: {}}
+                holder[step] = {path[place + 1]: {}}
             elif holder.get(step) is None:
                 holder[step] = {}
         holder = holder[step]

@@ -13,6 +13,7 @@ from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.events import EndReason, TuneProgress
 from tilewright.measure import Failure, FailureKind, MeasureInput, Trial
+from tilewright.narrowing import check_narrowing, narrowed
 from tilewright.options import Choice
 from tilewright.records import BudgetRecord
 from tilewright.roles import RunContext, TaskScheduler, TunerContext
@@ -50,14 +51,13 @@ def tune_tasks(
     interrupted goes on with what its budget has left. `more` adds to either. Raises
     TuningInterrupted, and before it measures anything UsageError for a choice that cannot be made,
     options that do not suit the tasks, a task that the runner has no memory for, a glob that leaves
-    one of them without a strategy, and `more` in another unit than the budget.
+    all of them without a strategy, and `more` in another unit than the budget.
     """
     context.host.check("tuner", tuner)  # made when a task is first searched
     made = context.host.choose("scheduler", scheduler, context.host)
     if isinstance(made, ChecksTasks):
         made.check(tasks)
-    for entry in tasks if context.strategies != "*" else ():
-        context.host.space(entry.task, context.strategies)
+    check_narrowing(tasks, context)
     stage = stage_key(
         tasks,
         context,
@@ -262,7 +262,7 @@ class _Loop:
     def _track(self, entry: WeightedTask, known: Iterable[Trial]) -> TaskTrack:
         context = self._context
         conditions = context.conditions.for_workload(entry.task.workload)
-        make_space = partial(context.host.space, entry.task, context.strategies)
+        make_space = partial(context.host.space, entry.task, narrowed(entry.task, context))
         track = TaskTrack(entry, conditions, make_space)
         track.add((t for t in known if track.space.is_valid(t.input.config)), fresh=False)
         return track

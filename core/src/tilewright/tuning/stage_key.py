@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilewright.canonical import content_key
+from tilewright.narrowing import narrowed
 from tilewright.options import Choice
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def stage_key(
     revisions = {
         strategy.name: strategy.revision
         for entry in tasks
-        for strategy in host.strategies(entry.task, context.strategies)
+        for strategy in host.strategies(entry.task, narrowed(entry.task, context))
     }
     chosen = {
         "tuner": tuner,

@@ -11,6 +11,7 @@ from tilewright.errors import UsageError
 from tilewright.fallback import fallback_configs
 from tilewright.host import PluginHost
 from tilewright.layouts import Layouts
+from tilewright.narrowing import narrowed
 from tilewright.roles import RunContext
 from tilewright.space.config_space import ConfigSpace
 from tilewright.task import Task
@@ -116,8 +117,9 @@ def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> Conf
 
 
 def context_of(task: Task, context: RunContext) -> RunContext:
-    """The run as a task sees it: `strategies` narrows kernels, transforms may take any."""
-    return replace(context, strategies="*") if task.workload.operator == TRANSFORM else context
+    """The run as a task sees it: `strategies` narrows kernels that have such, others take any."""
+    own = "*" if task.workload.operator == TRANSFORM else narrowed(task, context)
+    return context if own == context.strategies else replace(context, strategies=own)
 
 
 def allowed_space(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigSpace:

@@ -215,7 +215,7 @@ def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[Disp
         GRAPH_CHOICE,
         where=lambda task, config: (
             allowed(config.strategy, host, accuracy)
-            and host.space(task, context.strategies).is_valid(config)
+            and host.space(task, context_of(task, context).strategies).is_valid(config)
         ),
     )
     every = (_Fallback(context, accuracy), _History(context, accuracy), graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from tilewright.narrowing import tell_narrowing
 from tilewright.options import Options
 from tilewright.roles import RunContext, StageResult
 from tilewright.task_set import TaskSet
@@ -34,4 +35,6 @@ class ExtractStage:
         passes = host.hook_values("tilewright_graph_passes", GraphPassEntry)
         network = apply_passes(values[Network], passes, operators)
         extracted = extract(network, self._context.target, operators)
-        return StageResult((extracted, extracted.task_set()))
+        tasks = extracted.task_set()
+        tell_narrowing(tasks, self._context)
+        return StageResult((extracted, tasks))
