@@ -7,6 +7,8 @@ The second opinion is the same function, called at every place with numbers and 
 from __future__ import annotations
 
 import math
+import random
+import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -91,6 +93,11 @@ UNDERSTOOD: list[Element] = [
     lambda e, x, n, b, i, j: e.select(b[i, j], x[i, j], 0.0),
     lambda e, x, n, b, i, j: e.select(b[i, j] == True, x[i, j], 0.0),
     lambda e, x, n, b, i, j: e.select((i >= 1) & (j < 3), x[i - 1, j], 0.0),
+    lambda e, x, n, b, i, j: e.select((i == 0) | (j == 0), 0.0, x[i - 1, j - 1]),
+    lambda e, x, n, b, i, j: e.select(e.logical_not(i < 1), x[i - 1, j], 0.0),
+    lambda e, x, n, b, i, j: e.select((i + j) % 2 == 1, x[(i + j - 1) // 2, j], 0.0),
+    lambda e, x, n, b, i, j: e.select(i < 9, x[i, j], x[i - 4, j]),
+    lambda e, x, n, b, i, j: e.select(b[i, j] & (i > 1), x[i - 2, j], x[i, j]),
     lambda e, x, n, b, i, j: e.select((i < 1) | (j < 3) | b[i, j], x[i, j], 0.0),
     lambda e, x, n, b, i, j: e.select(e.logical_and(i >= 1, j < 3, x[i, j] > 0), 1.0, 0.0),
     lambda e, x, n, b, i, j: e.select(True & (i >= 1), 1.0, 0.0),
@@ -98,7 +105,7 @@ UNDERSTOOD: list[Element] = [
     lambda e, x, n, b, i, j: n[i, j] // 2,
     lambda e, x, n, b, i, j: n[i, j] % 3,
     lambda e, x, n, b, i, j: 7 // (n[i, j] * n[i, j] + 1),
-    lambda e, x, n, b, i, j: x[i, j] // 0.3,
+    lambda e, x, n, b, i, j: e.floor(x[i, j] / 0.5),
     lambda e, x, n, b, i, j: x[i, j] / 3,
     lambda e, x, n, b, i, j: 1 / (x[i, j] * x[i, j] + 1),
     lambda e, x, n, b, i, j: x[i, j] ** 2,
@@ -179,7 +186,16 @@ REFUSED: list[tuple[Element, str]] = [
     (lambda e, x, n, b, i, j: x[i // j, j], "got Axis"),
     (lambda e, x, n, b, i, j: e.select(i > 0, x[i - 1, j], x[-1, j]), "reads from -1 to -1"),
     (lambda e, x, n, b, i, j: x[i + 1, j], "reads from 1 to 4"),
+    (lambda e, x, n, b, i, j: e.select(i >= 1, x[i - 2, j], 0.0), "does not keep it inside"),
+    (lambda e, x, n, b, i, j: e.select(b[i, j], x[i - 1, j], 0.0), "does not keep it inside"),
+    (lambda e, x, n, b, i, j: e.select((i > 0) | b[i, j], x[i - 1, j], 0.0), "not keep it inside"),
+    (
+        lambda e, x, n, b, i, j: e.select(i > 0, x[e.lookup(n[i, j], 4) - 1, j], 0.0),
+        "does not keep it inside",
+    ),
+    (lambda e, x, n, b, i, j: (i > 0) & (x[i - 1, j] > 0), "reads from -1 to 2"),
     (lambda e, x, n, b, i, j: n[i, j] / 2, "write x // y"),
+    (lambda e, x, n, b, i, j: x[i, j] // 0.1, "// of float32"),
     (lambda e, x, n, b, i, j: n[i, j] * 0.5, "no int32"),
     (lambda e, x, n, b, i, j: n[i, j] + x[i, j], "cast one side"),
     (lambda e, x, n, b, i, j: n[i, j] == i, "cast one side"),
@@ -189,6 +205,7 @@ REFUSED: list[tuple[Element, str]] = [
     (lambda e, x, n, b, i, j: -b[i, j], "neg of bool"),
     (lambda e, x, n, b, i, j: b[i, j] - b[i, 0], "sub of bool"),
     (lambda e, x, n, b, i, j: b[i, j] * 2.0, "no bool"),
+    (lambda e, x, n, b, i, j: b[i, j] + 1, "no bool"),
     (lambda e, x, n, b, i, j: e.select(x[i, j], 1.0, 0.0), "select by float32"),
     (lambda e, x, n, b, i, j: e.logical_and(x[i, j], n[i, j]), "and of float32"),
     (lambda e, x, n, b, i, j: ~x[i, j], "not of float32"),
@@ -238,6 +255,89 @@ def test_what_would_be_misunderstood_is_one_line_with_its_place_and_remedy(
     assert "\n" not in told
     if "reads from" not in told and "expected that it returns" not in told:
         assert "hostile: test_hostile_definitions.py:" in told
+
+
+class _Written:
+    """Expressions as somebody might write them, by chance: right ones and wrong ones."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+
+    def any_of(self, *choices: Callable[[], str]) -> str:
+        return self.chance.choice(choices)()
+
+    def place(self) -> str:
+        return self.chance.choice(
+            ["i, j", "3 - i, j", "i // 2, j % 3", "i, 0", "j % 4, i", "i, j - 1"]
+        )
+
+    def number(self) -> str:
+        return self.chance.choice(["0", "1", "2", "-1", "0.5", "-1.5", "True"])
+
+    def value(self, depth: int) -> str:
+        read = self.chance.choice("xxn")
+        if depth == 0:
+            return self.any_of(
+                lambda: f"{read}[{self.place()}]", self.number, lambda: self.chance.choice("ij")
+            )
+        one, other = self.value(depth - 1), self.value(depth - 1)
+        sign = self.chance.choice(["+", "-", "*", "/", "//", "%"])
+        return self.any_of(
+            lambda: f"{read}[{self.place()}]",
+            lambda: f"({one} {sign} {other})",
+            lambda: f"({one} {sign} {other})",
+            lambda: f"e.select({self.condition(depth - 1)}, {one}, {other})",
+            lambda: f"e.select({self.condition(depth - 1)}, {one}, {other})",
+            lambda: f"e.select({self.condition(depth - 1)}, {one}, {other})",
+            lambda: f"({one} if {self.condition(depth - 1)} else {other})",
+            lambda: (
+                f"{self.chance.choice(['min', 'max', 'e.maximum', 'e.minimum'])}({one}, {other})"
+            ),
+            lambda: f"abs({one})",
+            lambda: f"({one} or {other})",
+        )
+
+    def condition(self, depth: int) -> str:
+        one, other = self.value(depth), self.value(depth)
+        sign = self.chance.choice(["<", "<=", ">", ">=", "==", "!="])
+        compared = f"({one} {sign} {other})"
+        return self.any_of(
+            lambda: compared,
+            lambda: compared,
+            lambda: f"(i {sign} j)",
+            lambda: f"(i {sign} {self.number()})",
+            lambda: f"(x[{self.place()}] {sign} {self.number()})",
+            lambda: f"(b[{self.place()}] & {compared})",
+            lambda: f"(b[{self.place()}] | (i < j))",
+            lambda: f"({compared} {self.chance.choice(['and', 'or'])} i)",
+            lambda: f"(not {compared})",
+            lambda: f"({self.number()} {sign} {one} {sign} {other})",
+            lambda: f"({one} in (0, {self.number()}))",
+        )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_anybody_writes_means_what_python_means_or_is_refused_in_one_line(seed: int) -> None:
+    written, understood, refused = _Written(seed), 0, 0
+    while understood < 40:
+        text = written.value(2)
+        element: Element = eval(f"lambda e, x, n, b, i, j: {text}")
+        try:
+            dag = _defined(element)
+        except UsageError as error:
+            assert "\n" not in str(error)
+            refused += 1
+            continue
+        (got,) = interpret(lower(Schedule.of(dag), "written"), ARRAYS)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                expected = _theirs(element)
+            except (ZeroDivisionError, IndexError):
+                continue
+        np.testing.assert_allclose(got, expected, rtol=1e-5, err_msg=text)
+        understood += 1
+    assert refused > understood
 
 
 def test_a_condition_in_the_function_itself_is_refused_too() -> None:

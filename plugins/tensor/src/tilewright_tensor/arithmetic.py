@@ -104,10 +104,10 @@ def _quotient(left: Any, right: Any) -> Op:
 
 
 def _floored(left: Any, right: Any) -> Op:
-    from tilewright_tensor.expr import floor
-
     result = _built("div", left, right)
-    return floor(result) if result.dtype.startswith("float") else result
+    if result.dtype.startswith("float"):  # floor(1.0 / 0.1) is 10, and 1.0 // 0.1 is 9
+        raise ValueError(f"// of {result.dtype}: write floor(x / y)")
+    return result
 
 
 def _joined(name: str, left: Any, right: Any) -> Value:

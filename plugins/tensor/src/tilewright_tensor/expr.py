@@ -272,6 +272,12 @@ def binary(name: str, left: Operand, right: Operand) -> Op:
     """An operation of two values of one dtype. Raises ValueError where it does not exist in it."""
     args, dtype = _same_dtype(name, left, right)
     _check(name, dtype)
+    if dtype == "bool" and name in ("add", "mul"):
+        for side in (left, right):
+            if isinstance(side, _NUMBERS) and not isinstance(side, bool):
+                raise ValueError(  # noqa: TRY004  of a wrong dtype, as for all others
+                    f"{side} is no bool: cast the other side, e.g. to 'int32'"
+                )
     return Op(name, args, dtype)
 
 

@@ -2,36 +2,149 @@
 
 from __future__ import annotations
 
-from tilewright_tensor.affine import Bounds
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.dag import Tensor
-from tilewright_tensor.expr import Op, Read, Value
+from tilewright_tensor.elements import elements
+from tilewright_tensor.expr import IndexValue, Op, Read, Value, leaves, values_inside
+from tilewright_tensor.facts import Condition, Facts, condition_of
+
+_MOST_POINTS = 1 << 18
+Path = tuple[tuple[Value, bool], ...]
+"""Conditions of the selects around a place in an expression, and what they are there."""
 
 
 def read_outside(tensor: Tensor) -> str:
     """What the first read outside its tensor is, as a sentence; empty where none is.
 
-    Reads under a `select` are taken to be guarded by its condition, unless no place lies inside.
+    Under a `select`, places count at which its condition may hold: comparisons of indexes decide,
+    values in memory do not. What cannot be decided by rules is tried at every place, up to a
+    quarter of a million; beyond, the condition is trusted.
     """
-    bounds: Bounds = {a.var: (0, a.extent - 1) for a in (*tensor.axes, *tensor.reduce_axes)}
-    return _outside(tensor.body, bounds, guarded=False) if tensor.body is not None else ""
+    if tensor.body is None:
+        return ""
+    bounds = {a.var: (0, a.extent - 1) for a in (*tensor.axes, *tensor.reduce_axes)}
+    for read, path in _reads(tensor.body, ()):
+        known = [one for value, truth in path for one in _implied(value, truth=truth)]
+        facts = Facts(bounds, tuple(known))
+        for dimension, (index, extent) in enumerate(
+            zip(read.indices, read.tensor.shape, strict=True)
+        ):
+            if facts.holds((-index, 1)) and facts.holds((index, extent)):
+                continue
+            low, high = index.range(bounds)
+            somewhere = low < extent and high >= 0
+            if path and _inside(index, extent, path, facts, trusted=somewhere):
+                continue
+            guard = "; its condition does not keep it inside" if path else ""
+            return (
+                f"{read.tensor.name}[{', '.join(map(str, read.indices))}] reads from {low} "
+                f"to {high} of dimension {dimension}, which has extent {extent}{guard}"
+            )
+    return ""
 
 
-def _outside(value: Value, bounds: Bounds, *, guarded: bool) -> str:
+def _reads(value: Value, path: Path) -> Iterator[tuple[Read, Path]]:
+    """Every read, those that indexes are looked up by included, with the conditions around it."""
     if isinstance(value, Op):
         for place, arg in enumerate(value.args):
             chosen = value.name == "select" and place > 0
-            if text := _outside(arg, bounds, guarded=guarded or chosen):
-                return text
-        return ""
-    if not isinstance(value, Read):
-        return ""
-    for dimension, (index, extent) in enumerate(
-        zip(value.indices, value.tensor.shape, strict=True)
-    ):
-        low, high = index.range(bounds)
-        if high < 0 or low >= extent or not (guarded or (low >= 0 and high < extent)):
+            around = (*path, (value.args[0], place == 1)) if chosen else path
+            yield from _reads(arg, around)
+        return
+    for inner in values_inside(value):
+        yield from _reads(inner, path)
+    if isinstance(value, Read):
+        yield value, path
+
+
+def _implied(value: Value, *, truth: bool) -> list[Condition]:
+    """What of indexes is certain where a value of dtype bool is as said."""
+    if not isinstance(value, Op):
+        return []
+    if value.name == "not":
+        return _implied(value.args[0], truth=not truth)
+    if value.name == ("and" if truth else "or"):
+        return [one for arg in value.args for one in _implied(arg, truth=truth)]
+    if condition := condition_of(value.name, value.args):
+        index, limit = condition
+        return [condition if truth else (-index, 1 - limit)]
+    if value.name == ("eq" if truth else "ne"):
+        left, right = value.args
+        if isinstance(left, IndexValue) and isinstance(right, IndexValue):
+            difference = left.value - right.value
+            return [(difference, 1), (-difference, 1)]
+    return []
+
+
+def _inside(index: Affine, extent: int, path: Path, facts: Facts, *, trusted: bool) -> bool:
+    """Whether the index is in the extent wherever the path may lead; `trusted` if that is far."""
+    variables = list(index.variables().union(*(_variables(value) for value, _ in path)))
+    counts = [facts.bounds[var][1] + 1 for var in variables]
+    if _is_found(index):
+        return False
+    if prod(counts) > _MOST_POINTS:
+        return trusted
+    import numpy as np
+
+    from tilewright_tensor.numpy_value import index_at
+
+    points = dict(zip(variables, np.ix_(*map(np.arange, counts)), strict=True))
+    reached: Any = True
+    for value, truth in path:
+        may = _may_be(value, points)
+        reached = reached & may[truth]
+    place = index_at(index, points)
+    return not np.any(reached & ((place < 0) | (place >= extent)))
+
+
+def _may_be(value: Value, points: Any) -> tuple[Any, Any]:
+    """At each point, whether a value of dtype bool may be False, and whether it may be True."""
+    if isinstance(value, Op):
+        if value.name == "not":
+            no, yes = _may_be(value.args[0], points)
+            return yes, no
+        if value.name in ("and", "or"):
+            (no, yes), (also_no, also_yes) = (_may_be(arg, points) for arg in value.args)
             return (
-                f"{value.tensor.name}[{', '.join(map(str, value.indices))}] reads from {low} "
-                f"to {high} of dimension {dimension}, which has extent {extent}"
+                (no | also_no, yes & also_yes)
+                if value.name == "and"
+                else (
+                    no & also_no,
+                    yes | also_yes,
+                )
             )
-    return ""
+        if _decidable(value.args):
+            from tilewright_tensor.numpy_value import value_at
+
+            yes = value_at(value, points, _nothing, _named)
+            return ~yes, yes
+    return True, True
+
+
+def _decidable(args: Sequence[Value]) -> bool:
+    return all(isinstance(arg, IndexValue) and not _is_found(arg.value) for arg in args)
+
+
+def _is_found(index: Affine) -> bool:
+    """Whether something in it is found in memory."""
+    return any(elements(atom) for atom, _ in index.terms)
+
+
+def _variables(value: Value) -> frozenset[Var]:
+    """Those of the comparisons of indexes in it."""
+    indexes = (leaf.value for leaf in leaves(value) if isinstance(leaf, IndexValue))
+    return frozenset[Var]().union(*(index.variables() for index in indexes))
+
+
+def _nothing(*_read: Any) -> Any:
+    raise AssertionError("comparisons of indexes read nothing")
+
+
+def _named(dtype: str) -> Any:
+    import numpy as np
+
+    return np.dtype(dtype).type
