@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-ELSEWHERE = {22}  # a noisy neighbour: benchmarks
-
 
 def test_every_fault_has_a_test_of_its_number():
     tests = Path(__file__).parents[1]
@@ -14,4 +12,4 @@ def test_every_fault_has_a_test_of_its_number():
     numbered = {
         int(number) for number in re.findall(r"^ *def test_d(\d\d)_", sources, re.MULTILINE)
     }
-    assert {*range(1, 32), 35, 36} - numbered == ELSEWHERE
+    assert {*range(1, 32), 35, 36} <= numbered

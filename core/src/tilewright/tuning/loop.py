@@ -22,6 +22,7 @@ from tilewright.tuning.budget import Budget
 from tilewright.tuning.history import adopted_configs, best_of_anchor, known_trials
 from tilewright.tuning.interrupt import Interrupt
 from tilewright.tuning.measurement import Measurement, Spent
+from tilewright.tuning.noise import noise_told
 from tilewright.tuning.pacing import Pace
 from tilewright.tuning.stage_key import stage_key
 from tilewright.tuning.task_track import TaskTrack
@@ -254,7 +255,10 @@ class _Loop:
                 self._context.host.notify("tilewright_task_finished", task=task, outcome=outcome)
         self._note_total(at_the_end=True)
         self._tell_progress(None)
-        measured = self._measurement.spent.report(self._pace.seconds)
+        spent = self._measurement.spent
+        if spent.noisy:
+            _log.warning("%s", noise_told(spent.disturbed, spent.trials))
+        measured = spent.report(self._pace.seconds)
         return TuneReport(outcomes, measured, tuple(self._curve), partial=self.lost)
 
     # --- parts -----------------------------------------------------------------------------------

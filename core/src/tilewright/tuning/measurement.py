@@ -23,6 +23,7 @@ from tilewright.measure import (
 from tilewright.records import Charge, Record
 from tilewright.roles import BuildResult, MeasureContext
 from tilewright.task_set import ChecksTasks
+from tilewright.tuning.noise import is_disturbed, is_noisy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,10 +40,12 @@ class Spent:
               what tuners took to learn and to propose, `build`, until batches were built, and
               `store`, to write the records
     counts    what the trials' artefacts count of themselves, summed
+    disturbed   trials whose samples differ much, see `is_disturbed`
     """
 
     trials: int = 0
     failures: int = 0
+    disturbed: int = 0
     timings: dict[str, float] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -62,6 +65,11 @@ class Spent:
         finally:
             self.add({part: time.perf_counter() - start})
 
+    @property
+    def noisy(self) -> bool:
+        """Whether the machine did so much else that the best config may be another."""
+        return is_noisy(self.disturbed, self.trials - self.failures)
+
     def report(self, seconds: float) -> dict[str, Any]:
         """The `measurement` member of run.json."""
         return {
@@ -69,6 +77,8 @@ class Spent:
             "failures": self.failures,
             "seconds": seconds,
             "trials_per_second": self.trials / seconds if self.trials and seconds > 0 else 0.0,
+            "disturbed": self.disturbed,
+            "noisy": self.noisy,
             "split": dict(self.timings),
             "counts": dict(self.counts),
         }
@@ -76,7 +86,8 @@ class Spent:
 
 def summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Two `measurement` members of run.json as one."""
-    spent = Spent(first["trials"] + second["trials"], first["failures"] + second["failures"])
+    names = ("trials", "failures", "disturbed")
+    spent = Spent(*(first.get(name, 0) + second.get(name, 0) for name in names))
     for one in (first, second):
         spent.add(one.get("split", {}), one.get("counts", {}))
     return spent.report(first["seconds"] + second["seconds"])
@@ -201,6 +212,7 @@ class Measurement:
             # What is measured again has been counted, as a failure.
             self.spent.trials += not again
             self.spent.failures += (trial.result.failure is not None) - again
+            self.spent.disturbed += is_disturbed(trial.result.costs)
             artifact = each.build.artifact
             counts = artifact.metadata.get("counts", {}) if artifact is not None else {}
             self.spent.add(trial.result.timings, counts)
