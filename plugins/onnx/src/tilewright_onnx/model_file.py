@@ -53,8 +53,10 @@ def load_model(model: Any) -> tuple[str, Any]:
 def _in_memory(model: Any) -> tuple[str, Any]:
     from onnx import ModelProto
 
-    is_proto = isinstance(model, ModelProto)
-    proto = _whole(model, _IN_MEMORY) if is_proto else _parsed(bytes(model))
+    if isinstance(model, ModelProto):  # parsed anew, it is ours, and as deep as a file may be
+        _check_size(model.ByteSize(), _IN_MEMORY)
+        model = model.SerializeToString()
+    proto = _parsed(bytes(model))
     return proto.graph.name or "model", proto
 
 

@@ -82,6 +82,8 @@ def check_node(
         raise site.error(f"there is no operator {node.op_type!r} in opset {site.opset}")
     types, values = {}, {}
     for tensor in filter(None, node.input):
+        if tensor not in specs and tensor not in known:
+            raise site.error(f"reads {tensor!r}, which no node before it makes")
         one = known[tensor] if tensor in known else specs[tensor]
         element_type = helper.np_dtype_to_tensor_dtype(np.dtype(one.dtype))
         types[tensor] = helper.make_tensor_type_proto(element_type, one.shape)
@@ -89,6 +91,8 @@ def check_node(
             values[tensor] = numpy_helper.from_array(np.asarray(one))
     _check_attributes(node, site)
     _check_operands(node, site, schema, types, known)
+    if node.op_type in ("DepthToSpace", "SpaceToDepth"):
+        _check_blocks(node, site, types)
     imports = [helper.make_opsetid(*pair) for pair in site.opsets.items()]
     try:
         inferred = infer_node_outputs(schema, node, types, values, None, imports, _IR_VERSION)
@@ -160,6 +164,17 @@ def _check_operands(
     for attribute in node.attribute:
         if attribute.name in _AXES:
             _check_axes(node, site, list(attribute.ints) or [attribute.i], types)
+
+
+def _check_blocks(node: Any, site: NodeSite, types: Mapping[str, Any]) -> None:
+    """DepthToSpace and SpaceToDepth take whole blocks only."""
+    shape = [one.dim_value for one in types[node.input[0]].tensor_type.shape.dim]
+    size, is_depth = site.attribute("blocksize", 1), node.op_type == "DepthToSpace"
+    whole = size ** (len(shape) - 2) if is_depth else size
+    for extent in shape[1:2] if is_depth else shape[2:]:
+        if extent % whole:
+            problem = f"{node.op_type} of {shape} by blocks of {size}"
+            raise site.error(f"{problem}: {extent} is no multiple of {whole}")
 
 
 def _check_axes(node: Any, site: NodeSite, axes: Sequence[int], types: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.errors import UsageError
 from tilewright_graph.builder import NetworkBuilder
+from tilewright_onnx.branch import is_decided, taken_branch
 from tilewright_onnx.definition import definition_of, has_definition
 from tilewright_onnx.folding import Folding
 from tilewright_onnx.model_check import node_name
@@ -102,7 +103,10 @@ class NodeReading:
             raise
         except Exception as error:
             reason = f"{type(error).__name__}: {error}".rstrip(": ")
-            raise site.error(f"{node.op_type} as it stands here is not read ({reason})") from error
+            raise site.error(
+                f"{node.op_type} as it stands here is not read ({reason})",
+                "if ONNX Runtime runs the model, report it: a check is missing",
+            ) from error
         for place, output in enumerate(node.output):
             if not output or output not in used:
                 continue
@@ -121,6 +125,11 @@ class NodeReading:
         """Emit a node, or evaluate it where nothing it reads depends on the inputs."""
         self._expect_reader(node, site)
         specs, known = self._builder.specs, self._known
+        if is_decided(node, known):
+            parts, constants = taken_branch(node, site, known)
+            known.update(constants)
+            self._read_parts(parts, site, site.opsets)
+            return {}
         inferred = check_node(node, site, specs, known)
         if node.op_type == "Shape" and node.input[0] in specs:
             known[node.output[0]] = _shape_value(node, specs[node.input[0]].shape)
@@ -134,13 +143,13 @@ class NodeReading:
             parts, opsets = definition_of(node, site, specs, known)
             if not parts:
                 raise self._without_reader(node)
-            for number, part in enumerate(parts):
-                name = f"{site.name}/{part.op_type}_{number}"
-                self._read(part, NodeSite(part, name, self._builder, known, opsets))
-        for output in node.output:
-            if output in self._builder.constants:
-                known.setdefault(output, self._builder.constants[output])
+            self._read_parts(parts, site, opsets)
         return inferred
+
+    def _read_parts(self, parts: Sequence[Any], site: NodeSite, opsets: Mapping[str, int]) -> None:
+        for number, part in enumerate(parts):
+            name = f"{site.name}/{part.op_type}_{number}"
+            self._read(part, NodeSite(part, name, self._builder, self._known, opsets))
 
     def _expect_reader(self, node: Any, site: NodeSite) -> None:
         """Raise an error for a node that cannot be read whatever its operands are."""
@@ -152,6 +161,8 @@ class NodeReading:
         if is_onnx and (node.op_type in READERS or node.op_type in ("Shape", "Constant")):
             return
         if self._folding.applies(node, site, self._known) or has_definition(node, site.opsets):
+            return
+        if is_decided(node, self._known):
             return
         raise self._without_reader(node)
 
