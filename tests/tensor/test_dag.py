@@ -19,7 +19,7 @@ from tilewright_tensor.dag import (
     reduce_sum,
 )
 from tilewright_tensor.evaluate import evaluate
-from tilewright_tensor.expr import Const, IndexValue, cast, erf, exp, ge, maximum, select
+from tilewright_tensor.expr import Const, IndexValue, as_value, cast, erf, exp, ge, maximum, select
 
 RNG = np.random.default_rng(0)
 
@@ -38,6 +38,12 @@ def test_prints_as_a_formula():
         == "conv2d(n, f, y, x) += (pad[n, rc, y + ry, x + rx]*w[f, rc, ry, rx])"
     )
     assert dag.operation_count == 2 * 4 * 49 * 27
+
+
+def test_true_among_numbers_is_one():
+    assert as_value(True, "int64") == as_value(1, "int64")
+    assert as_value(True, "float32").value is not True
+    assert as_value(True, "bool").value is True
 
 
 def test_producers_come_first_and_inputs_keep_their_order():

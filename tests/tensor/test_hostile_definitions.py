@@ -114,6 +114,8 @@ UNDERSTOOD: list[Element] = [
     lambda e, x, n, b, i, j: x[i, j] * np.float32(0.5),
     lambda e, x, n, b, i, j: np.float64(0.5) * x[i, j],
     lambda e, x, n, b, i, j: n[i, j] + np.int64(3),
+    lambda e, x, n, b, i, j: e.select(b[i, j], i, True),
+    lambda e, x, n, b, i, j: x[i, j] * True + n.shape[0],
     lambda e, x, n, b, i, j: x[i, j] * math.pi,
     lambda e, x, n, b, i, j: sum([x[i, j], x[i, 0], x[0, j]]),
     lambda e, x, n, b, i, j: x[i // 2, j % 2],

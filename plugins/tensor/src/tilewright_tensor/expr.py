@@ -228,6 +228,8 @@ def as_value(operand: Operand, dtype: str = "float32") -> Value:
         return IndexValue(index(operand))
     operand = _plain(operand)
     if isinstance(operand, _NUMBERS):
+        if isinstance(operand, bool) and dtype != "bool":
+            operand = int(operand)
         low, high = limits(dtype)
         if low != -inf and not (low <= operand <= high and operand == int(operand)):
             raise ValueError(f"{operand} is no {dtype}: cast the other side, e.g. to 'float32'")
