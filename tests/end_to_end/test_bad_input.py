@@ -29,8 +29,8 @@ def refused(call, folder):
 CASES = {
     "missing model": (
         ("tiny.onnx", "none.onnx"),
-        "none.onnx: no such model file",
-        "give a path or onnx-light:NAME",
+        "tiny.yaml:6:18: stages[0].import.model: none.onnx: no such model file in /",
+        "give a path, or onnx-light:NAME",
     ),
     "unknown model of a package": (
         ("tiny.onnx", '"onnx-light:resnet5"'),
@@ -39,7 +39,7 @@ CASES = {
     ),
     "model of no known format": (
         ("tiny.onnx", "tiny.caffemodel"),
-        "tiny.caffemodel: no installed frontend reads such models",
+        "tiny.yaml:6:18: stages[0].import.model: tiny.caffemodel: no installed frontend reads",
         "name the `frontend`",
     ),
     "truncated model": (
@@ -107,11 +107,40 @@ def test_a_mistake_is_named_with_place_and_remedy(case, refused, folder):
     assert remedy in second
 
 
+def test_a_model_that_is_not_there_is_told_beside_the_other_mistakes(refused, folder):
+    path = folder / "tiny.yaml"
+    path.write_text(path.read_text().replace("tiny.onnx", "none.onnx").replace("random", "randon"))
+    told = [line for line in refused("run", "tiny.yaml") if line.startswith("error: ")]
+    assert [line.split(": ")[2] for line in told] == [
+        "stages[0].import.model",
+        "stages[2].tune.tuner",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", ""], "error: expected a pipeline file or a model, got nothing"),
+        (["run", "none.onnx"], "error: none.onnx: no such model file in /"),
+        (["run", "none.yaml"], "error: none.yaml: no such pipeline file in /"),
+        (["run", "runs.yaml"], "error: runs.yaml: expected a pipeline file, got a folder"),
+        (["run", "tiny.yaml", "--seed", "-1"], "seed: expected a whole number from 0 to"),
+        (["run", "tiny.yaml", "--set", "stages=3"], "error: --set stages=3: stages are set one"),
+        (["run", "tiny.yaml", "--set", "import=tiny.onnx"], "names a stage, not an option of it"),
+    ],
+)
+def test_what_a_new_user_gets_wrong_is_one_line_with_a_remedy(refused, folder, arguments, says):
+    (folder / "runs.yaml").mkdir()
+    first, remedy = refused(*arguments)
+    assert says in first
+    assert remedy.startswith("  ")
+
+
 def test_an_unknown_operator_is_named_with_its_node(refused, folder, make_model):
     (folder / "tiny.onnx").write_bytes(make_model(operator="Frobnicate"))
     first, second = refused("run", "tiny.yaml")
     assert "node 'act1': no reader for the ONNX operator 'Frobnicate'" in first
-    assert second.startswith("  readable: ")
+    assert second == "  the README of tilewright-onnx lists the operators that are read"
 
 
 def test_a_dynamic_dimension_wants_a_value_and_takes_it(refused, call, folder, make_model):

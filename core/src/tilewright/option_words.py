@@ -18,10 +18,10 @@ _WORDS = {
     "object": "a mapping",
 }
 _BOUNDS = {
-    "minimum": "at least",
-    "exclusiveMinimum": "more than",
-    "maximum": "at most",
-    "exclusiveMaximum": "less than",
+    "minimum": "of at least",
+    "exclusiveMinimum": "above",
+    "maximum": "of at most",
+    "exclusiveMaximum": "below",
 }
 
 
@@ -42,7 +42,8 @@ def expected_at(model: type[BaseModel], path: Sequence[str | int]) -> tuple[str,
         return "", ""
     default = schema.get("default")
     written = default if isinstance(default, str) else json.dumps(default)
-    return _words(_resolved(schema, root), root), "" if default is None else written
+    plain = isinstance(default, str | int | float)
+    return _words(_resolved(schema, root), root), written if plain else ""
 
 
 def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -89,4 +90,4 @@ def _form_words(form: Mapping[str, Any]) -> str:
     if {"minimum", "maximum"} <= form.keys():
         return f"{words} from {form['minimum']:.15g} to {form['maximum']:.15g}"
     bounds = [f"{said} {form[name]:.15g}" for name, said in _BOUNDS.items() if name in form]
-    return " ".join(filter(None, [words, "of" if bounds else "", " and ".join(bounds)]))
+    return " ".join(filter(None, [words, " and ".join(bounds)]))

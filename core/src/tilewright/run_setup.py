@@ -57,7 +57,8 @@ def make_context(
     saves     False: stages leave nothing in the run's folder
     """
     if not 0 <= seed <= _LARGEST_SEED:
-        raise UsageError(f"seed: expected 0 to {_LARGEST_SEED}, got {seed}", remedy="take another")
+        message = f"expected a whole number from 0 to {_LARGEST_SEED}, got {seed}"
+        raise UsageError(message, where="seed", remedy="the default is 0")
     resolved = host.resolve_target(target)
     host.check_strategies(strategies, resolved, "strategies")
     found = Device("none")

@@ -47,6 +47,8 @@ def pipeline_of(source: str) -> Path | YamlSource:
 
     if source.endswith((".yaml", ".yml")):
         return Path(source)
+    if not source.strip():
+        raise UsageError("expected a pipeline file or a model, got nothing", remedy="name one")
     if names_a_task(source) and not source.endswith(".json"):
         raise UsageError(
             "a task, not a model or a pipeline file",

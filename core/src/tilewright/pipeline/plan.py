@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+from tilewright.errors import UsageError
 from tilewright.host import PluginHost
+from tilewright.options import Place
 from tilewright.pipeline.file_model import PipelineFile
 from tilewright.target import Target
 
@@ -33,6 +35,19 @@ class Plan:
     target_place: str
     stages: tuple[PlannedStage, ...]
     host: PluginHost
+
+
+@runtime_checkable
+class ChecksOptions(Protocol):
+    """An optional part of a stage's class: what is wrong with options that are right by themselves.
+
+    Asked before any stage is run, and told beside all other mistakes; it reads no file's content.
+    """
+
+    @staticmethod
+    def mistakes(options: Any, host: PluginHost) -> Iterable[tuple[Place, UsageError]]:
+        """Each with the path of its option."""
+        ...
 
 
 def stage_that_makes(kind: type, host: PluginHost) -> str | None:

@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from tilewright.elsewhere import takers_of
-from tilewright.errors import UsageError, did_you_mean, raise_all
+from tilewright.errors import UsageError, did_you_mean, raise_all, shown
 from tilewright.host import PluginHost
 from tilewright.options import Place, choices, not_a_mapping, read_options
 from tilewright.paths import check_is_file
 from tilewright.pipeline.file_model import PipelineFile
-from tilewright.pipeline.plan import Plan, PlannedStage
+from tilewright.pipeline.plan import ChecksOptions, Plan, PlannedStage
 from tilewright.pipeline.settings import NoSuchSettingError, apply_setting
 from tilewright.pipeline.stage_order import idle, leading_to, misplaced
 from tilewright.pipeline.yaml_source import YamlSource
@@ -57,9 +57,8 @@ class Planner:
         self._absent: list[tuple[Place, UsageError]] = []
         self._data = source.readable()
         if not isinstance(self._data, dict):
-            kind = type(self._data).__name__
-            message, remedy = f"expected a mapping, got a {kind}", "begin with `version: 1`"
-            shape = UsageError(message, where=source.where(()), remedy=remedy)
+            message = f"expected a mapping, got {shown(self._data)}"
+            shape = UsageError(message, where=source.where(()), remedy="begin with `version: 1`")
             raise UsageError.several([*source.mistakes, *([] if source.mistakes else [shape])])
         self._verify = verify
         if verify:
@@ -214,14 +213,21 @@ class Planner:
         component = self._component(host, "stage", name, path)
         if component is None:
             return None
-        checked = None
+        checked, factory = None, component.load()
         if options is None or isinstance(options, Mapping):
             checked = self._options(host, "stage", component, options or {}, path)
+            if checked is not None and isinstance(factory, ChecksOptions):
+                for below, error in factory.mistakes(checked, host):
+                    told = f"{error.where}: {error.message}" if error.where else error.message
+                    inside = UsageError(told, remedy=error.remedy)
+                    self._note(path + below, inside if self._source.written else error)
         else:
-            message = f"expected a mapping of options, got {options!r}"
-            remedy = f"write `- {name}: {{}}` where there are none"
+            message = f"expected a mapping of options, got {shown(options)}"
+            known = ", ".join(component.options().model_fields)
+            remedy = f"write `- {name}: {{OPTION: VALUE}}`, with {known}" if known else ""
+            remedy = remedy or f"write `- {name}: {{}}`, as there are none"
             self._note(path, UsageError(message, remedy=remedy))
-        return PlannedStage(name, checked, component.load(), self._where(path))
+        return PlannedStage(name, checked, factory, self._where(path))
 
     def _check_choices(self, host: PluginHost, options: BaseModel, path: Place) -> None:
         for below, role, choice in choices(options):

@@ -54,6 +54,9 @@ def apply_setting(data: dict[str, Any], setting: str) -> Place:
 
 def _start(data: dict[str, Any], steps: list[str], where: str) -> Place:
     stages = data.get("stages")
+    if steps[0].startswith("stages"):
+        remedy = "name the stage: --set STAGE.OPTION=VALUE, such as --set tune.budget=5min"
+        raise UsageError("stages are set one option at a time", where=where, remedy=remedy)
     found = {
         next(iter(stage)): index
         for index, stage in reversed(list(enumerate(stages if isinstance(stages, list) else [])))

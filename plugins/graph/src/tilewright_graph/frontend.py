@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from tilewright.distributions import how_to_get, who_offers
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
+from tilewright.paths import check_is_file
 from tilewright_graph.network import Network
 
 
@@ -57,6 +58,20 @@ def frontend_for(model: Any, host: PluginHost) -> str:
         where=model,
         remedy=install or f"known: {', '.join(words)}; or name the `frontend`",
     )
+
+
+def check_model(model: Any, frontend: str | None, host: PluginHost) -> None:
+    """Raise UsageError for a text that no frontend reads, and for a file that is not there.
+
+    A text that ends in a `.SUFFIX` of the frontend and begins with none of its prefixes is a file.
+    """
+    if not isinstance(model, str):
+        return
+    words = host.component("frontend", frontend or frontend_for(model, host)).capabilities
+    prefixes = [word for word in words if not word.startswith(".")]
+    if model.endswith(tuple(words - set(prefixes))) and not model.startswith(tuple(prefixes)):
+        hint = f"give a path{''.join(f', or {prefix}NAME' for prefix in sorted(prefixes))}"
+        check_is_file(Path(model).expanduser(), "model file", hint)
 
 
 def _frontend_that_recognises(model: object, host: PluginHost) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -11,9 +11,10 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.options import Choice, Options
+from tilewright.host import PluginHost
+from tilewright.options import Choice, Options, Place
 from tilewright.roles import RunContext, StageResult
-from tilewright_graph.frontend import Frontend, frontend_for
+from tilewright_graph.frontend import Frontend, check_model, frontend_for
 from tilewright_graph.network import Network
 
 
@@ -74,6 +75,17 @@ class ImportStage:
     def __init__(self, options: ImportOptions, context: RunContext) -> None:
         self._options = options
         self._context = context
+
+    @staticmethod
+    def mistakes(options: ImportOptions, host: PluginHost) -> Iterator[tuple[Place, UsageError]]:
+        """Models that nobody reads, and files that are not there."""
+        several = [(("models", place), model) for place, model in enumerate(options.models)]
+        named = several if options.model is None else [(("model",), options.model)]
+        for path, model in named:
+            try:
+                check_model(model, options.frontend.name if options.frontend else None, host)
+            except UsageError as error:
+                yield path, error
 
     def run(self, _values: Mapping[type, Any]) -> StageResult:
         model = self._options.model
