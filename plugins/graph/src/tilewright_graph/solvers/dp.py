@@ -41,6 +41,9 @@ class DpTuner:
     def solve(self, problem: Problem) -> Solution:
         graph = CostGraph(problem)
         remove_dominated(graph)
+        # a table needs no axis for them, and an array has 64 axes at most
+        single = [node for node, vector in graph.vectors.items() if len(vector) == 1]
+        decided = {node: graph.fix(node, 0) for node in single}
         sizes = {node: len(vector) for node, vector in graph.vectors.items()}
         order = elimination_order(graph.beside, sizes)
         if order.states <= self._limit:
@@ -48,14 +51,14 @@ class DpTuner:
             choice = buckets.choice()
             if choice is None:  # tables that were not split forget nothing
                 raise InfeasibleProblemError("every choice holds a forbidden pair", order.nodes)
-            return problem.solution(choice, buckets.bound, "")
+            return problem.solution({**decided, **choice}, buckets.bound, "")
         dual = DualBound(graph)
         for _ in range(_SWEEPS):
             dual.sweep()
         buckets = _Buckets(dual.graph(), order.nodes, self._limit)
         choice = improve(graph, buckets.choice() or feasible_choice(graph), _SWEEPS)
         note = f"a table of {order.states:.1g} states is over max_num_states={self._limit}"
-        return problem.solution(choice, max(buckets.bound, dual.value), note)
+        return problem.solution({**decided, **choice}, max(buckets.bound, dual.value), note)
 
 
 class _Table(NamedTuple):
