@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tilewright import exit_codes
+from tilewright import distributions, exit_codes
 from tilewright.cli import main
 
 
@@ -340,3 +340,41 @@ def test_the_check_tells_of_each_fault_in_a_line_and_fails(call, tmp_path):
         assert fault in err.splitlines()
     assert "tilewright_tuners: '' is no name for a tuner: nobody could choose it" in out
     assert json.loads(call("plugins", "--check", "--json", *files)[1])["faults"]
+
+
+def test_errors_begin_alike_and_help_lists_commands_alike(call):
+    for arguments in (("tuen",), ("run",), ("plugins", "--nope"), ("tune", "x", "--target", "7")):
+        code, _, err = call(*arguments, plugin=False)
+        assert code == 2
+        assert "error: " in err
+        assert "Error" not in err
+    for group in ((), ("bench",), ("records",), ("new",)):
+        out = call(*group, "--help", plugin=False)[1]
+        assert "\nCommands:\n" in out
+        assert "Verbs" not in out
+
+
+def test_how_to_install_is_said_for_what_this_environment_has(monkeypatch, tmp_path):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    monkeypatch.setattr(sys, "executable", str(tools / "python"))
+    monkeypatch.delenv("UV", raising=False)
+    monkeypatch.setenv("PATH", str(tools))
+
+    def there(*names):
+        for name in names:
+            (tools / name).write_text("")
+            (tools / name).chmod(0o755)
+
+    assert distributions.installer() == f"{tools / 'python'} -m pip"  # started by its path
+    there("python")
+    assert distributions.installer() == "python -m pip"
+    there("pip")
+    assert distributions.installer() == "pip"
+    there("uv")
+    assert distributions.installer() == "pip"
+    monkeypatch.setenv("UV", "uv")
+    assert distributions.installer() == "uv pip"
+    monkeypatch.delenv("UV")
+    monkeypatch.setattr(distributions.importlib.util, "find_spec", lambda _: None)
+    assert distributions.installer() == "uv pip"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from pathlib import Path
 
@@ -245,13 +246,15 @@ def test_tuners_get_the_history_of_all_tasks(make, monkeypatch):
     ],
 )
 def test_what_a_component_answers_wrong_is_told_by_its_name(
-    make, monkeypatch, role, method, answer, says
+    make, monkeypatch, toy, role, method, answer, says
 ):
     context = make()
     part = context.host.component(role, "toy").load()
     monkeypatch.setattr(part, method, lambda *_: answer)
-    with pytest.raises(RuntimeError, match=says):
+    with pytest.raises(RuntimeError, match=says) as error:
         tune(context)
+    line = inspect.getsourcelines(part)[1]
+    assert error.value.__notes__ == [f"in the {role} 'toy' of file {toy}, {toy}:{line}"]
 
 
 def test_what_fails_while_it_is_made_is_told_with_its_owner(make, monkeypatch):

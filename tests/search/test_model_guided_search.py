@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from statistics import median
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
+from tilewright.host import PluginHost
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
 from tilewright.roles import TunerContext
 from tilewright.testing.landscape import Landscape
@@ -191,3 +193,52 @@ def test_programs_are_lowered_for_the_model_where_it_is_asked_to_see_loops(host)
     assert not any("loops" in key for key in asked)
     host.make("tuner", "xgb", {"features": "loops"}, context)
     assert any("loops" in key for key in asked)
+
+
+MISBEHAVING = """
+from tilewright import Component, hookimpl
+
+class Model:
+    def __init__(self, options, context):
+        pass
+
+    def fit(self, features, scores, groups):
+        if {fails}:
+            raise ValueError("on purpose")
+
+    def predict(self, features):
+        return 7
+
+@hookimpl
+def tilewright_cost_models():
+    return [Component("odd", "a cost model", lambda: Model)]
+
+@hookimpl
+def tilewright_featurize(task, configs):
+    return 7
+"""
+
+
+@pytest.mark.parametrize(
+    ("fails", "message"), [(True, "on purpose"), (False, "predict() gave '7'")]
+)
+def test_a_cost_model_that_misbehaves_is_told_with_plugin_file_and_line(fails, message, tmp_path):
+    path = tmp_path / "odd.py"
+    path.write_text(MISBEHAVING.format(fails=fails))
+    host, landscape = PluginHost.load([path]), Landscape()
+    options = {"cost_model": "odd", "features": "knobs"}
+    tuner = host.make("tuner", "evolutionary", options, context_for(landscape, host))
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        run(tuner, landscape, 256)
+    assert error.value.__notes__ == [f"in the cost model 'odd' of file {path}, {path}:4"]
+
+
+def test_a_featuriser_that_answers_wrongly_is_named_and_the_next_is_asked(tmp_path):
+    path = tmp_path / "odd.py"
+    path.write_text(MISBEHAVING.format(fails=False))
+    host, landscape = PluginHost.load([path]), Landscape()
+    tuner = host.make("tuner", "evolutionary", {"features": "loops"}, context_for(landscape, host))
+    assert len(run(tuner, landscape, 128)) == 128
+    (plugin,) = (one for one in host.plugins if one.state == "failed")
+    assert plugin.owner.module == str(path)
+    assert plugin.reasons == ["tilewright_featurize: expected Features, got a int"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -63,7 +64,9 @@ class HookCalls:
             # The user's mistake, told by the plugin that knows: not the plugin's.
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001  one plugin must not stop the others
-            plugin.fail(f"{hook} raised {type(error).__name__}: {error}")
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{last.filename}:{last.lineno}"
+            plugin.fail(f"{hook} raised {type(error).__name__}: {error} ({place})")
             return None
         finally:
             if self._trace:

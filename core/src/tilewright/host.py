@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+Wrong = Callable[[Any], str]
 
 
 class PluginHost:
@@ -94,9 +95,13 @@ class PluginHost:
                 plugin.fail(f"{hook}: a {type(value).__name__} is no {kind.__name__}")
         return values
 
-    def decide(self, hook: str, **arguments: Any) -> Any:
-        """The first answer that is not None of a decide hook, or None."""
-        return next((answer for answer, _ in self._hooks.answers(hook, arguments)), None)
+    def decide(self, hook: str, wrong: Wrong = lambda _: "", /, **arguments: Any) -> Any:
+        """The first answer of a decide hook, or None; where one is `wrong`, the next is asked."""
+        for answer, plugin in self._hooks.answers(hook, arguments):
+            if not (reason := wrong(answer)):
+                return answer
+            plugin.fail(f"{hook}: {reason}")
+        return None
 
     def notify(self, hook: str, **arguments: Any) -> None:
         """Tell every implementation; one that raises is listed and the others still hear it."""
@@ -184,8 +189,7 @@ class PluginHost:
         For listings: what one plugin does wrong is noted as its own, and costs no other.
         """
         try:
-            # Stdout is for the listing.
-            with redirect_stdout(sys.stderr):
+            with redirect_stdout(sys.stderr):  # stdout is for the listing
                 return ask(), ""
         except UsageError as error:
             return None, " ".join(str(error).split())

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import islice, zip_longest
 from typing import Any
 
+from tilewright.blamed import Blamed
 from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.events import EndReason, TuneProgress
@@ -16,7 +17,7 @@ from tilewright.measure import Failure, FailureKind, MeasureInput, Trial
 from tilewright.narrowing import check_narrowing, narrowed
 from tilewright.options import Choice
 from tilewright.records import BudgetRecord
-from tilewright.roles import RunContext, TaskScheduler, TunerContext
+from tilewright.roles import RunContext, TunerContext
 from tilewright.task_set import ChecksTasks, TaskSet, WeightedTask
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.history import adopted_configs, best_of_anchor, known_trials
@@ -24,6 +25,7 @@ from tilewright.tuning.interrupt import Interrupt
 from tilewright.tuning.measurement import Measurement, Spent
 from tilewright.tuning.noise import noise_told
 from tilewright.tuning.pacing import Pace
+from tilewright.tuning.proposed import proposed
 from tilewright.tuning.stage_key import stage_key
 from tilewright.tuning.task_track import TaskTrack
 from tilewright.tuning.tune_report import TuneReport, TuningFailedError, TuningInterrupted
@@ -59,6 +61,7 @@ def tune_tasks(
     if isinstance(made, ChecksTasks):
         made.check(tasks)
     check_narrowing(tasks, context)
+    made = Blamed(made, context.host, "scheduler", scheduler.name)
     stage = stage_key(
         tasks,
         context,
@@ -179,7 +182,7 @@ class _Loop:
             if tracks[entry.task].unmeasured([config])
         )
 
-    def spend_rest(self, tuner: Choice, scheduler: TaskScheduler) -> None:
+    def spend_rest(self, tuner: Choice, scheduler: Any) -> None:
         """Search with the trials that no finalist needed, each in turns at once.
 
         So whoever overtakes finalists has done so by an honest time.
@@ -187,7 +190,7 @@ class _Loop:
         if self._pace.in_trials:
             self.search(tuner, scheduler, 0.0, turns=_TURNS)
 
-    def search(self, tuner: Choice, scheduler: TaskScheduler, kept: float, turns: int = 1) -> bool:
+    def search(self, tuner: Choice, scheduler: Any, kept: float, turns: int = 1) -> bool:
         """Give batches to tasks as the scheduler says, until budget or tasks are exhausted.
 
         `kept` is held back for finalists; once there were some, also what it takes to measure in
@@ -206,10 +209,11 @@ class _Loop:
                 self._declined = count > 0
                 break
             if chosen not in range(len(self._tracks)) or self._tracks[chosen].ended is not None:
-                raise RuntimeError(
-                    f"the scheduler {type(scheduler).__name__} chose {chosen!r}; expected the "
-                    f"number of one of {len(self._tracks)} tasks, which has not ended"
-                )
+                with scheduler.blaming():
+                    raise RuntimeError(
+                        f"the scheduler chose {chosen!r}; expected the number of one of "
+                        f"{len(self._tracks)} tasks, which has not ended"
+                    )
             track = self._tracks[chosen]
             with self._measurement.spent.on("search"):
                 configs = self._propose(track, tuner, count)
@@ -305,24 +309,13 @@ class _Loop:
                 self._context.host,
                 self._share,
             )
-            track.tuner = self._context.host.choose("tuner", choice, known)
+            made = self._context.host.choose("tuner", choice, known)
+            track.tuner = Blamed(made, self._context.host, "tuner", choice.name)
         # A tuner should know the history; one that does not costs nothing but its proposals.
         for _ in range(_PROPOSALS):
-            proposed = track.tuner.propose(count)
-            if not isinstance(proposed, Sequence) or len(proposed) > count:
-                got = len(proposed) if isinstance(proposed, Sequence) else repr(proposed)
-                raise RuntimeError(
-                    f"the tuner '{choice.name}' proposed {got}; expected at most {count} configs"
-                )
-            if strange := [config for config in proposed if config not in track.space]:
-                first = strange[0]
-                got = first.text if isinstance(first, ConfigEntity) else repr(first)
-                raise RuntimeError(
-                    f"the tuner '{choice.name}' proposed {got[:200]}, which is no feasible point "
-                    "of the task's space"
-                )
-            fresh = track.unmeasured(proposed)
-            if fresh or not proposed:
+            found = proposed(track.tuner, choice.name, count, track.space)
+            fresh = track.unmeasured(found)
+            if fresh or not found:
                 return fresh
         return []
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from tilewright.blamed import Blamed
 from tilewright.measure import (
     Failure,
     FailureKind,
@@ -28,7 +29,7 @@ from tilewright.tuning.noise import is_disturbed, is_noisy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tilewright.roles import Builder, RunContext, Runner
+    from tilewright.roles import RunContext
     from tilewright.task_set import TaskSet
 
 
@@ -119,8 +120,8 @@ class Measurement:
         self._charged_until = time.monotonic()
         self._context = context
         self._shield = shield
-        self._builder: Builder | None = None
-        self._runner: Runner | None = None
+        self._builder: Blamed | None = None
+        self._runner: Blamed | None = None
 
     def __enter__(self) -> Measurement:
         return self
@@ -149,14 +150,16 @@ class Measurement:
         builder, runner = self._started()
         with self.spent.on("build"):
             builds = builder.build(inputs)
-        _expect_one_each("builder", self._context.builder[0], builds, len(inputs))
+        with builder.blaming():
+            _expect_one_each("builder", self._context.builder[0], builds, len(inputs))
         runs: list[list[Future[MeasureResult]]] = [[] for _ in inputs]
         for turn in range(max((each.conditions.turns for each in inputs), default=0)):
             due = _due(inputs, runs, turn)
             if not due:
                 break
             futures = runner.run([inputs[place] for place in due], [builds[place] for place in due])
-            _expect_one_each("runner", self._context.runner[0], futures, len(due))
+            with runner.blaming():
+                _expect_one_each("runner", self._context.runner[0], futures, len(due))
             for place, future in zip(due, futures, strict=True):
                 runs[place].append(future)
         asked = list(map(_Asked, inputs, builds, runs))
@@ -174,14 +177,18 @@ class Measurement:
             raise
         return trials
 
-    def _started(self) -> tuple[Builder, Runner]:
+    def _started(self) -> tuple[Blamed, Blamed]:
         if self._builder is None or self._runner is None:
             context, host = self._context, self._context.host
             made = MeasureContext(host, context.device, context.seed)
-            self._builder = host.make("builder", *context.builder, made)
-            self._runner = host.make("runner", *context.runner, made)
-            if self._tasks is not None and isinstance(self._runner, ChecksTasks):
-                self._runner.check(self._tasks)
+            builder, runner = (
+                host.make(role, *chosen, made)
+                for role, chosen in (("builder", context.builder), ("runner", context.runner))
+            )
+            if self._tasks is not None and isinstance(runner, ChecksTasks):
+                runner.check(self._tasks)
+            self._builder = Blamed(builder, host, "builder", context.builder[0])
+            self._runner = Blamed(runner, host, "runner", context.runner[0])
         return self._builder, self._runner
 
     def uncharged_seconds(self) -> float:

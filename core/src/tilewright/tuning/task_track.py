@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
 
+from tilewright.blamed import Blamed
 from tilewright.config import ConfigEntity
 from tilewright.events import EndReason, TuneOutcome
 from tilewright.measure import Conditions, Trial
 from tilewright.records.race import Race, slower
-from tilewright.roles import TaskState, Tuner
+from tilewright.roles import TaskState
 from tilewright.space.config_space import ConfigSpace
 from tilewright.task_set import WeightedTask
 
@@ -37,7 +38,7 @@ class TaskTrack:
     entry: WeightedTask
     conditions: Conditions
     make_space: Callable[[], ConfigSpace]
-    tuner: Tuner | None = None
+    tuner: Blamed | None = None
     curve: list[float | None] = field(default_factory=list)
     failures: int = 0
     best: Trial | None = None

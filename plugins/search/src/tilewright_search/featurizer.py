@@ -68,9 +68,16 @@ class Featurizer:
         return rows
 
     def _ask(self, task: Task, configs: Sequence[ConfigEntity]) -> Features:
+        def wrong(answer: object) -> str:
+            names, rows = (getattr(answer, part, None) for part in ("names", "rows"))
+            if names is None or rows is None:
+                return f"expected Features, got a {type(answer).__name__}"
+            expected, got = (len(configs), len(names)), np.shape(rows)
+            return "" if got == expected else f"expected rows of shape {expected}, got {got}"
+
         try:
             told: Features | None = self._host.decide(
-                "tilewright_featurize", task=task, configs=configs, host=self._host
+                "tilewright_featurize", wrong, task=task, configs=configs, host=self._host
             )
         except UsageError:  # a strategy or an operator that is not installed
             told = None

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field, FilePath
 
 from tilewright.options import Choice, Options
+from tilewright_search.cost_model.checked_model import checked_model
 from tilewright_search.cost_model.interface import CostModel, Floats
 from tilewright_search.diverse import pick_diverse
 from tilewright_search.experience import Experience
@@ -166,5 +167,5 @@ def _shares(scores: Floats) -> Floats:
 
 def _make_model(options: GuidedOptions, context: TunerContext) -> CostModel:
     choice = options.cost_model or Choice("xgboost", {"loss": options.loss})
-    model: CostModel = context.host.choose("cost_model", choice, context)
-    return model
+    made = context.host.choose("cost_model", choice, context)
+    return checked_model(made, context.host, choice.name)

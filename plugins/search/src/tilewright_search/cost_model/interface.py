@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.blamed import Blamed
 from tilewright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,8 +59,9 @@ class SavesModels(CostModel, Protocol):
 def saving(model: CostModel, where: str) -> SavesModels:
     """The model, for whoever has to save or load it. Raises UsageError where it cannot be."""
     if not isinstance(model, SavesModels):
+        named = str(model) if isinstance(model, Blamed) else type(model).__name__
         raise UsageError(
-            f"the cost model {type(model).__name__} cannot be kept in a file",
+            f"the cost model {named} cannot be kept in a file",
             where=where,
             remedy="give it the methods save and load, or take one that has them, such as ridge",
         )
