@@ -347,6 +347,40 @@ CASES = {
     "pad by more than there is": one("Pad", [(3, 4)], {"p": ints(2, 3, 2, 1)}, mode="reflect"),
     "pad by the edge": one("Pad", [(2, 3)], {"p": ints(0, 2, 2, 1)}, mode="edge"),
     "pad by wrapping": one("Pad", [(3, 4)], {"p": ints(1, 2, 2, 0)}, opset=19, mode="wrap"),
+    "pad by minus infinity": one(
+        "Pad", [(2, 3)], {"p": ints(1, 0, 2, 3), "v": np.float32(-np.inf)}
+    ),
+    "gather elements": one(
+        "GatherElements", [(3, 4)], {"i": np.array([[0, -1, 2, 1], [2, 2, 0, -3]])}, axis=0
+    ),
+    "gather along two axes": one("GatherND", [(3, 4, 5)], {"i": np.array([[[0, -1]], [[2, 1]]])}),
+    "hardmax": one("Hardmax", [(2, 3, 4)], axis=1),
+    "hardmax of opset 9": one("Hardmax", [(2, 3, 4)], opset=9),
+    "lines of length 1": one("LpNormalization", [(3, 5)], axis=0),
+    "lines of sum 1": one("LpNormalization", [(3, 5)], p=1),
+    "layer norm with its moments": one(
+        "LayerNormalization",
+        [(2, 3, 7)],
+        {"s": array(7)},
+        opset=17,
+        outputs=("y", "mean", "inverse"),
+    ),
+    **{
+        f"quantised by {how}, and back": (
+            [
+                helper.make_node("QuantizeLinear", ["a", "s", "z"], ["q"], axis=1),
+                helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], axis=1),
+            ],
+            {"a": (4, 3, 5)},
+            {"s": scale, "z": zero},
+            13,
+            ("y",),
+        )
+        for how, scale, zero in (
+            ("tensor", np.float32(0.01), np.uint8(100)),
+            ("channel", np.float32([0.01, 0.1, 0.003]), np.int8([0, -100, 50])),
+        )
+    },
     "pad less than nothing": one("Pad", [(4, 5)], {"p": ints(-1, 2, 1, -2), "v": np.float32(3)}),
     "pad some axes": one(
         "Pad", [(2, 3, 4)], {"p": ints(1, 2), "v": np.float32(0), "ax": ints(-1)}, opset=18

@@ -222,11 +222,32 @@ def _layer_norm(site: NodeSite) -> None:
     zeros = np.zeros(size, site.spec(0).dtype)
     shift = site.reshaped(site.tensor(2), (size,)) if site.has(2) else site.constant(zeros)
     attributes = {"axis": -1, "epsilon": site.attribute("epsilon", 1e-5)}
+    _moments(site, rows, (*shape[:axis], *[1] * (len(shape) - axis)))
     if site.shape(rows) == shape:
         site.finish("layer_norm", rows, scale, shift, **attributes)
     else:
         normal = site.emit("layer_norm", rows, scale, shift, **attributes)
         site.finish("reshape", normal, shape=list(shape))
+
+
+def _moments(site: NodeSite, rows: str, shape: tuple[int, ...]) -> None:
+    """The further outputs: the mean of each row, and one by its standard deviation."""
+    wanted = [place < len(site.outputs) and bool(site.outputs[place]) for place in (1, 2)]
+    if not any(wanted):
+        return
+    if site.spec(0).dtype != "float32":
+        raise site.error("moments of LayerNormalization of another dtype than float32")
+    mean = site.emit("reduce_mean", rows, axes=[-1])
+    if wanted[0]:
+        site.give(site.outputs[1], "reshape", mean, shape=list(shape))
+    if wanted[1]:
+        centred = site.emit("subtract", rows, mean)
+        squares = site.emit("multiply", centred, centred)
+        variance = site.emit("reduce_mean", squares, axes=[-1])
+        epsilon = site.scalar(site.attribute("epsilon", 1e-5), variance)
+        deviation = site.emit("sqrt", site.emit("add", variance, epsilon))
+        inverse = site.emit("divide", site.scalar(1.0, deviation), deviation)
+        site.give(site.outputs[2], "reshape", inverse, shape=list(shape))
 
 
 def _instance_norm(site: NodeSite) -> None:

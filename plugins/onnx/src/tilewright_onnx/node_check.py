@@ -178,11 +178,11 @@ def _check_blocks(node: Any, site: NodeSite, types: Mapping[str, Any]) -> None:
 
 
 def _check_axes(node: Any, site: NodeSite, axes: Sequence[int], types: Mapping[str, Any]) -> None:
-    """Axes are of the first operand (Unsqueeze: of the output), each is named once."""
+    """Axes are of the first operand (or of an output with more), each is named once."""
     if not node.input or not node.input[0]:
         return
     rank = len(types[node.input[0]].tensor_type.shape.dim)
-    rank += len(axes) if node.op_type == "Unsqueeze" else 0
+    rank += len(axes) if node.op_type in ("Unsqueeze", "OneHot") else 0
     last = rank if node.op_type == "Flatten" else rank - 1
     for axis in axes:
         if not -rank <= axis <= last:

@@ -72,6 +72,10 @@ class NodeSite:
         """Shape of any tensor of the network."""
         return self._builder.specs[tensor].shape
 
+    def dtype(self, tensor: str) -> str:
+        """Dtype of any tensor of the network."""
+        return self._builder.specs[tensor].dtype
+
     def value(self, position: int) -> Any:
         """An operand that must be known by now. Raises UsageError where it is computed."""
         name = self.inputs[position]

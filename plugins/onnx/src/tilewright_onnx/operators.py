@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright_onnx.composed_operators import COMPOSED_READERS
 from tilewright_onnx.layer_operators import LAYER_READERS
 from tilewright_onnx.node_site import NodeSite
 from tilewright_onnx.products import PRODUCT_READERS
@@ -100,8 +101,12 @@ def _mod(site: NodeSite) -> None:
 
 def _power(site: NodeSite) -> None:
     """Squares and cubes are products, which cost far less. The exponent may be of another dtype."""
+    if "float" not in site.spec(0).dtype:
+        _power_of_integers(site)
+        return
     if not site.is_known(1):
-        _broadcasting("power", site)
+        operands, dtype = _at_one_rank(site), site.spec(0).dtype
+        site.finish("power", operands[0], _in_dtype(site, operands[1], dtype))
         return
     base, exponent = site.tensor(0), site.value(1)
     if exponent.size == 1 and exponent.item() in (2, 3) and exponent.ndim <= len(site.shape(base)):
@@ -111,6 +116,16 @@ def _power(site: NodeSite) -> None:
     rank = max(len(site.shape(base)), exponent.ndim)
     exponent = site.constant(exponent.astype(site.spec(0).dtype))
     site.finish("power", site.at_rank(base, rank), site.at_rank(exponent, rank))
+
+
+def _in_dtype(site: NodeSite, tensor: str, dtype: str) -> str:
+    return tensor if site.dtype(tensor) == dtype else site.emit("cast", tensor, dtype=dtype)
+
+
+def _power_of_integers(site: NodeSite) -> None:
+    """In float64, which has every whole number of 53 bits."""
+    wide = [site.emit("cast", one, dtype="float64") for one in _at_one_rank(site)]
+    site.finish("cast", site.emit("power", *wide), dtype=site.spec(0).dtype)
 
 
 def _triangle(site: NodeSite) -> None:
@@ -187,6 +202,19 @@ def _log_sum_exp(site: NodeSite) -> None:
         site.finish("reshape", site.emit("add", logarithm, largest), shape=kept)
 
 
+def _hardmax(site: NodeSite) -> None:
+    """1 at the first of the largest along the axis, 0 elsewhere."""
+    data, axis, shape = _along_one_axis(site)
+    extents, dtype = site.shape(data), site.spec(0).dtype
+    beside = [1] * (len(extents) - axis - 1)
+    places = site.constant(np.arange(extents[axis]).reshape(*[1] * axis, -1, *beside))
+    found = site.emit("equal", site.emit("arg_max", data, axis=axis), places)
+    if shape is None:
+        site.finish("cast", found, dtype=dtype)
+    else:
+        site.finish("reshape", site.emit("cast", found, dtype=dtype), shape=shape)
+
+
 def _softmax(site: NodeSite) -> None:
     data, axis, shape = _along_one_axis(site)
     if shape is None:
@@ -250,6 +278,7 @@ READERS: Mapping[str, ReadNode] = {
     "Greater": partial(_swapped, "less"),
     "GreaterOrEqual": partial(_swapped, "less_equal"),
     "HardSigmoid": partial(_with_attributes, "hard_sigmoid", {"alpha": 0.2, "beta": 0.5}),
+    "Hardmax": _hardmax,
     "HardSwish": partial(_same, "hard_swish"),
     "Identity": partial(_same, "identity"),
     "IsNaN": _is_nan,
@@ -292,6 +321,7 @@ READERS: Mapping[str, ReadNode] = {
     "Tanh": partial(_same, "tanh"),
     "Trilu": _triangle,
     "Where": partial(_broadcasting, "where"),
+    **COMPOSED_READERS,
     **LAYER_READERS,
     **PRODUCT_READERS,
     **RECURRENT_READERS,

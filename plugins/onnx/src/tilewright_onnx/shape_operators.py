@@ -81,6 +81,9 @@ def _pad(site: NodeSite) -> None:
     if site.has(3):
         pads = _pads_of_axes(pads, [int(axis) % rank for axis in site.value(3)], rank)
     padding, data = [int(n) for n in pads], site.tensor(0)
+    if mode == "constant" and min(padding) >= 0 and not np.isfinite(fill):
+        _pad_with_no_number(site, padding, fill)
+        return
     if mode == "constant" and min(padding) >= 0:
         site.finish("pad", data, padding=padding, value=fill)
         return
@@ -97,6 +100,15 @@ def _pad(site: NodeSite) -> None:
             data = selected(site, data, axis, places)
     left = [max(0, n) if mode == "constant" else 0 for n in padding]
     site.finish("pad", data, padding=left, value=fill)
+
+
+def _pad_with_no_number(site: NodeSite, padding: Sequence[int], fill: float) -> None:
+    """An attribute cannot be an infinity or NaN: the margins are chosen by a mask."""
+    data, rank = site.tensor(0), len(site.spec(0).shape)
+    inside = np.ones(site.spec(0).shape, np.bool_)
+    mask = np.pad(inside, list(zip(padding[:rank], padding[rank:], strict=True)))
+    padded = site.emit("pad", data, padding=list(padding), value=0.0)
+    site.finish("where", site.constant(mask), padded, site.scalar(fill, padded))
 
 
 def _repeated(site: NodeSite, extent: int, margins: tuple[int, int], mode: str) -> Any:

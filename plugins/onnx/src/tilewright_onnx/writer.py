@@ -259,6 +259,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "reshape": _reshape,
     "resize": _resize,
     "slice": _slice,
+    "take_elements": lambda site: site.emit("GatherElements", axis=site.attributes["axis"]),
     "take": lambda site: site.emit("Gather", axis=site.attributes["axis"]),
     "transpose": _transpose,
 }

@@ -149,6 +149,15 @@ def _take(arrays: Sequence[Array], attributes: Attributes) -> Array:
     return np.take(data, places, axis=axis, mode="clip")
 
 
+def _take_elements(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    data, places, axis = arrays[0], arrays[1].astype(np.int64), attributes["axis"]
+    extent = data.shape[axis]
+    places = np.where(places < 0, places + extent, places).clip(0, extent - 1)
+    grid = list(np.indices(places.shape))
+    grid[axis] = places
+    return np.asarray(data[tuple(grid)])
+
+
 def _slice(arrays: Sequence[Array], attributes: Attributes) -> Array:
     steps = attributes["strides"] or [1] * arrays[0].ndim
     cuts = zip(attributes["begin"], attributes["end"], steps, strict=True)
@@ -297,6 +306,7 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "resize": _resize,
     "slice": _slice,
     "take": _take,
+    "take_elements": _take_elements,
     "layout_transform": lambda arrays, _attributes: arrays[0].copy(),
     "cast": lambda arrays, attributes: converted(arrays[0], attributes["dtype"]),
     **{name: _elementwise(function) for name, function in _ELEMENTWISE.items()},
