@@ -128,7 +128,7 @@ def test_a_file_with_six_different_mistakes_yields_six_lines(tmp_path, monkeypat
 
 
 def test_settings_that_are_wrong_are_told_beside_the_file(pipeline_file):
-    settings = ["budget=3s", "tune.bugdet=3", "tune.budget.x.y=3", "source.sizes.0=3", "seed"]
+    settings = ["tune.bugdet=3", "budget=3s", "tune.budget.x.y=3", "source.sizes.0=3", "seed"]
     with pytest.raises(UsageError) as error:
         Pipeline.load(pipeline_file(sizes="8"), settings=settings)
     first, *others = map(str, error.value.each)

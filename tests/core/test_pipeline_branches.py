@@ -31,6 +31,7 @@ class Toy:
     optional: tuple[type, ...] = ()
     produces: tuple[type, ...] = ()
     calls: list[tuple[str, str, object]] = []
+    folders: list[bool] = []
 
     def __init__(self, options, context):
         self.context = context
@@ -38,6 +39,7 @@ class Toy:
     def run(self, values):
         (taken,) = values.values() or (None,)
         Toy.calls.append((type(self).__name__, self.context.folder.name, taken))
+        Toy.folders.append(self.context.folder.is_dir())
         return self.result(taken)
 
     def result(self, taken):
@@ -77,6 +79,7 @@ class Check(Toy):
 @pytest.fixture
 def pipeline(pipeline_file, monkeypatch):
     monkeypatch.setattr(Toy, "calls", [])
+    monkeypatch.setattr(Toy, "folders", [])
     made = Pipeline.load(pipeline_file())
     stages = tuple(
         PlannedStage(kind.__name__.lower(), NoOptions(), kind, "file:1:1")
@@ -106,6 +109,11 @@ def test_tasks_are_merged_once_and_the_rest_runs_for_each(pipeline):
     assert [(entry.name, entry.weight) for entry in merged] == [
         ("t8", 1.0), ("t16", 2.0), ("t32", 1.0),
     ]  # fmt: skip
+
+
+def test_the_folder_of_each_exists_before_each_of_its_stages(pipeline):
+    pipeline.run()
+    assert Toy.folders == [True] * 6
 
 
 def test_each_has_a_report_of_its_own(pipeline):

@@ -13,6 +13,7 @@ from collections import Counter
 import pytest
 
 from tilewright import Pipeline
+from tilewright.cli.group import run
 from tilewright.records import JsonlRecordStore, verify_log
 from tilewright.tuning.interrupt import Interrupt
 
@@ -159,10 +160,25 @@ def test_what_native_code_makes_of_ctrl_c_while_it_is_imported_is_ctrl_c(pipelin
         "            raise ImportError('initialization failed') from cut\n"
         "@hookimpl\ndef tilewright_stages():\n    return [Component('cut', '', lambda: Cut)]\n"
     )
-    path = pipeline_file(check="{}\n  - cut: {}\n  - check: {}")
+    path = pipeline_file(check="{}\n  - cut: {}\n  - check: {passes: true}")
     result = Pipeline.load(path, plugins=[tmp_path / "cut.py"]).run()
     status = [stage["status"] for stage in result.report["stages"]]
     assert (result.exit_code, status) == (130, ["ok", "ok", "ok", "interrupted", "skipped"])
+
+
+def test_an_interrupted_run_says_that_the_same_command_goes_on(pipeline_file, tmp_path, capsys):
+    (tmp_path / "stop.py").write_text(
+        "from tilewright import Component, hookimpl\n"
+        "class Stop:\n    consumes = optional = produces = ()\n"
+        "    def __init__(self, options, context): pass\n"
+        "    def run(self, values): raise KeyboardInterrupt\n"
+        "@hookimpl\ndef tilewright_stages():\n    return [Component('stop', '', lambda: Stop)]\n"
+    )
+    path = pipeline_file(check="{}\n  - stop: {}")
+    plugin = ["--plugin", str(tmp_path / "stop.py")]
+    assert run(["run", str(path), *plugin]) == 130
+    said = capsys.readouterr().err
+    assert "what was measured is kept: the same command goes on from there" in said
 
 
 def test_a_shielded_section_is_not_cut():

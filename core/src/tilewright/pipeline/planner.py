@@ -53,7 +53,7 @@ class Planner:
         self._set: dict[Place, str] = {}
         self._wrong: list[tuple[tuple[int, ...], UsageError]] = []
         self._bad: set[Place] = set()
-        self._unknown: list[tuple[int, NoSuchSettingError]] = []
+        self._unknown: list[tuple[tuple[int, ...], NoSuchSettingError]] = []
         self._absent: list[tuple[Place, UsageError]] = []
         self._data = source.readable()
         if not isinstance(self._data, dict):
@@ -63,8 +63,8 @@ class Planner:
         self._verify = verify
         if verify:
             self._require_verdict()
-        for position, setting in enumerate(settings):
-            self._apply(position, setting)
+        for setting in settings:
+            self._apply(setting)
         if target is not None:
             self._data["target"] = target
             self._set["target",] = "--target"
@@ -139,13 +139,14 @@ class Planner:
 
     # --- the parts of the file -------------------------------------------------------------------
 
-    def _apply(self, position: int, setting: str) -> None:
+    def _apply(self, setting: str) -> None:
+        order = (1, len(self._set), 0)
         try:
             self._set[apply_setting(self._data, setting)] = f"--set {setting}"
         except NoSuchSettingError as error:
-            self._unknown.append((position, error))
+            self._unknown.append((order, error))
         except UsageError as error:
-            self._wrong.append(((1, position), error))
+            self._wrong.append((order, error))
 
     def _require_verdict(self) -> None:
         """A stage `verify` that has to find an oracle: the file's, or one at the end."""
@@ -163,7 +164,7 @@ class Planner:
 
     def _tell_unknown_settings(self, host: PluginHost) -> None:
         """`budget=3s` means `tune.budget`: say so now that the stages' options are known."""
-        for position, error in self._unknown:
+        for order, error in self._unknown:
             meant = [
                 f"{stage}.{error.name}"
                 for stage in error.stages
@@ -172,7 +173,7 @@ class Planner:
             ]
             remedy = f"did you mean '{meant[0]}'?" if meant else error.remedy
             told = UsageError(error.message, where=error.where, remedy=remedy)
-            self._wrong.append(((1, position), told))
+            self._wrong.append((order, told))
 
     def _file(self) -> PipelineFile:
         file, wrong = read_options(PipelineFile, self._data, _INSTEAD)
@@ -288,7 +289,7 @@ class Planner:
         self._bad.add(path)
         if (not given and self._source.is_refused(path)) or (names and missing):
             return
-        order = (1, given[-1]) if given else (0, *self._source.line_and_column(path))
+        order = (1, given[-1], 1) if given else (0, *self._source.line_and_column(path))
         self._wrong.append((order, error.placed(self._where(path))))
 
     def _mistakes(self) -> list[UsageError]:

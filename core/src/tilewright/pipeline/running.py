@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,11 @@ class PipelineRun:
         status: StageStatus = "failed"
         result = StageResult()
         try:
-            result = self._values.run(stage, self._context)
+            with ExitStack() as folders:
+                for name in () if is_joint(stage) else self._values.branches:
+                    folder = branch_context(self._context, name).folder
+                    folders.enter_context(kept_folder(folder))
+                result = self._values.run(stage, self._context)
             check_report(result.report)
             if models := models_of(result):
                 self._report.note_models(claim(self._context, models))
