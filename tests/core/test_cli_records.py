@@ -300,10 +300,11 @@ def test_what_a_killed_compaction_left_is_gone_after_the_next(samples, log):
     assert len(JsonlRecordStore(log).records()) == 3
 
 
+@pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"# A page\n\nof text\n"])
 @pytest.mark.parametrize("verb", ["ls", "verify", "merge"])
-def test_a_file_of_something_else_is_said_to_be_no_records_file(call, tmp_path, verb):
+def test_a_file_of_something_else_is_said_to_be_no_records_file(call, tmp_path, verb, content):
     model = tmp_path / "model.onnx"
-    model.write_bytes(bytes(range(256)) * 40)
+    model.write_bytes(content)
     into = ["--into", "into.jsonl"] if verb == "merge" else []
     code, out, err = call("records", verb, str(model), *into)
     assert (code, out) == (2, "")

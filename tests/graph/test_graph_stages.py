@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.options import Choice
 from tilewright.pipeline import Pipeline
+from tilewright.records import GraphRecord
 from tilewright.task_set import TaskSet
 from tilewright_graph.compiled_network import CompiledNetwork
 from tilewright_graph.evaluate import evaluate
@@ -256,3 +258,14 @@ def test_compiling_alone_measures_nothing_and_leaves_the_graph_tuner_out(tmp_pat
     assert [stage.name for stage in alone.plan.stages] == ["import", "extract", "compile"]
     tuned = Pipeline.load(tmp_path / "net.yaml", only="graph-tune")
     assert [stage.name for stage in tuned.plan.stages] == ["import", "extract", "graph-tune"]
+
+
+def test_graph_choices_of_another_target_are_said_to_be_so(context, caplog, residual):
+    extracted, _ = ExtractStage(ExtractOptions(), context).run({Network: residual}).values
+    kernel = extracted.kernels[0]
+    task = replace(kernel.task, target=context.target.replace(threads=7))
+    config = context.host.fallback_config(task, context.host.space(task, "paper"))
+    fingerprint = context.device.fingerprint
+    context.store.append([GraphRecord("other", task, config, "paper", fingerprint, 1)])
+    CompileStage(CompileOptions(), context)._warn_of_strangers(extracted)
+    assert "are of other targets (paper:threads=7; this is paper)" in caplog.text

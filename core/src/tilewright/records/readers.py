@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
 from tilewright.reading import open_file
-from tilewright.records.line import MAX_LINE_BYTES, BadLineError, seal, unseal, whole_lines
+from tilewright.records.line import (
+    MAX_LINE_BYTES,
+    BadLineError,
+    parse_object,
+    seal,
+    unseal,
+    whole_lines,
+)
 from tilewright.records.record import AnyRecord, RecordDecoder, sensible
 
 if TYPE_CHECKING:
@@ -51,11 +58,19 @@ def read_log(
 
 
 def expect_log(path: Path, host: PluginHost) -> None:
-    """Raise UsageError where nobody recognises a file and no line of it is a record."""
-    if recognised_format(path, host) is not None:
+    """Raise UsageError where nothing in a file is a record: neither JSON, nor read by a plugin."""
+    empty = True
+    try:
+        with open_file(path) as file:
+            for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
+                if _is_object(line):
+                    return
+                empty = empty and not line.strip()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if empty:
         return
-    lines = [found for _, found in JsonlReader().read(path)]
-    if lines and all(isinstance(found, BadLineError) for found in lines):
+    if all(isinstance(found, BadLineError) for _, found in read_log(path, host)):
         raise UsageError("no line of it is a record", where=str(path), remedy="name a records file")
 
 
@@ -98,6 +113,14 @@ def _kept(decoder: RecordDecoder, record: AnyRecord) -> AnyRecord | BadLineError
         return decoder.decode(unseal(line[:-1]))
     except BadLineError as error:
         return error
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        parse_object(line.strip())
+    except BadLineError:
+        return False
+    return True
 
 
 def _unreadable(path: Path, error: OSError) -> UsageError:
