@@ -10,7 +10,7 @@ from tilewright.target import Target
 from tilewright_graph import memory_plan
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.evaluate import evaluate
-from tilewright_graph.expression_size import MOST_OPERATIONS
+from tilewright_graph.expression_size import MOST_OPERANDS, MOST_OPERATIONS
 from tilewright_graph.extraction import extract
 from tilewright_graph.memory_plan import Lifetime, plan_memory
 from tilewright_graph.passes.rewrite import rewrite
@@ -71,6 +71,7 @@ def test_the_expression_of_a_kernel_has_a_bounded_size(kind):
             schedule = schedule.inline(name)
         (stage,) = schedule.stages.values()
         assert len(leaves(stage.body)) <= MOST_OPERATIONS
+        assert len(kernel.inputs) <= MOST_OPERANDS
 
 
 def test_short_chains_are_one_kernel():

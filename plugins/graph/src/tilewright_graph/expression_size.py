@@ -1,4 +1,4 @@
-"""How large the expression of a kernel becomes as nodes are fused into it."""
+"""How large a kernel may become, and how its expression grows as nodes are fused into it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ MOST_OPERATIONS = 256
 A node that reads its operand twice, as `x * sigmoid(x)` does, doubles what it is fused to, so that
 some nodes of that kind are more than hundreds that read it once.
 """
+
+MOST_OPERANDS = 64
+"""Of a kernel that is put together; the concats of DenseNet have up to 50."""
 
 
 class ExpressionSizes:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from tilewright_graph.copy_free import JOINING, is_inner_run
-from tilewright_graph.expression_size import MOST_OPERATIONS, ExpressionSizes
+from tilewright_graph.expression_size import MOST_OPERANDS, MOST_OPERATIONS, ExpressionSizes
 from tilewright_graph.network import Network, Node
 from tilewright_tensor.operators.operators import Operators
 
@@ -37,22 +38,27 @@ def fuse(network: Network, operators: Operators) -> tuple[Group, ...]:
     order. Reshapes, concats and slices that are one run get none: it would make them pass over
     memory that they need not touch. A group runs where its last node stood, so everything it reads
     is there: what leaves a group is read behind its last node only, and no cycle can arise. Where
-    the expression of a group would become larger than `MOST_OPERATIONS`, the next group begins.
+    a group would need more than `MOST_OPERANDS` or its expression become larger than
+    `MOST_OPERATIONS`, the next group begins.
     """
     members: list[list[Node]] = []
     group_of: dict[str, int] = {}
     last: dict[int, int] = {}
     sizes, size_of = ExpressionSizes(network, operators), dict[int, int]()
+    operands: Counter[int] = Counter()
     for position, node in enumerate(network.nodes):
         host = _group_to_join(node, network, operators, group_of, last)
         if host is not None:
             running = members[host][-1]
             before = size_of.get(host) or sizes.alone(running)
             size_of[host] = sizes.fused(node, running.output, before)
-            host = host if size_of[host] <= MOST_OPERATIONS else None
+            more = operands[host] + len(node.inputs) - 1
+            if size_of[host] > MOST_OPERATIONS or more > MOST_OPERANDS:
+                host = None
         if host is None:
             host = len(members)
             members.append([])
+        operands[host] += len(node.inputs) - bool(members[host])
         members[host].append(node)
         group_of[node.output] = host
         last[host] = position

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.expression_size import MOST_OPERANDS
 from tilewright_graph.network import Network, Node
 from tilewright_graph.passes.rewrite import rewrite
 from tilewright_tensor.operators.operators import Operators
-
-_MOST_OPERANDS = 64
-"""Of one kernel; those of DenseNet have up to 50."""
 
 
 def split_joins(network: Network, operators: Operators) -> Network:
@@ -17,11 +15,11 @@ def split_joins(network: Network, operators: Operators) -> Network:
 
 
 def _split(node: Node, _network: Network, builder: NetworkBuilder) -> str | None:
-    if node.operator != "concat" or len(node.inputs) <= _MOST_OPERANDS:
+    if node.operator != "concat" or len(node.inputs) <= MOST_OPERANDS:
         return None
     parts = [
-        node.inputs[begin : begin + _MOST_OPERANDS]
-        for begin in range(0, len(node.inputs), _MOST_OPERANDS)
+        node.inputs[begin : begin + MOST_OPERANDS]
+        for begin in range(0, len(node.inputs), MOST_OPERANDS)
     ]
     joined = [
         builder.apply("concat", part, node.attributes, name=f"{node.name}_part")
