@@ -202,6 +202,11 @@ def structure() -> Iterator[tuple[str, Any]]:
     yield "each other", model(call, functions=[function("f0", "f1"), function("f1", "f0")])
     deep = [function(f"f{n}", f"f{n + 1}") for n in range(5000)]
     yield "5,000 deep", model(call, functions=[*deep, function("f5000", "Relu")])
+    large = function("f0", "Relu")
+    weight = numpy_helper.from_array(np.ones(2**18, np.float32))
+    large.node.append(node("Constant", [], ["c"], value=weight))
+    repeated = [node("f0", ["x"], [f"t{n}"], domain="own") for n in range(20_000)]
+    yield "20 GB of constants", model([*repeated, *call], functions=[large])
     yield "Loop 2^62", loop("m", "yes")
     yield "Loop for ever", loop("", "yes")
     yield "no output", model([node("Relu", ["x"], [], name="bad"), node("Relu", ["x"], ["y"])])

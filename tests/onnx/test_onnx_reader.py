@@ -138,6 +138,23 @@ def test_outputs_keep_their_names_and_order(make_model):
     assert read(make_model(nodes, {"x": (1, 3)}, outputs=("b", "a"))).outputs == ("b", "a")
 
 
+def doubling(make_model, times):
+    """A weight in a node, joined with itself again and again."""
+    weight = numpy_helper.from_array(np.ones(4096, np.float32))
+    nodes = [node("Constant", [], ["c0"], value=weight)]
+    nodes += [node("Concat", [f"c{n}"] * 2, [f"c{n + 1}"], axis=0) for n in range(times)]
+    return make_model([*nodes, node("Add", ["x", f"c{times}"], ["y"])], {"x": (1,)})
+
+
+def test_what_is_evaluated_is_bounded_by_the_size_of_the_model(make_model, monkeypatch):
+    monkeypatch.setattr("tilewright_onnx.folding._FREE_BYTES", 0)
+    assert read(doubling(make_model, 3)).specs["y"].shape == (4096 * 8,)
+    with pytest.raises(
+        UsageError, match=r"'Concat_4': Concat makes a constant of shape \[65536\]: too"
+    ):
+        read(doubling(make_model, 6))
+
+
 # --- dynamic dimensions ---------------------------------------------------------------------------------------------
 
 

@@ -40,14 +40,14 @@ _NO_LARGER = ("Compress", "NonZero", "Unique")
 """They make no more than they read, though their shapes depend on values."""
 
 _FREE_BYTES, _GROWTH = 2**28, 16
-"""What folding may make in all: so much, and so many times as much as the model's own weights."""
+"""What folding may make in all: so much, and so many times as much as the model has itself."""
 
 
 class Folding:
     """The results of nodes on known values, for one model."""
 
-    def __init__(self, weight_bytes: int) -> None:
-        self._left = _FREE_BYTES + _GROWTH * weight_bytes
+    def __init__(self, model_bytes: int) -> None:
+        self._left = _FREE_BYTES + _GROWTH * model_bytes
 
     def applies(self, node: Any, site: NodeSite, known: Mapping[str, Any]) -> bool:
         """Whether all that the node reads is known, and its operator is one that is evaluated."""
@@ -66,6 +66,9 @@ class Folding:
         inferred: Mapping[str, TensorType],
     ) -> dict[str, Any]:
         """The node's outputs as arrays. Raises UsageError for what is too large."""
+        values = [one.t for one in node.attribute if one.name == "value"]
+        if node.op_type == "Constant" and values:
+            return {node.output[0]: array_of(values[0], site.where)}
         for tensor, told in inferred.items():
             if told.shape is None and node.op_type not in _NO_LARGER:
                 raise site.error(f"{node.op_type}: the shape of {tensor!r} is not known")
@@ -74,9 +77,6 @@ class Folding:
             if self._left < 0:
                 shape = list(told.shape or ())
                 raise site.error(f"{node.op_type} makes a constant of shape {shape}: too large")
-        values = [one.t for one in node.attribute if one.name == "value"]
-        if node.op_type == "Constant" and values:
-            return {node.output[0]: array_of(values[0], site.where)}
         return _evaluated(node, site, known)
 
 

@@ -17,6 +17,12 @@ _OLDEST = 7
 _MOST_NODES, _DEEPEST = 100_000, 64
 """Nodes once functions are put in place; functions within functions."""
 
+_COUNTLESS = 2**62
+"""What doubles from function to function is not counted beyond."""
+
+_FREE_BYTES, _GROWTH = 2**26, 4
+"""What functions may take when put in place: so much, and so many times as much as the model."""
+
 
 def checked_model(proto: Any, name: str) -> tuple[Any, dict[str, int]]:
     """(the model without functions of its own, version of the opset of each domain).
@@ -50,8 +56,10 @@ def checked_model(proto: Any, name: str) -> tuple[Any, dict[str, int]]:
     count = sum(len(body.node) for body in (proto.graph, *proto.functions))
     check(count <= _MOST_NODES, f"the model has {count} nodes", few)
     check(not _unreadable_text(proto), "a name in the model is no text")
-    count = _expanded_nodes(proto, name)
+    count, size = _expanded(proto, name)
     check(count <= _MOST_NODES, f"the model has {count} nodes with its functions put in place", few)
+    grown = f"the model has {size} bytes with its functions put in place"
+    check(size <= _FREE_BYTES + _GROWTH * proto.ByteSize(), grown, "make their constants inputs")
     if proto.functions:
         try:
             proto = inline_local_functions(proto)
@@ -106,24 +114,31 @@ def _check_once(name: str, what: str, names: Iterable[str]) -> None:
         seen.add(one)
 
 
-def _expanded_nodes(proto: Any, name: str) -> int:
-    """How many nodes there are when every call of a function is what it stands for."""
+def _expanded(proto: Any, name: str) -> tuple[int, int]:
+    """(nodes, bytes) when every call of a function is what it stands for."""
     bodies = {(one.domain, one.name, one.overload): one for one in proto.functions}
-    own: dict[Any, int] = {}
+    own: dict[Any, tuple[int, int]] = {}
     calls: dict[Any, list[Any]] = {}
     for key, body in (*bodies.items(), (None, proto.graph)):
         nodes = [node for graph in graphs_within(body) for node in graph.node]
         called = [(node.domain, node.op_type, node.overload) for node in nodes]
-        own[key], calls[key] = len(nodes), [one for one in called if one in bodies]
+        own[key], calls[key] = (
+            (len(nodes), body.ByteSize()),
+            [one for one in called if one in bodies],
+        )
     try:
         order = list(TopologicalSorter(calls).static_order())
     except CycleError as error:
         cycle = " -> ".join(key[1] for key in error.args[1])
         raise UsageError(f"functions of the model call themselves: {cycle}", where=name) from None
-    total: dict[Any, int] = {}
+    total: dict[Any, tuple[int, int]] = {}
     depth: dict[Any, int] = {}
     for key in order:
-        total[key] = min(2**62, own[key] + sum(total[one] for one in calls[key]))
+        every = [own[key], *(total[one] for one in calls[key])]
+        total[key] = (
+            min(_COUNTLESS, sum(count for count, _ in every)),
+            min(_COUNTLESS, sum(size for _, size in every)),
+        )
         depth[key] = 1 + max((depth[one] for one in calls[key]), default=0)
     if max(depth.values()) > _DEEPEST:
         problem = f"functions of the model are within each other {max(depth.values())} deep"

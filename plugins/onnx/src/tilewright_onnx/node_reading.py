@@ -37,9 +37,10 @@ class _NoReaderError(Exception):
 class NodeReading:
     """Emits nodes to a builder.
 
-    known    values of tensors that do not depend on the network's inputs; grows
-    opsets   version of the operator set of each domain
-    outputs  what the network is to give
+    known        values of tensors that do not depend on the network's inputs; grows
+    opsets       version of the operator set of each domain
+    outputs      what the network is to give
+    model_bytes  how large the model is, its weights included
     """
 
     def __init__(
@@ -48,12 +49,13 @@ class NodeReading:
         known: dict[str, Any],
         opsets: Mapping[str, int],
         outputs: Sequence[str],
+        model_bytes: int,
     ) -> None:
         self._builder = builder
         self._known = known
         self._opsets = opsets
         self._outputs = outputs
-        self._folding = Folding(sum(array.nbytes for array in known.values()))
+        self._folding = Folding(model_bytes)
 
     def read_all(self, nodes: Sequence[Any]) -> None:
         """All of them in order. Raises one UsageError for all that cannot be read."""

@@ -70,7 +70,7 @@ def read_model(
         if 0 in shape:
             known[tensor] = np.zeros(shape, dtype)
     outputs = [value.name for value in graph.output]
-    reading = NodeReading(builder, known, opsets, outputs)
+    reading = NodeReading(builder, known, opsets, outputs, len(source))
     reading.read_all(graph.node)
     for output in outputs:
         if output not in builder.specs:
