@@ -140,7 +140,7 @@ class Planner:
     # --- the parts of the file -------------------------------------------------------------------
 
     def _apply(self, setting: str) -> None:
-        order = (1, len(self._set), 0)
+        order = (1, len(self._set), 0, len(self._wrong) + len(self._unknown))
         try:
             self._set[apply_setting(self._data, setting)] = f"--set {setting}"
         except NoSuchSettingError as error:
