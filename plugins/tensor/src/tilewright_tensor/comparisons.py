@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any, NoReturn, TypeVar
 
 _DEFINING: ContextVar[bool] = ContextVar("tilewright_defining", default=False)
@@ -133,17 +135,19 @@ def comparable(cls: type[_Class]) -> type[_Class]:
 
     While an operator is defined, it is looked for in no set or dict, for it would not be found.
     """
-    same, hashed = cls.__eq__, cls.__hash__
+    content: Any = attrgetter(*(one.name for one in fields(cls)))  # type: ignore[arg-type]
 
     def in_set(self: Any) -> int:
         if _DEFINING.get():
             raise TypeError(
                 f"{_shown(self)} is not known while the operator is defined; {_INSTEAD}"
             )
-        return hashed(self)
+        return hash(content(self))
 
     def equal(self: Any, other: object) -> Any:
-        return compared("eq", self, other) if builds_comparison(other) else same(self, other)
+        if builds_comparison(other):
+            return compared("eq", self, other)
+        return content(self) == content(other) if type(self) is type(other) else NotImplemented
 
     cls.__eq__, cls.__hash__ = equal, in_set  # type: ignore[method-assign]
     return cls
