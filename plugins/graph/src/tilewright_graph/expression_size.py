@@ -15,8 +15,11 @@ A node that reads its operand twice, as `x * sigmoid(x)` does, doubles what it i
 some nodes of that kind are more than hundreds that read it once.
 """
 
-MOST_OPERANDS = 64
-"""Of a kernel that is put together; the concats of DenseNet have up to 50."""
+MOST_OPERANDS = 60
+"""Of a kernel that is put together: with results and workspace it is launched with at most 64.
+
+The concats of DenseNet have up to 50.
+"""
 
 
 class ExpressionSizes:
