@@ -37,13 +37,13 @@ class TuneReport:
 
 
 class TuningFailedError(UsageError):
-    """The records cannot be written any more; everything measured before is in the store.
+    """What only the user can mend, such as a full disk; everything measured before is in the store.
 
     `result` is what the stage leaves in run.json.
     """
 
     def __init__(self, error: UsageError, report: TuneReport) -> None:
-        super().__init__(error.message, where=error.where, remedy=error.remedy)
+        super().__init__(error.message, where=error.where, remedy=error.remedy, also=error.also)
         self.result = StageResult(report=report.members)
 
 
