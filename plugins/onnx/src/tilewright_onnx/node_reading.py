@@ -72,7 +72,10 @@ class NodeReading:
                     continue
                 self._expect_reader(node, site)
             except _NoReaderError as error:
-                unread[error.args].append(name)
+                operator, remedy = error.args
+                if operator != (own := _operator(node)):
+                    operator = f"{own}, which is made of {operator}"
+                unread[operator, remedy].append(name)
             except UsageError as error:
                 others.append(error)
             lost.update(node.output)
@@ -169,11 +172,10 @@ class NodeReading:
         raise self._without_reader(node)
 
     def _without_reader(self, node: Any) -> _NoReaderError:
-        operator = ".".join(filter(None, (node.domain, node.op_type)))
         remedy = "the README of tilewright-onnx lists the operators that are read"
         if node.domain.startswith(_RUNTIMES_OWN):
             remedy = "ONNX Runtime made it: give the model as it was, or optimised at level `basic`"
-        return _NoReaderError(operator, remedy)
+        return _NoReaderError(_operator(node), remedy)
 
 
 def _without_elements(node: Any, inferred: Mapping[str, TensorType]) -> dict[str, Any] | None:
@@ -182,6 +184,11 @@ def _without_elements(node: Any, inferred: Mapping[str, TensorType]) -> dict[str
     if any(not one.dtype or one.shape is None or 0 not in one.shape for one in types.values()):
         return None
     return {output: np.zeros(one.shape or (), one.dtype) for output, one in types.items()}
+
+
+def _operator(node: Any) -> str:
+    """With its domain, where it is not ONNX's own."""
+    return ".".join(filter(None, (node.domain, node.op_type)))
 
 
 def _shape_value(node: Any, shape: tuple[int, ...]) -> Any:
