@@ -79,7 +79,10 @@ def check_node(
 
     schema = schema_of(node, site.opsets)
     if schema is None:
-        raise site.error(f"there is no operator {node.op_type!r} in opset {site.opset}")
+        raise site.error(
+            f"there is no operator {node.op_type!r} in opset {site.opset}",
+            "export the model for the opset that its operators are of",
+        )
     types, values = {}, {}
     for tensor in filter(None, node.input):
         if tensor not in specs and tensor not in known:
@@ -91,14 +94,14 @@ def check_node(
             values[tensor] = numpy_helper.from_array(np.asarray(one))
     _check_attributes(node, site)
     _check_operands(node, site, schema, types, known)
-    if node.op_type in ("DepthToSpace", "SpaceToDepth"):
-        _check_blocks(node, site, types)
     imports = [helper.make_opsetid(*pair) for pair in site.opsets.items()]
     try:
         inferred = infer_node_outputs(schema, node, types, values, None, imports, _IR_VERSION)
     except Exception as error:
         # It raises several types of its own, and RuntimeError.
         raise site.error(f"{node.op_type}: {_reason(error)}") from error
+    if node.op_type in ("DepthToSpace", "SpaceToDepth"):
+        _check_blocks(node, site, types)
     return {tensor: _tensor_type(site, tensor, told) for tensor, told in inferred.items()}
 
 
