@@ -193,6 +193,13 @@ def test_a_size_that_is_none_is_refused_with_a_remedy(make_model, size):
         read(relu_model(make_model, ("batch", 3)), {"x": (size, 3)})
 
 
+def test_a_model_that_does_not_say_its_opset_is_refused(make_model):
+    model = relu_model(make_model)
+    model.opset_import[0].domain = "own"
+    with pytest.raises(UsageError, match="of which opset ONNX's own operators are"):
+        read(model)
+
+
 # --- bad models -----------------------------------------------------------------------------------------------------
 
 

@@ -81,7 +81,7 @@ class Folding:
 
 
 def _evaluated(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str, Any]:
-    from onnx import TensorProto, helper
+    from onnx import NodeProto, TensorProto, helper
     from onnx.reference import ReferenceEvaluator
 
     operands = {tensor: known[tensor] for tensor in node.input if tensor}
@@ -89,7 +89,10 @@ def _evaluated(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str,
     results = [
         helper.make_tensor_value_info(t, TensorProto.UNDEFINED, None) for t in node.output if t
     ]
-    graph = helper.make_graph([node], "constant", values, results)
+    plain = NodeProto()
+    plain.CopyFrom(node)
+    plain.domain = ""
+    graph = helper.make_graph([plain], "constant", values, results)
     try:
         evaluator = ReferenceEvaluator(graph, opsets=dict(site.opsets))
         found = evaluator.run(None, operands)

@@ -41,7 +41,8 @@ def checked_model(proto: Any, name: str) -> tuple[Any, dict[str, int]]:
     for one in proto.opset_import:
         domain = "" if one.domain in DOMAINS_OF_ONNX else one.domain
         opsets[domain] = max(one.version, opsets.get(domain, 0))
-    opset, newest = opsets.setdefault("", _OLDEST), defs.onnx_opset_version()
+    check("" in opsets, "the model does not say of which opset ONNX's own operators are")
+    opset, newest = opsets[""], defs.onnx_opset_version()
     check(
         opset >= _OLDEST,
         f"the model is of opset {opset}; expected {_OLDEST} or later",

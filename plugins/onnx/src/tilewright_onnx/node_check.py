@@ -56,6 +56,9 @@ _PER_AXIS = ("axes", "ends", "pads", "repeats", "scales", "shape", "sizes", "sta
 
 _AXES = ("axes", "axis")
 
+_SINGLE = ("axis", "constant_value", "k", "max", "min", "training_mode")
+"""Operands that are one number."""
+
 
 @dataclass(frozen=True)
 class TensorType:
@@ -156,12 +159,14 @@ def _check_operands(
         if not tensor:
             continue
         if name in _PER_AXIS or node.op_type == "ConstantOfShape":
-            extents = [one.dim_value for one in types[tensor].tensor_type.shape.dim]
+            extents = _extents(types[tensor])
             if len(extents) != 1 or extents[0] > 2 * _MOST_AXES:
                 raise site.error(
                     f"{node.op_type}: operand {position} ({name}) has shape {extents}; expected "
                     f"one axis of at most {2 * _MOST_AXES} elements"
                 )
+        if name in _SINGLE and prod(_extents(types[tensor])) != 1:
+            raise site.error(f"{node.op_type}: operand {position} ({name}) is not one number")
         if name in _AXES and position and tensor in known and known[tensor].dtype.kind == "i":
             _check_axes(node, site, np.ravel(known[tensor]).tolist(), types)
     for attribute in node.attribute:
@@ -171,7 +176,7 @@ def _check_operands(
 
 def _check_blocks(node: Any, site: NodeSite, types: Mapping[str, Any]) -> None:
     """DepthToSpace and SpaceToDepth take whole blocks only."""
-    shape = [one.dim_value for one in types[node.input[0]].tensor_type.shape.dim]
+    shape = _extents(types[node.input[0]])
     size, is_depth = site.attribute("blocksize", 1), node.op_type == "DepthToSpace"
     whole = size ** (len(shape) - 2) if is_depth else size
     for extent in shape[1:2] if is_depth else shape[2:]:
@@ -184,7 +189,7 @@ def _check_axes(node: Any, site: NodeSite, axes: Sequence[int], types: Mapping[s
     """Axes are of the first operand (or of an output with more), each is named once."""
     if not node.input or not node.input[0]:
         return
-    rank = len(types[node.input[0]].tensor_type.shape.dim)
+    rank = len(_extents(types[node.input[0]]))
     rank += len(axes) if node.op_type in ("Unsqueeze", "OneHot") else 0
     last = rank if node.op_type == "Flatten" else rank - 1
     for axis in axes:
@@ -192,6 +197,10 @@ def _check_axes(node: Any, site: NodeSite, axes: Sequence[int], types: Mapping[s
             raise site.error(f"{node.op_type} of axis {axis}; expected {-rank} to {last}")
     if len({axis % rank for axis in axes if rank}) < len(axes) > 1:
         raise site.error(f"{node.op_type} of axes {list(axes)}, one of them twice")
+
+
+def _extents(tensor_type: Any) -> list[int]:
+    return [one.dim_value for one in tensor_type.tensor_type.shape.dim]
 
 
 def _reason(error: Exception) -> str:
