@@ -55,7 +55,7 @@ def _workload(body: Callable[..., Any], text: str = "mine(4x3)", revision: int =
     def mine(x: Tensor) -> Tensor:
         return compute("mine", x.shape, lambda *i: body(x, *i))
 
-    made = replace(operator(elementwise=True)(mine), revision=revision)
+    made = replace(operator(elementwise="+" in text)(mine), revision=revision)
     every = Operators([*builtin_operators().values(), made])
     name, _, arguments = text.partition("(")
     return OperatorReference(name, every).parse(f"({arguments}", "")
