@@ -16,6 +16,7 @@ from tilewright_cuda.generate import generate
 from tilewright_tensor.affine import Var, floor_div, index, mod
 from tilewright_tensor.expr import OPERATIONS, Const, IndexValue, Load, Op, Value, cast
 from tilewright_tensor.interpret import interpret
+from tilewright_tensor.lookup import lookup
 from tilewright_tensor.loop_ir import Block, Buffer, Loop, LoopProgram, Store
 
 COUNT = 24
@@ -84,7 +85,8 @@ def _cases() -> list[tuple[str, Value, str]]:
     ]
     position = index(T) * 2 + V
     for name, value in (
-        ("index", position), ("quotient", floor_div(5 - position, 4)), ("rest", mod(5 - position, 4))
+        ("index", position), ("quotient", floor_div(5 - position, 4)), ("rest", mod(5 - position, 4)),
+        ("found", floor_div(lookup(finite, 9) - 4, 3)),
     ):  # fmt: skip
         found.append((name, cast(IndexValue(value), "float32"), "float32"))
     return found
