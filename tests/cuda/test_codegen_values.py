@@ -86,7 +86,7 @@ def _cases() -> list[tuple[str, Value, str]]:
     position = index(T) * 2 + V
     for name, value in (
         ("index", position), ("quotient", floor_div(5 - position, 4)), ("rest", mod(5 - position, 4)),
-        ("found", floor_div(lookup(finite, 9) - 4, 3)),
+        ("found", floor_div(5 - lookup(finite, 9), 4)),
     ):  # fmt: skip
         found.append((name, cast(IndexValue(value), "float32"), "float32"))
     return found

@@ -104,7 +104,7 @@ def _cases() -> list[tuple[str, Value, str]]:
         ("index", at * 3 + 1),
         ("quotient", floor_div(5 - at, 4)),
         ("rest", mod(5 - at, 4)),
-        ("found", floor_div(lookup(Load(Buffer("a_int32", (COUNT,), "int32"), PLACE), 9) - 4, 3)),
+        ("found", floor_div(5 - lookup(Load(Buffer("a_int32", (COUNT,), "int32"), PLACE), 9), 4)),
     ):
         found.append((name, IndexValue(place), "int64"))
     return found
