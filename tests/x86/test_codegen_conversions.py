@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tilewright_tensor.affine import Var, index
-from tilewright_tensor.expr import DTYPES, OPERATIONS, Load, Op, limits
+from tilewright_tensor.expr import DTYPES, OPERATIONS, Const, Load, Op, limits
 from tilewright_tensor.interpret import interpret
 from tilewright_tensor.loop_ir import Block, Buffer, Loop, LoopProgram, Store
 from tilewright_x86.emit import emit
@@ -26,15 +26,21 @@ THERE = re.compile(r"(exp|expm1|log|log1p|tanh|erf|sin|cos|pow|fmod)f?@PLT")
 
 def whole(text: Op, kind: Any) -> Loop:
     """A loop that stores a value, element by element."""
-    name = "_".join((text.name, kind, *(load.buffer.dtype for load in text.args), text.dtype))
+    name = "_".join((text.name, kind, *map(named, text.args), text.dtype))
     store = Store(Buffer(name, (COUNT,), text.dtype), PLACE, text)
     return Loop(Var("i"), COUNT, kind, store)
+
+
+def named(operand: Load | Const) -> str:
+    return operand.buffer.dtype if isinstance(operand, Load) else f"by{operand.value}"
 
 
 def program_of(values: list[Op]) -> LoopProgram:
     """One that computes all values, in vectorised loops and one by one."""
     loops = [whole(value, kind) for value in values for kind in ("vectorized", "serial")]
-    inputs = dict.fromkeys(load.buffer for value in values for load in value.args)
+    inputs = dict.fromkeys(
+        one.buffer for value in values for one in value.args if isinstance(one, Load)
+    )
     outputs = tuple(loop.body.buffer for loop in loops)
     return LoopProgram("values", tuple(inputs), outputs, Block(tuple(loops)))
 
@@ -115,7 +121,14 @@ def test_divisions_that_the_processor_traps_at_give_what_numpy_does(
     some = np.array([least, least + 1, 0, 1, 7, greatest, -1 if least else 3], dtype)
     a, b = (np.resize(grid, COUNT) for grid in np.meshgrid(some, some))
     loads = tuple(Load(Buffer(name, (COUNT,), dtype), PLACE) for name in "ab")
-    program = program_of([Op(name, loads, dtype) for name in ("div", "mod", "quo", "rem")])
+    known = [(loads[0], Const(number, dtype)) for number in (0, -1 if least else 3)]
+    program = program_of(
+        [
+            Op(name, operands, dtype)
+            for operands in (loads, *known)
+            for name in ("div", "mod", "quo", "rem")
+        ]
+    )
     with np.errstate(all="ignore"):
         expected = interpret(program, [a, b])
         np.testing.assert_array_equal(expected[0], a // b)

@@ -167,7 +167,8 @@ class Arithmetic:
         The processor traps there, and where the quotient is too large: the least number by -1.
         """
         left, right = texts
-        if not right.startswith("%"):
+        known = right.removeprefix(f"splat ({LLVM_TYPES[dtype]} ").removesuffix(")")
+        if not right.startswith("%") and known not in ("0", "-1"):
             return self._divided(name, left, right, dtype, width)
         define, kind = self.function.define, type_of(dtype, width)
         mask, item = type_of("bool", width), LLVM_TYPES[dtype]
