@@ -41,12 +41,14 @@ _YES_OR_NO = (
     "select_last_index", "training_mode", "transA", "transB", "upper",
 )  # fmt: skip
 
+_DIRECTIONS = ("forward", "reverse", "bidirectional")
 _TEXTS: Mapping[str, tuple[str, ...]] = {
     "approximate": ("none", "tanh"),
     "auto_pad": ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"),
-    "direction": ("forward", "reverse", "bidirectional"),
     "nearest_mode": ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+    "BitShift.direction": ("LEFT", "RIGHT"),
     "DepthToSpace.mode": ("DCR", "CRD"),
+    **{f"{one}.direction": _DIRECTIONS for one in ("GRU", "LSTM", "RNN")},
     "Pad.mode": ("constant", "reflect", "edge", "wrap"),
 }
 """By attribute, or operator and attribute."""

@@ -99,6 +99,10 @@ def _mod(site: NodeSite) -> None:
     _broadcasting("remainder" if site.attribute("fmod", 0) else "modulo", site)
 
 
+def _bit_shift(site: NodeSite) -> None:
+    _broadcasting(f"shift_{site.attribute('direction').lower()}", site)
+
+
 def _power(site: NodeSite) -> None:
     """Squares and cubes are products, which cost far less. The exponent may be of another dtype."""
     if "float" not in site.spec(0).dtype:
@@ -263,6 +267,11 @@ READERS: Mapping[str, ReadNode] = {
     "And": partial(_broadcasting, "logical_and"),
     "ArgMax": partial(_place_of_extreme, "arg_max"),
     "ArgMin": partial(_place_of_extreme, "arg_min"),
+    "BitShift": _bit_shift,
+    "BitwiseAnd": partial(_broadcasting, "bitwise_and"),
+    "BitwiseNot": partial(_same, "bitwise_not"),
+    "BitwiseOr": partial(_broadcasting, "bitwise_or"),
+    "BitwiseXor": partial(_broadcasting, "bitwise_xor"),
     "Cast": _cast,
     "Ceil": partial(_same, "ceil"),
     "Clip": _clip,

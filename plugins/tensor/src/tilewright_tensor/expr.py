@@ -80,6 +80,8 @@ OPERATIONS: Mapping[str, int] = {
     # zero; `max` and `min` return NaN if either side is NaN
     "add": 2, "sub": 2, "mul": 2, "div": 2, "mod": 2, "quo": 2, "rem": 2, "pow": 2, "max": 2,
     "min": 2, "neg": 1, "abs": 1,
+    # bits of integers; shifts are by fewer than there are
+    "bitand": 2, "bitor": 2, "bitxor": 2, "shl": 2, "shr": 2,
     # functions of one float; expm1(x) is exp(x) - 1, log1p(x) is log(1 + x), exact near 0
     "exp": 1, "expm1": 1, "log": 1, "log1p": 1, "sqrt": 1, "tanh": 1, "erf": 1, "sin": 1, "cos": 1,
     "floor": 1, "ceil": 1, "round": 1,
@@ -267,6 +269,7 @@ _OF_FLOATS = frozenset({
     "exp", "expm1", "log", "log1p", "sqrt", "tanh", "erf", "sin", "cos", "floor", "ceil", "round",
     "pow",
 })  # fmt: skip
+_OF_INTEGERS = frozenset({"bitand", "bitor", "bitxor", "shl", "shr"})
 _NOT_OF_BOOL = frozenset({"sub", "div", "mod", "quo", "rem", "neg"})
 
 
@@ -295,6 +298,8 @@ def _check(name: str, dtype: str) -> None:
     floating = dtype.startswith("float")
     if name in _OF_FLOATS and not floating:
         raise ValueError(f"{name} of {dtype}: cast it first, e.g. cast(x, 'float32')")
+    if name in _OF_INTEGERS and "int" not in dtype:
+        raise ValueError(f"{name} of {dtype}: cast it first, e.g. cast(x, 'int32')")
     if name in _NOT_OF_BOOL and dtype == "bool":
         raise ValueError(f"{name} of bool: cast it first, e.g. cast(x, 'int32')")
     if name == "mod" and floating:
@@ -341,6 +346,13 @@ divide = _of_two("div", "`left / right`; floors for integers, and is 0 by an int
 quotient = _of_two("quo", "Of integers, cut towards zero; 0 where the divisor is.")
 remainder = _of_two("rem", "What `quotient` leaves, with the sign of `left`; 0 by an integer 0.")
 modulo = _of_two("mod", "What `divide` leaves, with the sign of `right`; 0 by an integer 0.")
+
+
+bitwise_and = _of_two("bitand", "The bits that both have.")
+bitwise_or = _of_two("bitor", "The bits that either has.")
+bitwise_xor = _of_two("bitxor", "The bits that one of the two has.")
+shift_left = _of_two("shl", "`left` by `right` bits, fewer than it has; zeros come in.")
+shift_right = _of_two("shr", "`left` by `right` bits, fewer than it has; its sign comes in.")
 
 
 def logical_and(*conditions: Operand) -> Value:

@@ -86,6 +86,8 @@ def value_at(
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "mod": np.mod,
     "quo": lambda x, y: np.floor_divide(x - np.fmod(x, y), y), "rem": np.fmod,
+    "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor,
+    "shl": np.left_shift, "shr": np.right_shift,
     "max": np.maximum,
     "min": np.minimum, "neg": np.negative, "abs": np.abs, "pow": np.power,
     "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt,

@@ -17,7 +17,10 @@ from tilewright_x86.llvm_text import (
 
 _FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "rem": "frem"}
 _LIBM = ("erf", "expm1", "log1p")  # of float64, where LLVM has no intrinsic
-_INT_BINARY = {"add": "add", "sub": "sub", "mul": "mul"}
+_INT_BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "bitand": "and", "bitor": "or", "bitxor": "xor",
+    "shl": "shl",
+}  # fmt: skip
 _DIVISIONS = {"div": "div", "mod": "rem", "quo": "div", "rem": "rem"}
 _BOOL_BINARY = {"add": "or", "sub": "xor", "mul": "and"}  # as numpy has them
 _FLOAT_INTRINSICS = {
@@ -146,6 +149,8 @@ class Arithmetic:
         binary = _BOOL_BINARY if dtype == "bool" else _INT_BINARY
         if name in binary:
             return define(f"{binary[name]} {kind} {texts[0]}, {texts[1]}")
+        if name == "shr":
+            return define(f"{'lshr' if unsigned else 'ashr'} {kind} {texts[0]}, {texts[1]}")
         if name in ("max", "min"):
             return self.intrinsic(f"{'u' if unsigned else 's'}{name}", texts, dtype, width)
         if name == "neg":

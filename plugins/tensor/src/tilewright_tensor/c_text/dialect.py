@@ -12,7 +12,8 @@ from tilewright_tensor.expr import Const, Op, dtype_of
 
 INFIX: Mapping[str, str] = {
     "add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
-    "ne": "!=", "and": "&&", "or": "||",
+    "ne": "!=", "and": "&&", "or": "||", "bitand": "&", "bitor": "|", "bitxor": "^", "shl": "<<",
+    "shr": ">>",
 }  # fmt: skip
 """Operations that stand between their operands."""
 SMALL = frozenset({"int8", "int16", "uint8", "uint16"})

@@ -44,6 +44,32 @@ def _divide(x: Any, y: Any) -> Any:
     return x / y if "float" in e.dtype_of(x) else e.quotient(x, y)
 
 
+def _modulo(x: Any, y: Any) -> Any:
+    if "float" not in e.dtype_of(x):
+        return e.modulo(x, y)
+    rest = e.remainder(x, y)
+    below = e.logical_and(e.lt(rest, 0.0), e.lt(0.0, y))
+    above = e.logical_and(e.lt(0.0, rest), e.lt(y, 0.0))
+    return e.select(e.logical_or(below, above), rest + y, rest)
+
+
+def _inverted(x: Any) -> Any:
+    low, high = e.limits(e.dtype_of(x))
+    return e.bitwise_xor(x, -1 if low else high)
+
+
+def _shifted(shift: Callable[[Any, Any], Any], x: Any, count: Any) -> Any:
+    """By less than nothing, or by all bits: 0, and at the right the sign."""
+    dtype = e.dtype_of(x)
+    inside: Any = e.lt(count, 8 * e.ITEM_BYTES[dtype])
+    beyond: Any = e.as_value(0, dtype)
+    if e.limits(dtype)[0]:
+        inside = e.logical_and(e.le(0, count), inside)
+        if shift is e.shift_right:
+            beyond = e.select(e.lt(x, 0), -1, beyond)
+    return e.select(inside, shift(x, count), beyond)
+
+
 def _sign(x: Any) -> Any:
     below = e.select(e.lt(x, 0), -1, x) if e.limits(e.dtype_of(x))[0] else x
     return e.select(e.lt(0, x), 1, below)
@@ -104,8 +130,14 @@ _STEPS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "ceil": (("data",), e.ceil),
     "round": (("data",), e.round_),
     "sign": (("data",), _sign),
-    "modulo": (("a", "b"), e.modulo),
+    "modulo": (("a", "b"), _modulo),
     "remainder": (("a", "b"), e.remainder),
+    "bitwise_and": (("a", "b"), e.bitwise_and),
+    "bitwise_or": (("a", "b"), e.bitwise_or),
+    "bitwise_xor": (("a", "b"), e.bitwise_xor),
+    "bitwise_not": (("data",), _inverted),
+    "shift_left": (("a", "b"), partial(_shifted, e.shift_left)),
+    "shift_right": (("a", "b"), partial(_shifted, e.shift_right)),
     "logical_not": (("data",), e.logical_not),
     "logical_and": (("a", "b"), e.logical_and),
     "logical_or": (("a", "b"), e.logical_or),
@@ -148,7 +180,8 @@ def _infer(name: str, inputs: Inputs, _attributes: Attributes) -> tuple[tuple[in
     for one in conditions:
         expect(one.dtype == "bool", f"expected a condition of dtype bool, got {one.dtype}")
     dtype = one_dtype(inputs[1:] if name == "where" else inputs)
-    expect(name != "modulo" or "int" in dtype, f"expected whole numbers, got {dtype}")
+    of_bits = name.startswith(("bitwise", "shift"))
+    expect(not of_bits or "int" in dtype, f"expected whole numbers, got {dtype}")
     return broadcast_shapes(*shapes), "bool" if name in _COMPARISONS else dtype
 
 
