@@ -326,9 +326,8 @@ def _function(name: str) -> Callable[[Operand], Op]:
 
 lt, le, gt, ge, eq, ne = (_comparison(name) for name in ("lt", "le", "gt", "ge", "eq", "ne"))
 exp, log, sqrt, tanh, erf = (_function(name) for name in ("exp", "log", "sqrt", "tanh", "erf"))
-expm1, log1p = (_function(name) for name in ("expm1", "log1p"))
-sin, cos, floor, ceil = (_function(name) for name in ("sin", "cos", "floor", "ceil"))
-round_, absolute = (_function(name) for name in ("round", "abs"))
+expm1, log1p, sin, cos = (_function(name) for name in ("expm1", "log1p", "sin", "cos"))
+floor, ceil, round_, absolute = (_function(name) for name in ("floor", "ceil", "round", "abs"))
 
 
 def _of_two(name: str, says: str) -> Callable[[Operand, Operand], Op]:
@@ -343,16 +342,6 @@ maximum = _of_two("max", "The larger; NaN if either is NaN.")
 minimum = _of_two("min", "The smaller; NaN if either is NaN.")
 power = _of_two("pow", "`left ** right`, of floats.")
 divide = _of_two("div", "`left / right`; floors for integers, and is 0 by an integer 0.")
-quotient = _of_two("quo", "Of integers, cut towards zero; 0 where the divisor is.")
-remainder = _of_two("rem", "What `quotient` leaves, with the sign of `left`; 0 by an integer 0.")
-modulo = _of_two("mod", "What `divide` leaves, with the sign of `right`; 0 by an integer 0.")
-
-
-bitwise_and = _of_two("bitand", "The bits that both have.")
-bitwise_or = _of_two("bitor", "The bits that either has.")
-bitwise_xor = _of_two("bitxor", "The bits that one of the two has.")
-shift_left = _of_two("shl", "`left` by `right` bits, fewer than it has; zeros come in.")
-shift_right = _of_two("shr", "`left` by `right` bits, fewer than it has; its sign comes in.")
 
 
 def logical_and(*conditions: Operand) -> Value:

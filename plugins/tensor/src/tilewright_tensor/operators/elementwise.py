@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor import expr as e
+from tilewright_tensor import whole_numbers
 from tilewright_tensor.dag import compute
 from tilewright_tensor.operators.attribute import Attribute, number, optional_number
 from tilewright_tensor.operators.operator_def import (
@@ -41,13 +42,13 @@ def _clip(x: Any, **bounds: float | None) -> Any:
 
 def _divide(x: Any, y: Any) -> Any:
     """Whole numbers are cut towards zero, as ONNX and C have it."""
-    return x / y if "float" in e.dtype_of(x) else e.quotient(x, y)
+    return x / y if "float" in e.dtype_of(x) else whole_numbers.quotient(x, y)
 
 
 def _modulo(x: Any, y: Any) -> Any:
     if "float" not in e.dtype_of(x):
-        return e.modulo(x, y)
-    rest = e.remainder(x, y)
+        return whole_numbers.modulo(x, y)
+    rest = whole_numbers.remainder(x, y)
     below = e.logical_and(e.lt(rest, 0.0), e.lt(0.0, y))
     above = e.logical_and(e.lt(0.0, rest), e.lt(y, 0.0))
     return e.select(e.logical_or(below, above), rest + y, rest)
@@ -55,7 +56,7 @@ def _modulo(x: Any, y: Any) -> Any:
 
 def _inverted(x: Any) -> Any:
     low, high = e.limits(e.dtype_of(x))
-    return e.bitwise_xor(x, -1 if low else high)
+    return whole_numbers.bitwise_xor(x, -1 if low else high)
 
 
 def _shifted(shift: Callable[[Any, Any], Any], x: Any, count: Any) -> Any:
@@ -65,7 +66,7 @@ def _shifted(shift: Callable[[Any, Any], Any], x: Any, count: Any) -> Any:
     beyond: Any = e.as_value(0, dtype)
     if e.limits(dtype)[0]:
         inside = e.logical_and(e.le(0, count), inside)
-        if shift is e.shift_right:
+        if shift is whole_numbers.shift_right:
             beyond = e.select(e.lt(x, 0), -1, beyond)
     return e.select(inside, shift(x, count), beyond)
 
@@ -131,13 +132,13 @@ _STEPS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "round": (("data",), e.round_),
     "sign": (("data",), _sign),
     "modulo": (("a", "b"), _modulo),
-    "remainder": (("a", "b"), e.remainder),
-    "bitwise_and": (("a", "b"), e.bitwise_and),
-    "bitwise_or": (("a", "b"), e.bitwise_or),
-    "bitwise_xor": (("a", "b"), e.bitwise_xor),
+    "remainder": (("a", "b"), whole_numbers.remainder),
+    "bitwise_and": (("a", "b"), whole_numbers.bitwise_and),
+    "bitwise_or": (("a", "b"), whole_numbers.bitwise_or),
+    "bitwise_xor": (("a", "b"), whole_numbers.bitwise_xor),
     "bitwise_not": (("data",), _inverted),
-    "shift_left": (("a", "b"), partial(_shifted, e.shift_left)),
-    "shift_right": (("a", "b"), partial(_shifted, e.shift_right)),
+    "shift_left": (("a", "b"), partial(_shifted, whole_numbers.shift_left)),
+    "shift_right": (("a", "b"), partial(_shifted, whole_numbers.shift_right)),
     "logical_not": (("data",), e.logical_not),
     "logical_and": (("a", "b"), e.logical_and),
     "logical_or": (("a", "b"), e.logical_or),
