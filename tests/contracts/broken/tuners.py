@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -355,6 +354,4 @@ class TestTunersInOtherProcesses(ReproducibleTunerContract):
     def named(self, variant):
         self.name = variant.__name__
 
-    @pytest.fixture
-    def host(self):
-        return PluginHost.load([Path(__file__)])
+    plugin_files = (__file__,)

@@ -7,6 +7,9 @@ tests:
 >>> class TestClimber(TunerContract, BatchTunerContract):
 ...     name = "acme-climber"
 
+A plugin that is one file and not installed is named by `plugin_files = ("mine.py",)`, from the
+folder of the test's file.
+
 Capabilities are separate classes, so that an implementation opts in by inheriting. There is a
 module for each role: `tuner`, `scheduler`, `store`, `builder`, `runner`, `backend` (of a target)
 and `strategy`; each begins with its three lines of use. Beside them stand what they are tested on:

@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import pytest
-
 from tilewright.host import PluginHost
+from tilewright.testing.hosted import HostedContract
 
 
-class ComponentContract:
+class ComponentContract(HostedContract):
     """A component that a subclass names; the suites of its role inherit this.
 
     role      what the host calls the role; a suite says it
     name      what a pipeline file says
     options   what a pipeline file would say of it, where it says anything
+
+    `plugin_files` are those that the component is in, where it is not installed.
     """
 
     role: ClassVar[str]
     name: str
     options: Mapping[str, Any] = {}
-
-    @pytest.fixture
-    def host(self) -> PluginHost:
-        """Override to load plugin files."""
-        return PluginHost.load()
 
     def made(self, host: PluginHost, context: Any) -> Any:
         """A fresh instance; `context` is what the role's factories are called with."""

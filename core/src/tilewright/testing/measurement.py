@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +56,8 @@ class ImaginaryMeasurementContract(MeasurementContract):
     target = imaginary_target.NAME
     task = f"{imaginary_target.NAME}(37)"
 
-    @pytest.fixture
-    def host(self) -> PluginHost:
-        """Override to load plugin files besides that of the target."""
-        return PluginHost.load([Path(imaginary_target.__file__)])
+    def _files(self) -> Sequence[str | Path]:
+        return [*self.plugin_files, Path(imaginary_target.__file__)]
 
     def ask(
         self, host: PluginHost, conditions: Conditions | None = None, **told: Any

@@ -9,9 +9,10 @@ import pytest
 from tilewright.device import Device
 from tilewright.host import PluginHost
 from tilewright.target import Target
+from tilewright.testing.hosted import HostedContract
 
 
-class OnTarget:
+class OnTarget(HostedContract):
     """A target, a device of it, and tasks to run there.
 
     target        text of the target; skipped where this machine has no device of its kind
@@ -22,11 +23,6 @@ class OnTarget:
     target: str
     tasks: Sequence[str]
     device_name: str = ""
-
-    @pytest.fixture
-    def host(self) -> PluginHost:
-        """Override to load plugin files."""
-        return PluginHost.load()
 
     @pytest.fixture
     def resolved(self, host: PluginHost) -> Target:
