@@ -28,13 +28,15 @@ class NetworkBuilder:
     >>> network = b.network([y])
 
     Errors in shapes or attributes are `UsageError`s that name the node.
+
+    operators   the definitions that nodes may be of
     """
 
     def __init__(self, name: str, operators: Operators | None = None) -> None:
         self.name = name
         self.specs: dict[str, TensorSpec] = {}
         self.constants: dict[str, Any] = {}
-        self._operators = operators or builtin_operators()
+        self.operators = operators or builtin_operators()
         self._reserved: set[str] = set()
         self._nodes: list[Node] = []
         self._producers: dict[str, Node] = {}
@@ -64,9 +66,9 @@ class NetworkBuilder:
         return cls(name, Operators.of(host))
 
     def __getattr__(self, operator: str) -> Callable[..., str]:
-        if operator.startswith("_") or operator not in self._operators:
+        if operator.startswith("_") or operator not in self.operators:
             raise AttributeError(
-                f"operator {operator!r}; {did_you_mean(operator, list(self._operators))}"
+                f"operator {operator!r}; {did_you_mean(operator, list(self.operators))}"
             )
         return partial(self._call, operator)
 
@@ -108,7 +110,7 @@ class NetworkBuilder:
         An output without elements needs no node: it is a constant.
         """
         where = f"{self.name}: node {name!r}" if name else self.name
-        definition = self._operators.find(operator, where)
+        definition = self.operators.find(operator, where)
         specs = [self.specs[tensor] for tensor in inputs]
         rank = len(specs[0].shape) if specs else None
         complete = definition.normalise(attributes or {}, where, rank)

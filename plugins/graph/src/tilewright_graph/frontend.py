@@ -52,11 +52,15 @@ def frontend_for(model: Any, host: PluginHost) -> str:
     words = sorted(word for component in known.values() for word in component.capabilities)
     start, colon, _ = model.partition(":")
     format_name = start.partition("-")[0] if colon else Path(model).suffix[1:]
-    install = how_to_get(who_offers("frontend", format_name))
+    readers = who_offers("frontend", format_name)
+    remedy = f"known: {', '.join(words)}; or name the `frontend`"
+    if readers:
+        not_loaded = f"{readers[0]} does, and is not loaded: `tilewright plugins` says why"
+        remedy = how_to_get(readers) or not_loaded
     raise UsageError(
         "no installed frontend reads such models",
         where=model,
-        remedy=install or f"known: {', '.join(words)}; or name the `frontend`",
+        remedy=remedy,
     )
 
 

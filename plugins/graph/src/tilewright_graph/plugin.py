@@ -6,32 +6,33 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.plugin import Component, hookimpl
+from tilewright_graph import hookspecs
 from tilewright_graph.named_component import named_component
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from tilewright.events import RunSummary, Section
-    from tilewright_graph.passes.graph_pass import GraphPassEntry
 
 
 @hookimpl
-def tilewright_hookspecs() -> Sequence[ModuleType]:
+def tilewright_hookspecs() -> Sequence[object]:
     """Frontends, graph passes, graph tuners."""
-    from tilewright_graph import hookspecs
-
     return [hookspecs]
 
 
 @hookimpl
 def tilewright_frontends() -> Sequence[Component[Any]]:
     """`zoo`."""
-    summary = "networks made in Python: zoo:resnet-18"
-    return [named_component("zoo", summary, "zoo.zoo_frontend", "Frontend", "zoo:")]
+    return [named_component("zoo", "networks made here", "zoo.zoo_frontend", "Frontend", "zoo:")]
 
 
 @hookimpl
-def tilewright_graph_passes() -> Sequence[GraphPassEntry]:
+def tilewright_oracles() -> Sequence[Component[Any]]:
+    """`reference`."""
+    return [named_component("reference", "definitions", "reference_oracle", "Oracle", "when-named")]
+
+
+@hookimpl
+def tilewright_graph_passes() -> Sequence[Any]:
     """The passes that every network needs."""
     from tilewright_graph.passes.builtin import BUILTIN_PASSES
 

@@ -16,10 +16,14 @@ from tilewright_onnx.folding import Folding
 from tilewright_onnx.model_check import node_name
 from tilewright_onnx.node_check import DOMAINS_OF_ONNX, TensorType, check_node
 from tilewright_onnx.node_site import NodeSite
+from tilewright_onnx.onnx_reader import OnnxReader
 from tilewright_onnx.operators import READERS
-
-_RUNTIMES_OWN = "com.microsoft"
-"""Domains of what ONNX Runtime puts into models that it optimises begin so."""
+from tilewright_onnx.own_domains import (
+    RUNTIMES_OWN,
+    OwnDomains,
+    is_own,
+    operator_name,
+)
 
 _RANDOM = (
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
@@ -41,6 +45,7 @@ class NodeReading:
     opsets       version of the operator set of each domain
     outputs      what the network is to give
     model_bytes  how large the model is, its weights included
+    readers      plugins' own, by `DOMAIN.OPERATOR`
     """
 
     def __init__(
@@ -50,12 +55,15 @@ class NodeReading:
         opsets: Mapping[str, int],
         outputs: Sequence[str],
         model_bytes: int,
+        *,
+        readers: Mapping[str, OnnxReader],
     ) -> None:
         self._builder = builder
         self._known = known
         self._opsets = opsets
         self._outputs = outputs
         self._folding = Folding(model_bytes)
+        self._own = OwnDomains(builder, readers)
 
     def read_all(self, nodes: Sequence[Any]) -> None:
         """All of them in order. Raises one UsageError for all that cannot be read."""
@@ -129,6 +137,10 @@ class NodeReading:
     def _read(self, node: Any, site: NodeSite) -> dict[str, TensorType]:
         """Emit a node, or evaluate it where nothing it reads depends on the inputs."""
         self._expect_reader(node, site)
+        own = self._own.reader(node)
+        if own is not None:
+            own(site)
+            return {}
         specs, known = self._builder.specs, self._known
         if is_decided(node, known):
             parts, constants = taken_branch(node, site, known)
@@ -165,6 +177,8 @@ class NodeReading:
         is_onnx = node.domain in DOMAINS_OF_ONNX
         if is_onnx and (node.op_type in READERS or node.op_type in ("Shape", "Constant")):
             return
+        if self._own.reader(node) is not None:
+            return
         if self._folding.applies(node, site, self._known) or has_definition(node, site.opsets):
             return
         if is_decided(node, self._known):
@@ -173,7 +187,12 @@ class NodeReading:
 
     def _without_reader(self, node: Any) -> _NoReaderError:
         remedy = "the README of tilewright-onnx lists the operators that are read"
-        if node.domain.startswith(_RUNTIMES_OWN):
+        if is_own(node):
+            remedy = (
+                f"a plugin may offer an operator named '{operator_name(node.op_type)}' "
+                f"(tilewright_operators), or a reader '{_operator(node)}' (tilewright_onnx_readers)"
+            )
+        if node.domain.startswith(RUNTIMES_OWN):
             remedy = "ONNX Runtime made it: give the model as it was, or optimised at level `basic`"
         return _NoReaderError(_operator(node), remedy)
 

@@ -42,10 +42,12 @@ class NodeSite:
         self._node = node
 
     @cached_property
-    def _attributes(self) -> dict[str, Any]:
+    def attributes(self) -> Mapping[str, Any]:
+        """The values of the attributes that the node has, texts decoded."""
         from onnx import helper
 
-        return {one.name: helper.get_attribute_value(one) for one in self._node.attribute}
+        values = {one.name: helper.get_attribute_value(one) for one in self._node.attribute}
+        return {name: _decoded(value) for name, value in values.items()}
 
     def has(self, position: int) -> bool:
         """Whether an optional operand is given."""
@@ -88,9 +90,8 @@ class NodeSite:
         self._known[output] = value
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute's value, texts decoded."""
-        value = self._attributes.get(name, default)
-        return value.decode() if isinstance(value, bytes) else value
+        """An attribute's value, or the default where the node does not have it."""
+        return self.attributes.get(name, default)
 
     def constant(self, array: Any) -> str:
         """A constant of the network."""
@@ -129,3 +130,9 @@ class NodeSite:
     def error(self, problem: str, remedy: str = "") -> UsageError:
         """An error that names the node and the model."""
         return UsageError(problem, where=self.where, remedy=remedy)
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded(one) for one in value]
+    return value.decode(errors="replace") if isinstance(value, bytes) else value

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.plugin import Component, hookimpl, late
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from tilewright_onnx.onnx_reader import OnnxReader
+
+
+@hookimpl
+def tilewright_hookspecs() -> Sequence[ModuleType]:
+    """Readers of nodes of other domains."""
+    from tilewright_onnx import hookspecs
+
+    return [hookspecs]
 
 
 @hookimpl
@@ -26,3 +39,16 @@ def tilewright_oracles() -> Sequence[Component[Any]]:
     """`onnxruntime`."""
     runtime = late("tilewright_onnx.runtime", "OnnxRuntime")
     return [Component("onnxruntime", "ONNX Runtime on the CPU", runtime)]
+
+
+@hookimpl
+def tilewright_onnx_readers() -> Sequence[OnnxReader]:
+    """Operators that ONNX Runtime makes of others."""
+    from tilewright_onnx.onnx_reader import OnnxReader
+
+    home = "tilewright_onnx.runtime_operators"
+    return [
+        OnnxReader("com.microsoft.BiasGelu", late(home, "read_bias_gelu")),
+        OnnxReader("com.microsoft.Gelu", late(home, "read_gelu")),
+        OnnxReader("com.microsoft.QuickGelu", late(home, "read_quick_gelu")),
+    ]

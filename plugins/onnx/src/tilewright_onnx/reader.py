@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tilewright_onnx.input_shapes import input_shapes
 from tilewright_onnx.model_check import checked_model
 from tilewright_onnx.model_file import is_light, is_model, load_model
 from tilewright_onnx.node_reading import NodeReading
+from tilewright_onnx.onnx_reader import OnnxReader
 from tilewright_onnx.random_weights import with_random_weights
 from tilewright_onnx.tensors import array_of
 
@@ -42,7 +44,8 @@ class OnnxFrontend:
         """
         name, proto = load_model(model)
         seed = 0 if is_light(model) and weights_seed is None else weights_seed
-        return read_model(proto, NetworkBuilder.of(name, self._host), shapes, seed)
+        readers = self._host.components("onnx_reader")
+        return read_model(proto, NetworkBuilder.of(name, self._host), shapes, seed, readers)
 
 
 def read_model(
@@ -50,9 +53,11 @@ def read_model(
     builder: NetworkBuilder,
     shapes: Mapping[str, Sequence[int]],
     weights_seed: int | None = None,
+    readers: Mapping[str, OnnxReader] = MappingProxyType({}),
 ) -> Network:
     """The network of a ModelProto, made with an empty builder; a seed replaces the weights.
 
+    `readers` are plugins' own, by `DOMAIN.OPERATOR`.
     The input of a softmax that makes an output stays observed. Raises UsageError for a model that
     is none, and names all nodes that cannot be read.
     """
@@ -70,7 +75,7 @@ def read_model(
         if 0 in shape:
             known[tensor] = np.zeros(shape, dtype)
     outputs = [value.name for value in graph.output]
-    reading = NodeReading(builder, known, opsets, outputs, len(source))
+    reading = NodeReading(builder, known, opsets, outputs, len(source), readers=readers)
     reading.read_all(graph.node)
     for output in outputs:
         if output not in builder.specs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from tilewright.cli import shared_options as shared
 from tilewright.errors import UsageError
 from tilewright.exit_codes import DONE, FAILED
 from tilewright_graph.cli import opened
-
-if TYPE_CHECKING:
-    from tilewright.host import PluginHost
 
 
 @click.command()
@@ -54,8 +51,9 @@ def verify(
             remedy="name the one that it was compiled from: --model FILE",
         )
     path, host = opened.saved_folder(folder), shared.load_host(plugin)
-    chosen = _only_oracle(host) if oracle is None else choice_of("--oracle", oracle)
-    options: dict[str, Any] = {"oracle": chosen, **({} if rtol is None else {"rtol": rtol})}
+    options: dict[str, Any] = {"required": True, **({} if rtol is None else {"rtol": rtol})}
+    if oracle is not None:
+        options["oracle"] = choice_of("--oracle", oracle)
     with CompiledNetwork.load(path, host, device) as compiled:
         context = opened.context_of(compiled, path, host, seed)
         network = opened.import_model(compiled, model, weights_seed, context)
@@ -69,14 +67,3 @@ def verify(
         how = "an answer is not finite" if error is None else f"relative error {error:.3g}"
         shared.say(f"{verdict} against {told['oracle']}: {how}")
     return DONE if result.ok else FAILED
-
-
-def _only_oracle(host: PluginHost) -> str:
-    known = list(host.components("oracle"))
-    if len(known) != 1:
-        raise UsageError(
-            "which oracle?" if known else "no oracle is installed",
-            where="--oracle",
-            remedy=f"one of {', '.join(known)}" if known else "install a plugin that has one",
-        )
-    return known[0]

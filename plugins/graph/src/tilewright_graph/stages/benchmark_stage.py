@@ -14,6 +14,7 @@ from tilewright.roles import RunContext, StageResult
 from tilewright_graph.compiled_network import CompiledNetwork, Latency, affordable_runs
 from tilewright_graph.network import Network
 from tilewright_graph.random_inputs import random_inputs
+from tilewright_graph.reference_oracle import what_it_runs
 
 _TURN = 10
 """Runs in a row before the next one has a turn."""
@@ -66,10 +67,10 @@ class BenchmarkStage:
         inputs = random_inputs(network, self._context.seed)
         compiled.run(inputs)
         host = self._context.host
-        peers = {
-            choice.name: host.choose("oracle", choice, host).time(network.original, inputs, threads)
-            for choice in self._options.peers
-        }
+        peers = {}
+        for choice in self._options.peers:
+            oracle = host.choose("oracle", choice, host)
+            peers[choice.name] = oracle.time(what_it_runs(oracle, network), inputs, threads)
         ours, *others = self._latencies([compiled.time, *peers.values()])
         entry = {
             "threads": threads,

@@ -15,6 +15,7 @@ from tilewright.roles import Oracle, RunContext, StageResult
 from tilewright_graph.compiled_network import CompiledNetwork
 from tilewright_graph.network import Network
 from tilewright_graph.random_inputs import random_inputs
+from tilewright_graph.reference_oracle import WHEN_NAMED, what_it_runs
 from tilewright_graph.verification import Comparison, check_fit, compare
 
 _log = logging.getLogger("tilewright")
@@ -23,8 +24,8 @@ _log = logging.getLogger("tilewright")
 class VerifyOptions(Options):
     """Who knows the answers, and how near ours have to be.
 
-    oracle    by default the first that is installed and can tell; where none can, the answers are
-              not checked, and that is said
+    oracle    by default the first that is installed and can tell, but for `reference`, which has to
+              be named; where none can, the answers are not checked, and that is said
     required  such answers are an error
     rtol      the largest relative error of any output or observed tensor that passes; by default
               1e-4, and 1e-2 for a network with tensors of float16, which are rounded to 5e-4
@@ -85,12 +86,17 @@ class VerifyStage:
         Raises UsageError where none can.
         """
         host, asked = self._context.host, self._options.oracle
-        choices = [Choice(name) for name in host.components("oracle")] if asked is None else [asked]
+        able = (
+            Choice(name)
+            for name, component in host.components("oracle").items()
+            if WHEN_NAMED not in component.capabilities
+        )
+        choices = [*able] if asked is None else [asked]
         wrong = []
         for choice in choices:
             oracle: Oracle = host.choose("oracle", choice, host)
             try:
-                answers = oracle.run(network.original, inputs, extra)
+                answers = oracle.run(what_it_runs(oracle, network), inputs, extra)
                 check_fit(choice.name, answers, extra or network.outputs, self._rtol(network))
             except UsageError as error:
                 wrong.append(error)
