@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from importlib import import_module
 from pathlib import Path
 
 from tilewright.records import JsonlRecordStore
@@ -14,7 +15,10 @@ ROW = re.compile(r"\| `(tilewright\.[\w.]+)` \| [^|]+ \| ([^|]+) \|")
 
 
 def _optional_protocols():
-    """Dotted name and methods of each protocol of core that objects are asked for at run time."""
+    """Dotted name and methods of each protocol of core that objects are asked for at run time.
+
+    It is told by the package that exports it, where one does.
+    """
     source = ROOT / "core" / "src"
     for path in (source / "tilewright").rglob("*.py"):
         module = ".".join(path.relative_to(source).with_suffix("").parts)
@@ -24,7 +28,9 @@ def _optional_protocols():
                 for mark in made.decorator_list
             ):
                 methods = [each.name for each in made.body if isinstance(each, ast.FunctionDef)]
-                yield f"{module}.{made.name}", methods
+                package = module.rpartition(".")[0]
+                exported = hasattr(import_module(package), made.name)
+                yield f"{package if exported else module}.{made.name}", methods
 
 
 def test_every_optional_protocol_stands_on_the_page_with_its_methods():

@@ -308,6 +308,11 @@ class _Loop:
                 tuple(self._history),
                 self._context.host,
                 self._share,
+                _batch_size(choice, self._context),
+                self._context.device,
+                track.conditions,
+                self._pace.budget,
+                lambda: self._pace.rest,
             )
             made = self._context.host.choose("tuner", choice, known)
             track.tuner = Blamed(made, self._context.host, "tuner", choice.name)

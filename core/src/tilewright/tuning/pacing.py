@@ -50,10 +50,14 @@ class Pace:
         return self.whole - (self._elapsed if self._budget.trials is None else self.spent)
 
     @property
+    def budget(self) -> Budget | None:
+        """All of it; None of one without end."""
+        return None if self._budget.seconds == inf else self._budget
+
+    @property
     def rest(self) -> Budget | None:
         """What is left as a budget; None of one without end."""
-        endless = self._budget.seconds == inf
-        return None if endless else self._budget.less(self._elapsed, self.spent)
+        return self.budget and self.budget.less(self._elapsed, self.spent)
 
     def trials(self, amount: float, each: float = 1.0) -> float:
         """How many trials an amount pays for; 0 until one was measured.

@@ -1,0 +1,22 @@
+"""The role of oracles: other systems that run what a network was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from tilewright.roles.array import Array
+
+
+class Oracle(Protocol):
+    """Runs a network's source elsewhere: answers, and times as a peer."""
+
+    def run(
+        self, source: Any, inputs: Mapping[str, Array], extra_outputs: Sequence[str]
+    ) -> Mapping[str, Array]:
+        """Answers by tensor name: the outputs and the extra (inner) tensors asked for."""
+        ...
+
+    def time(self, source: Any, inputs: Mapping[str, Array], threads: int) -> Callable[[], float]:
+        """A function that runs the network once and returns the seconds; set up before."""
+        ...

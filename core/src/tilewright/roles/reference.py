@@ -1,0 +1,61 @@
+"""The role of references: what is known of an operator apart from any schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from tilewright.roles.array import Array
+
+if TYPE_CHECKING:
+    from tilewright.workload import Workload
+
+
+class Reference(Protocol):
+    """What is known of one operator apart from any schedule."""
+
+    operator: str
+
+    def inputs(self, workload: Workload, seed: int) -> Sequence[Array]:
+        """Seeded finite random inputs in logical layout, by role and operator."""
+        ...
+
+    def outputs(self, workload: Workload, inputs: Sequence[Array]) -> Sequence[Array]:
+        """Expected outputs in logical layout, epilogue included, accumulated in float64."""
+        ...
+
+    def output_shapes(self, workload: Workload) -> Sequence[tuple[tuple[int, ...], str]]:
+        """(shape, dtype) of every output."""
+        ...
+
+    def tolerance(self, workload: Workload) -> float:
+        """Largest max|a-b| / max|b| of a right answer."""
+        ...
+
+    def operations(self, workload: Workload) -> int:
+        """Floating-point operations of the direct algorithm, a multiply-add counting two."""
+        ...
+
+    def bytes(self, workload: Workload) -> int:
+        """Bytes of all operands and outputs, each once."""
+        ...
+
+    def pack(self, array: Array, layout: str) -> Array:
+        """A logical array rearranged into a layout."""
+        ...
+
+    def unpack(self, array: Array, layout: str, shape: tuple[int, ...]) -> Array:
+        """The inverse of `pack`."""
+        ...
+
+    def parse(self, arguments: str, where: str) -> Workload:
+        """The workload of a text form from its first parenthesis to its end. Raises UsageError."""
+        ...
+
+    def format(self, workload: Workload) -> str:
+        """Text form, `operator(arguments)`."""
+        ...
+
+    def checked(self, workload: Workload, where: str) -> Workload:
+        """A workload written by hand in the form that `parse` gives. Raises UsageError."""
+        ...

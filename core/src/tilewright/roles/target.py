@@ -1,0 +1,114 @@
+"""The role of targets: code for a kind of device, loaded and run there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from tilewright.roles.array import Array
+
+if TYPE_CHECKING:
+    from tilewright.device import Device
+    from tilewright.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Code for a target, ready to be loaded: plain data, so that it crosses processes and is saved.
+
+    format     the backend's own word for what `data` is
+    metadata   JSON values the backend needs to load it (symbols, workspace bytes, ISA); `counts`
+               among them, where there, is {name: number}, summed over the trials of a run
+    """
+
+    target: str
+    format: str
+    data: bytes
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Kernel(Protocol):
+    """A loaded artefact; `bind` first. Operands: inputs, then outputs, in physical layout."""
+
+    def bind(self, arrays: Sequence[Array], copies: Mapping[int, int]) -> None:
+        """Copy every array to device memory, operand i to copies[i] >= 1 places.
+
+        An operand without an entry has one. Launches rotate through the copies, so that constants
+        are cold when their copies exceed the caches.
+        """
+        ...
+
+    def write(self, operand: int, array: Array) -> None:
+        """Overwrite every copy of an operand."""
+        ...
+
+    def read(self, operand: int) -> Array:
+        """The first copy's present content, which later launches do not change."""
+        ...
+
+    def launch(self) -> None:
+        """Run once and wait."""
+        ...
+
+    def time(self, number: int) -> float:
+        """Seconds that `number` launches take together, on the target's clock."""
+        ...
+
+    def flush(self) -> None:
+        """Evict the operands from the caches, where the target can."""
+        ...
+
+    def close(self) -> None:
+        """Give the memory back; the kernel is dead after it."""
+        ...
+
+
+@runtime_checkable
+class TellsOverruns(Protocol):
+    """An optional part of a `Kernel`: it tells whether a launch wrote outside the operands."""
+
+    def overrun(self) -> str:
+        """Where launches since `bind` wrote outside the operands; empty if nowhere."""
+        ...
+
+
+class TargetBackend(Protocol):
+    """Code generation and loading for one kind of target."""
+
+    def probe(self) -> Sequence[Device]:
+        """The devices of this kind on this machine; empty also where a driver is missing."""
+        ...
+
+    def check_target(self, target: Target, device: Device) -> None:
+        """Raise UsageError where the device cannot run what is built for the target."""
+        ...
+
+    def build(self, program: Any, target: Target) -> Artifact:
+        """Compile one program. Raises ValueError for a program the target cannot run."""
+        ...
+
+    def link(self, network_program: Any, target: Target) -> Artifact:
+        """Compile a whole network; the artefact loads like any other."""
+        ...
+
+    def load(self, artifact: Artifact, device: Device) -> Kernel:
+        """Load an artefact. Raises UsageError where the device cannot run it."""
+        ...
+
+    def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
+        """(operations, bytes from main memory) a second of code for the target; under a second."""
+        ...
+
+
+@runtime_checkable
+class TellsItsParts(Protocol):
+    """An optional part of a `TargetBackend`: what it depends on, and what of that is missing."""
+
+    def found(self) -> Mapping[str, str]:
+        """By part, such as a compiler: its version and place on this machine."""
+        ...
+
+    def missing(self) -> Mapping[str, str]:
+        """By device or part: what this machine lacks and how to get it; empty if nothing."""
+        ...
