@@ -60,6 +60,12 @@ def needs(path: Path) -> tuple[str, ...]:
     return needs(path.parent) if path.parent != TESTS else (name,) if name in ALL else ()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--soak-seconds`, how long the soak with the marker `full` takes."""
+    text = "how long tests/faults/test_soak.py measures under -m full"
+    parser.addoption("--soak-seconds", type=float, default=600, help=text)
+
+
 def _missing(plugins: tuple[str, ...]) -> bool:
     return any(find_spec(f"tilewright_{plugin}") is None for plugin in plugins)
 
