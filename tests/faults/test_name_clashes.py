@@ -243,3 +243,15 @@ def test_a_template_that_clashes_is_chosen_by_its_owner(
     assert code == 2
     assert "choose 'rival-one/tuner' or 'tilewright/tuner'" in err
     assert listed(capsys, "new", "plugin", "climber", "--kind", "tilewright/tuner")[0] == 0
+
+
+def test_a_glob_of_a_strategy_that_clashes_is_refused_before_anything_is_chosen(distribution):
+    """Else the tasks that it leaves nothing would take any strategy."""
+    distribution("rival-one", STRATEGY)
+    host = PluginHost.load()
+    target = host.resolve_target("x86:threads=1")
+    with pytest.raises(UsageError, match="two plugins offer the strategy 'dense_packed'") as error:
+        host.check_strategies("dense_packed", target, "mine.yaml:3:1: strategies")
+    assert error.value.where == "mine.yaml:3:1: strategies"
+    host.check_strategies("rival-one/dense_packed", target, "")
+    host.check_strategies("dense_*", target, "")

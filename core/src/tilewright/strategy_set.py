@@ -34,9 +34,7 @@ class StrategySet:
 
         Raises UsageError for a name, no glob, that several offer.
         """
-        owner, glob = self._parts(pattern)
-        if owner is None:
-            self._catalogue.find(strategy_of(glob))
+        owner, glob = self._meant(pattern)
         for name, offer in self._catalogue.offers.items():
             if _matches(offer, name, owner, strategy_of(glob)) and offer.value.serves(task):
                 yield offer.value
@@ -52,14 +50,27 @@ class StrategySet:
         return owned and (selects(glob, alternative) or selects(glob, own))
 
     def check(self, pattern: str, target: Target, where: str) -> None:
-        """Raise UsageError where no strategy for this kind of target has a name that matches."""
-        owner, glob = self._parts(pattern)
+        """Raise UsageError where no strategy for this kind of target has a name that matches.
+
+        As well for a name, no glob, that several offer.
+        """
+        try:
+            owner, glob = self._meant(pattern)
+        except UsageError as error:
+            raise error.placed(where) from None
         wanted = strategy_of(glob)
         offers = self._catalogue.offers.items()
         known = {name: one for name, one in offers if target.kind in one.value.target_kinds}
         if known and not any(_matches(one, name, owner, wanted) for name, one in known.items()):
             message = f"no strategy for {target} matches '{pattern}'"
             raise UsageError(message, where=where, remedy=did_you_mean(wanted, list(known)))
+
+    def _meant(self, pattern: str) -> tuple[str | None, str]:
+        """As `_parts`. Raises UsageError for a name that several offer."""
+        owner, glob = self._parts(pattern)
+        if owner is None:
+            self._catalogue.find(strategy_of(glob))
+        return owner, glob
 
     def _parts(self, pattern: str) -> tuple[str | None, str]:
         """The owner before a `/`, None where that is a strategy's name; and the glob."""
