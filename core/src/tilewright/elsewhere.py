@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tilewright.errors import UsageError
+from tilewright.offers import word_of
 from tilewright.plugin import Component
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def with_article(word: str) -> str:
 
 def _components(host: PluginHost) -> Iterator[tuple[str, str, Component[Any]]]:
     for role in host.roles():
-        with suppress(UsageError):  # a clash of names hides its role only
-            for name, component in host.components(role).items():
-                if isinstance(component, Component):
-                    yield role.replace("_", " "), name, component
+        for name, component in host.components(role).items():
+            if isinstance(component, Component):
+                yield word_of(role), name, component
