@@ -112,6 +112,18 @@ def test_compile_runs_the_stage_of_that_name(compiling, tmp_path):
     assert left == {"cache", "compiling.py"}
 
 
+def test_a_stage_that_cannot_be_imported_costs_no_other(compiling, tmp_path):
+    broken = tmp_path / "broken.py"
+    broken.write_text(
+        "from tilewright import Component, hookimpl\n"
+        "def load():\n    raise ImportError('gone')\n"
+        "@hookimpl\ndef tilewright_stages():\n    return [Component('aaa', 'broken', load)]\n"
+    )
+    host = PluginHost.load([*compiling.files, broken])
+    made = tilewright.compile(["net"], target="toynative", host=host)
+    assert made == "['net'] for toy:threads=1"
+
+
 def test_what_no_stage_takes_is_a_model_for_the_import(compiling, tmp_path):
     with pytest.raises(UsageError, match=r"stage 'import': model: unknown key"):
         tilewright.compile(object(), target="toynative", host=compiling)

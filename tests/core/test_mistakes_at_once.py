@@ -198,3 +198,55 @@ def test_run_points_to_tune_for_a_task(capsys):
     err = capsys.readouterr().err
     assert "error: dense(1x64, 10x64): a task, not a model" in err
     assert "`tilewright tune TASK`" in err
+
+
+LACKING = """
+from tilewright import Component, hookimpl
+from tilewright.options import Choice, Options
+
+class VerifyOptions(Options):
+    oracle: Choice = Choice("nobody")
+
+class Verify:
+    consumes = optional = produces = ()
+
+@hookimpl
+def tilewright_stages():
+    return [Component("verify", "asks an oracle that nobody has", lambda: Verify, lambda: VerifyOptions)]
+"""
+RAISING = """
+from tilewright import Component, hookimpl
+
+def broken():
+    raise ImportError("no module of that kind")
+
+@hookimpl
+def tilewright_stages():
+    return [Component("aaa", "cannot be {what}", {load}, {options})]
+"""
+
+
+def test_what_no_verify_leaves_out_may_lack_its_oracle(toy, tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx")
+    (tmp_path / "lacking.py").write_text(LACKING)
+    host = PluginHost.load([toy, tmp_path / "lacking.py"])
+    source = YamlSource.parse(GOOD.replace("stages:\n", "stages:\n  - verify: {}\n"), "toy.yaml")
+    with pytest.raises(UsageError, match="no oracle named 'nobody'"):
+        Planner(source).plan(host)
+    without = Planner(source, verify=False)
+    assert [stage.name for stage in without.plan(host).stages] == ["source", "tune", "check"]
+    only = Planner(source, verify=False).plan(host, only="tune")
+    assert [stage.name for stage in only.stages] == ["source", "tune"]
+
+
+@pytest.mark.parametrize(("what", "load", "options"), [
+    ("loaded", "broken", "lambda: None"),
+    ("configured", "lambda: object", "broken"),
+])  # fmt: skip
+def test_a_stage_that_is_broken_is_blamed_for_it(toy, tmp_path, what, load, options):
+    (tmp_path / "broken.py").write_text(RAISING.format(what=what, load=load, options=options))
+    host = PluginHost.load([toy, tmp_path / "broken.py"])
+    source = YamlSource.parse(GOOD.replace("stages:\n", "stages:\n  - aaa: {}\n"), "toy.yaml")
+    with pytest.raises(ImportError) as error:
+        Planner(source).plan(host)
+    assert any("stage 'aaa' of file" in note for note in error.value.__notes__)

@@ -17,7 +17,7 @@ from tilewright.host import PluginHost
 from tilewright.measure import Conditions
 from tilewright.options import Choice
 from tilewright.own_records import own_records
-from tilewright.pipeline.plan import stage_that_makes
+from tilewright.pipeline.plan import factories, stage_that_makes
 from tilewright.roles import RunContext
 from tilewright.run_report import task_entry
 from tilewright.run_setup import make_context, open_store
@@ -257,8 +257,7 @@ def _imported(network: Any, context: RunContext) -> list[Any]:
 
 def _is_taken(value: Any, host: PluginHost) -> bool:
     """Whether an installed stage takes such a value."""
-    stages: list[Any] = [component.load() for component in host.components("stage").values()]
-    return any(isinstance(value, kind) for stage in stages for kind in stage.consumes)
+    return any(isinstance(value, kind) for _, stage in factories(host) for kind in stage.consumes)
 
 
 def _run_stage(

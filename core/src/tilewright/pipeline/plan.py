@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -52,10 +52,15 @@ class ChecksOptions(Protocol):
 
 def stage_that_makes(kind: type, host: PluginHost) -> str | None:
     """The name of an installed stage that makes values of a type."""
+    return next((name for name, factory in factories(host) if makes(factory, {kind})), None)
+
+
+def factories(host: PluginHost) -> Iterator[tuple[str, Any]]:
+    """Every installed stage's name and class; one that cannot be imported hurts no other."""
     for name, component in host.components("stage").items():
-        if makes(component.load(), {kind}):
-            return name
-    return None
+        factory, _ = host.tried("stage", name, "load()", component.load)
+        if factory is not None:
+            yield name, factory
 
 
 def makes(factory: Any, kinds: Set[type]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from tilewright.elsewhere import takers_of
 from tilewright.errors import UsageError, did_you_mean, raise_all, shown
 from tilewright.host import PluginHost
+from tilewright.offers import word_of
 from tilewright.options import Place, choices, not_a_mapping, read_options
 from tilewright.paths import check_is_file
 from tilewright.pipeline.file_model import PipelineFile
@@ -99,21 +100,24 @@ class Planner:
         self._check_choices(host, self.file, ())
         self._check_choices(host, self.file.measure, ("measure",))
         entries = () if ("stages",) in self._bad else self.file.stages
-        stages = [self._stage(host, entry, ("stages", n)) for n, entry in enumerate(entries)]
-        known = [stage for stage in stages if stage is not None]
-        if len(known) == len(entries):
+        stages = {
+            place: self._stage(host, entry, ("stages", place))
+            for place, entry in enumerate(entries)
+            if not self._is_left_out(entry)
+        }
+        known = [stage for stage in stages.values() if stage is not None]
+        if len(known) == len(stages):
             self._wrong += [((2, 0), error) for error in misplaced(known, host)]
         if whole and only is None:
-            self._tell_absent(range(len(entries)))
+            self._tell_absent(stages, every=True)
         raise_all(self._mistakes())
         assert target is not None  # or something was wrong with it
         for said in idle(known):
             _log.warning("%s", said)
-        if self._verify is False:
-            known = [stage for stage in known if stage.name != _VERIFY]
         if only is not None:
             kept = self._able(leading_to(only, known, self._where(("stages",))))
-            self._tell_absent([place for place, stage in enumerate(known) if stage in kept])
+            places = [place for place, stage in stages.items() if stage in kept]
+            self._tell_absent(places, every=len(places) == len(stages))
             raise_all(self._mistakes())
             known = kept
         given = [option for place, option in self._set.items() if place[0] == "target"]
@@ -130,9 +134,11 @@ class Planner:
                 _log.warning("'%s' is left out, it would measure: %s", stage.name, lacks[0])
         return [*able, last]
 
-    def _tell_absent(self, places: Sequence[int]) -> None:
-        """Note what the stages at these places choose, and `measure`, where all are to be run."""
-        every = len(places) == len(self.file.stages)
+    def _is_left_out(self, entry: Any) -> bool:
+        return self._verify is False and isinstance(entry, Mapping) and _VERIFY in entry
+
+    def _tell_absent(self, places: Collection[int], *, every: bool) -> None:
+        """Note what the stages at these places choose, and `measure` where `every` stage is run."""
         for path, error in self._absent:
             if path[1] in places if path[0] == "stages" else every:
                 self._note(path, error, names=True)
@@ -169,7 +175,7 @@ class Planner:
                 f"{stage}.{error.name}"
                 for stage in error.stages
                 if stage in host.components("stage")
-                and error.name in host.component("stage", stage).options().model_fields
+                and error.name in host.options_of("stage", stage).model_fields
             ]
             remedy = f"did you mean '{meant[0]}'?" if meant else error.remedy
             told = UsageError(error.message, where=error.where, remedy=remedy)
@@ -214,9 +220,11 @@ class Planner:
         component = self._component(host, "stage", name, path)
         if component is None:
             return None
-        checked, factory = None, component.load()
+        with host.blaming("stage", name):
+            factory = component.load()
+        checked = None
         if options is None or isinstance(options, Mapping):
-            checked = self._options(host, "stage", component, options or {}, path)
+            checked = self._options(host, "stage", name, options or {}, path)
             if checked is not None and isinstance(factory, ChecksOptions):
                 for below, error in factory.mistakes(checked, host):
                     told = f"{error.where}: {error.message}" if error.where else error.message
@@ -224,7 +232,7 @@ class Planner:
                     self._note(path + below, inside if self._source.written else error)
         else:
             message = f"expected a mapping of options, got {shown(options)}"
-            known = ", ".join(component.options().model_fields)
+            known = ", ".join(host.options_of("stage", name).model_fields)
             remedy = f"write `- {name}: {{OPTION: VALUE}}`, with {known}" if known else ""
             remedy = remedy or f"write `- {name}: {{}}`, as there are none"
             self._note(path, UsageError(message, remedy=remedy))
@@ -233,9 +241,8 @@ class Planner:
     def _check_choices(self, host: PluginHost, options: BaseModel, path: Place) -> None:
         for below, role, choice in choices(options):
             place = path + below
-            component = self._component(host, role, choice.name, place)
-            if component is not None:
-                self._options(host, role, component, choice.options, (*place, choice.name))
+            if self._component(host, role, choice.name, place) is not None:
+                self._options(host, role, choice.name, choice.options, (*place, choice.name))
 
     def _component(
         self, host: PluginHost, role: str, name: str, path: Place
@@ -253,12 +260,12 @@ class Planner:
         self,
         host: PluginHost,
         role: str,
-        component: Component[Any],
+        name: str,
         values: Mapping[str, Any],
         path: Place,
     ) -> BaseModel | None:
         """The options of a component without what is wrong with them, and their choices checked."""
-        model = component.options()
+        model = host.options_of(role, name)
         try:
             options, wrong = read_options(model, values)
         except UsageError as error:  # of what the component needs, by a validator of the model
@@ -268,7 +275,7 @@ class Planner:
             message, remedy = mistake.message, mistake.remedy
             owners = takers_of(mistake.unknown, host) if len(mistake.path) == 1 else []
             if mistake.unknown and owners:
-                message = f"{role.replace('_', ' ')} '{component.name}' takes no option"
+                message = f"{word_of(role)} '{name}' takes no option"
                 message += f" '{mistake.unknown}'; that is an option of {' and '.join(owners)}"
                 remedy = did_you_mean(mistake.unknown, list(model.model_fields))
                 remedy = remedy if model.model_fields else "there are no options here"
