@@ -12,6 +12,7 @@ from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.events import RunInfo, RunOutcome, Section, StageOutcome, TuneProgress
 from tilewright.host import PluginHost
+from tilewright.pipeline import Pipeline
 from tilewright.progress import Progress
 from tilewright.records import JsonlRecordStore
 from tilewright.target import Target
@@ -81,6 +82,16 @@ def test_a_task_is_explained_as_on_the_command_line(choices, tmp_path, source):
     assert (told.answer.config, told.answer.seconds) == (result.config, result.seconds)
     assert str(told).startswith("toyadd(64) on toy:threads=1\n  key ")
     assert len(repr(told)) < 400
+
+
+def test_a_target_is_taken_as_a_value_too(choices, compiling, pipeline_file, tmp_path):
+    target = Target("toy", {"threads": 2})
+    assert tilewright.compile(["net"], target=target, host=compiling) == "['net'] for toy:threads=2"
+    choices |= {"target": target, "budget": 2, "records": tmp_path / "r.jsonl"}
+    assert tilewright.tune("toyadd(64)", **choices).task.target == target
+    (told,) = tilewright.explain("toyadd(64)", target=target, host=choices["host"])
+    assert told.task.target == target
+    assert Pipeline.load(pipeline_file(), target=target).plan.target == target
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from tilewright.pipeline.plan import factories, stage_that_makes
 from tilewright.roles import RunContext
 from tilewright.run_report import task_entry
 from tilewright.run_setup import make_context, open_store
+from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.task_explanation import TaskExplanation
 from tilewright.task_set import TaskSet, WeightedTask
@@ -63,7 +64,7 @@ class TuneResult:
 def tune(
     task: Task | str,
     *,
-    target: str | None = None,
+    target: Target | str | None = None,
     tuner: Any = "xgb",
     budget: Budget | str | int = "60s",
     strategies: str = "*",
@@ -102,7 +103,7 @@ def tune(
         host,
         name="tune",
         folder=file.parent,
-        target=str(task.target),
+        target=task.target,
         device=device,
         records=file,
         conditions=conditions,
@@ -147,7 +148,7 @@ def _summary(
 def compile(  # noqa: A001  the name users expect
     network: Any,
     *,
-    target: str = "native",
+    target: Target | str = "native",
     records: str | Path | None = None,
     out: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
@@ -195,7 +196,7 @@ def explain(
     source: Any,
     part: str | None = None,
     *,
-    target: str | None = None,
+    target: Target | str | None = None,
     records: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     strategies: str = "*",
@@ -222,7 +223,7 @@ def explain(
         host,
         name="explain",
         folder=file.parent,
-        target=str(source.target) if isinstance(source, Task) else target or "native",
+        target=source.target if isinstance(source, Task) else target or "native",
         device=device,
         records=file,
         strategies=strategies,

@@ -226,13 +226,14 @@ class PluginHost:
             self._backends[kind] = self.make("target", kind, {}, self)
         return self._backends[kind]
 
-    def resolve_target(self, text: str) -> Target:
-        """The target a text means, `OWNER/KIND:...` where several plugins offer its kind.
+    def resolve_target(self, text: str | Target) -> Target:
+        """The target that a text means, or one made by hand as its plugin completes it.
 
-        Raises UsageError where no plugin offers the kind.
+        The text begins with `OWNER/KIND` where several plugins offer the kind.
+        Raises UsageError where no plugin offers it.
         """
         hook, kinds, owner = "tilewright_resolve_target", self.catalogue("target"), None
-        kind, colon, attributes = text.strip().partition(":")
+        kind, colon, attributes = (text := str(text).strip()).partition(":")
         if shown := kinds.find(kind):
             owner = kinds.offers[shown].owner if "/" in kind else None
             text = f"{kinds.offers[shown].name}{colon}{attributes}"

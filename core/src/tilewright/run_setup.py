@@ -30,7 +30,7 @@ def make_context(
     *,
     name: str,
     folder: Path,
-    target: str,
+    target: Target | str,
     device: str | None = None,
     records: Path | None = None,
     conditions: Conditions | None = None,

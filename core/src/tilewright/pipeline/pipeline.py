@@ -18,6 +18,7 @@ from tilewright.pipeline.values import RunValues
 from tilewright.pipeline.yaml_source import YamlSource
 from tilewright.roles import RunContext
 from tilewright.run_setup import make_context
+from tilewright.target import Target
 from tilewright.task_set import TaskSet
 from tilewright.terminal_text import brief
 from tilewright.tuning.budget import Budget
@@ -50,7 +51,7 @@ class Pipeline:
         settings: Sequence[str] = (),
         plugins: Sequence[Path] = (),
         observers: Sequence[object] = (),
-        target: str | None = None,
+        target: Target | str | None = None,
         only: str | None = None,
         whole: bool = True,
         verify: bool | None = None,
@@ -177,7 +178,7 @@ class Pipeline:
                 plan.host,
                 name=self.name,
                 folder=self._folder(out),
-                target=str(plan.target),
+                target=plan.target,
                 device=device or file.device,
                 records=Path(file.records) if file.records else None,
                 conditions=file.measure.conditions,

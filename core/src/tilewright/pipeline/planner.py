@@ -46,7 +46,7 @@ class Planner:
         self,
         source: YamlSource,
         settings: Sequence[str] = (),
-        target: str | None = None,
+        target: Target | str | None = None,
         *,
         verify: bool | None = None,
     ) -> None:
@@ -67,7 +67,7 @@ class Planner:
         for setting in settings:
             self._apply(setting)
         if target is not None:
-            self._data["target"] = target
+            self._data["target"] = str(target)
             self._set["target",] = "--target"
         self.file = self._file()
         """The file as far as it is right."""
