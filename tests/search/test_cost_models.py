@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.cli.group import run
+from tilewright.distributions import installer
 from tilewright.host import PluginHost
 from tilewright.testing.landscape import Landscape
 from tilewright.testing.tuner import context_for
@@ -39,7 +40,8 @@ def test_doctor_says_what_stands_in_for_xgboost(monkeypatch, capsys):
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "cuda,x86")  # whose peaks take seconds
     monkeypatch.setitem(sys.modules, "xgboost", None)
     run(["doctor"])
-    said = "xgboost is not installed, a ridge regression stands in: pip install 'tilewright[xgb]'"
+    said = "xgboost is not installed, a ridge regression stands in: "
+    said += f"{installer()} install 'tilewright[xgb]'"
     assert f"note cost model xgboost: {said}" in capsys.readouterr().out.splitlines()
     monkeypatch.undo()
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "cuda,x86")

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import model_validator
 
+from tilewright.distributions import installer
 from tilewright.errors import UsageError
 from tilewright.options import Options
 from tilewright_graph.problem import InfeasibleProblemError, Problem, Solution
@@ -35,7 +36,7 @@ class ExactOptions(Options):
         if missing:
             raise UsageError(
                 f"graph tuner 'exact' needs PuLP and HiGHS; not installed: {', '.join(missing)}",
-                remedy=f"pip install {' '.join(missing)}, or choose 'dp' or 'pbqp'",
+                remedy=f"{installer()} install {' '.join(missing)}, or choose 'dp' or 'pbqp'",
             )
         return self
 

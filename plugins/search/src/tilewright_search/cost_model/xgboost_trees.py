@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.distributions import installer
 from tilewright.errors import UsageError
 from tilewright.options import Options
 from tilewright.reading import open_file
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 # AutoTVM's stop rule went on for hundreds of rounds until the training set was learned by heart.
 _ROUNDS = 64
 _ATTRIBUTE = "tilewright"
-_STAND_IN = "xgboost is not installed, a ridge regression stands in: pip install 'tilewright[xgb]'"
 _OBJECTIVES = {"reg": "reg:squarederror", "rank": "rank:pairwise"}
 
 
@@ -94,12 +94,17 @@ class XgboostModel:
 
 def what_xgboost_lacks() -> str:
     """What stands in for xgboost and how to get it; empty where it is installed."""
-    return "" if find_spec("xgboost") else _STAND_IN
+    return "" if find_spec("xgboost") else _stand_in()
+
+
+def _stand_in() -> str:
+    said = "xgboost is not installed, a ridge regression stands in"
+    return f"{said}: {installer()} install 'tilewright[xgb]'"
 
 
 @cache
 def _say_that_xgboost_is_missing() -> None:
-    logging.getLogger("tilewright").warning(_STAND_IN)
+    logging.getLogger("tilewright").warning("%s", _stand_in())
 
 
 def make_xgboost(options: XgboostOptions, context: TunerContext) -> CostModel:
