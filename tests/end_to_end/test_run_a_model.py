@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -55,6 +56,17 @@ def test_without_an_oracle_it_says_answers_not_checked_and_verify_demands_one(
         2,
         True,
     )
+
+
+def test_verify_without_an_oracle_is_refused_before_anything_is_tuned(run, call, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    for source in ("tiny.onnx", "tiny.yaml"):  # the file names the oracle
+        code, _, err = run(source, "--verify")
+        assert (code, "ONNX Runtime is not installed: " in err) == (2, True), err
+        assert not list(Path("runs").glob("**/records.jsonl"))
+    _, out, _ = call("doctor", "--json")
+    noted = [check["what"] for check in json.loads(out)["checks"]]
+    assert any("oracle onnxruntime: ONNX Runtime is not installed: " in what for what in noted)
 
 
 def test_no_verify_leaves_the_comparison_out_and_verify_brings_it_in(run, folder):

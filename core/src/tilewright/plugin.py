@@ -40,8 +40,8 @@ class Component(Generic[R]):
     options       imports and returns the options model (pydantic, unknown keys forbidden)
     capabilities  words whose meaning is the role's: how the models of a frontend begin or end, what
                   a tuner claims (`batch`, `resume`, `model`)
-    lacks         of one that works without it, less well: says what it lacks on this machine and
-                  how to get it, for `tilewright doctor`; empty where that is nothing
+    lacks         says what it lacks on this machine to work, or to work well, and how to get it,
+                  for `tilewright doctor`; empty where that is nothing
     """
 
     name: str

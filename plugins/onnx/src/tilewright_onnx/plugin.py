@@ -38,7 +38,13 @@ def tilewright_frontends() -> Sequence[Component[Any]]:
 def tilewright_oracles() -> Sequence[Component[Any]]:
     """`onnxruntime`."""
     runtime = late("tilewright_onnx.runtime", "OnnxRuntime")
-    return [Component("onnxruntime", "ONNX Runtime on the CPU", runtime)]
+    return [Component("onnxruntime", "ONNX Runtime on the CPU", runtime, lacks=_runtime_lacks)]
+
+
+def _runtime_lacks() -> str:
+    from tilewright_onnx.silent_runtime import what_runtime_lacks
+
+    return what_runtime_lacks()
 
 
 @hookimpl

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from pydantic import Field
 
+from tilewright.distributions import how_to_get, who_has_role
 from tilewright.errors import UsageError
-from tilewright.options import Choice, Options
+from tilewright.host import PluginHost
+from tilewright.offers import lack_of
+from tilewright.options import Choice, Options, Place
 from tilewright.roles import Oracle, RunContext, StageResult
 from tilewright_graph.compiled_network import CompiledNetwork
 from tilewright_graph.network import Network
@@ -50,6 +54,15 @@ class VerifyStage:
         self._options = options
         self._context = context
 
+    @staticmethod
+    def mistakes(options: VerifyOptions, host: PluginHost) -> Iterator[tuple[Place, UsageError]]:
+        """That answers are required, and no oracle can be asked here."""
+        lacks = [_lack(one, host) for one in _asked(options, host)] if options.required else [""]
+        if not lacks:
+            yield (), _no_oracle()
+        elif all(lacks):
+            yield (), UsageError("; ".join(lacks), remedy="install it, or say --no-verify")
+
     def run(self, values: Mapping[type, Any]) -> StageResult:
         compiled: CompiledNetwork = values[CompiledNetwork]
         network: Network = values[Network]
@@ -85,15 +98,9 @@ class VerifyStage:
 
         Raises UsageError where none can.
         """
-        host, asked = self._context.host, self._options.oracle
-        able = (
-            Choice(name)
-            for name, component in host.components("oracle").items()
-            if WHEN_NAMED not in component.capabilities
-        )
-        choices = [*able] if asked is None else [asked]
+        host = self._context.host
         wrong = []
-        for choice in choices:
+        for choice in _asked(self._options, host):
             oracle: Oracle = host.choose("oracle", choice, host)
             try:
                 answers = oracle.run(what_it_runs(oracle, network), inputs, extra)
@@ -102,14 +109,32 @@ class VerifyStage:
                 wrong.append(error)
                 continue
             return choice.name, answers
-        if not wrong:
-            wrong = [UsageError("no oracle is installed", remedy="pip install tilewright-onnx")]
-        raise UsageError.several(wrong)
+        raise UsageError.several(wrong or [_no_oracle()])
 
     def _rtol(self, network: Network) -> float:
         """What was asked for, or what the network's dtypes allow."""
         halves = any(spec.dtype == "float16" for spec in network.specs.values())
         return self._options.rtol or (1e-2 if halves else 1e-4)
+
+
+def _asked(options: VerifyOptions, host: PluginHost) -> list[Choice]:
+    """The oracles that may be asked, in order."""
+    if options.oracle is not None:
+        return [options.oracle]
+    known = host.components("oracle").items()
+    return [Choice(name) for name, one in known if WHEN_NAMED not in one.capabilities]
+
+
+def _lack(oracle: Choice, host: PluginHost) -> str:
+    """Why an oracle cannot be asked here; empty where it can."""
+    component = host.component("oracle", oracle.name)
+    lack, problem = host.tried("oracle", oracle.name, "lacks()", partial(lack_of, component))
+    return lack or problem
+
+
+def _no_oracle() -> UsageError:
+    remedy = how_to_get(who_has_role("oracle")) or "`tilewright plugins` says what is blocked"
+    return UsageError("no oracle is installed", remedy=remedy)
 
 
 def _verdict(oracle: str, result: Comparison, rtol: float) -> str:
