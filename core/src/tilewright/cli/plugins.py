@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 @shared.as_json
 @click.option("--check", is_flag=True, help="Try what they offer; exit with 1 for a fault.")
 @click.option("--hooks", is_flag=True, help="Instead, list the hooks that a plugin may implement.")
-def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool) -> int:
+@click.option("--protocols", is_flag=True, help="Instead, what components offer, by role.")
+def plugins(
+    plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool, protocols: bool
+) -> int:
     """List plugins with state, owner, version and what they offer."""
     host = shared.load_host(plugin)
-    if hooks:
-        _print_hooks(host, as_json=as_json)
+    if hooks or protocols:
+        (_print_hooks if hooks else _print_protocols)(host, as_json=as_json)
         return DONE
     offers: dict[str, dict[str, list[str]]] = {}
     clashes: list[str] = []
@@ -76,3 +79,12 @@ def _print_hooks(host: PluginHost, *, as_json: bool) -> None:
         shared.print_json({"hooks": [hook.to_json() for hook in hook_specifications(host)]})
     else:
         shared.say("\n".join(hooks_page(host)))
+
+
+def _print_protocols(host: PluginHost, *, as_json: bool) -> None:
+    from tilewright.protocol_reference import protocols_page, role_references, to_json
+
+    if as_json:
+        shared.print_json({"protocols": [to_json(one) for one in role_references(host)]})
+    else:
+        shared.say("\n".join(protocols_page(host)))

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from tilewright_graph.passes.graph_pass import GraphPassEntry
     from tilewright_graph.problem import GraphTuner
 
+# By role, what no annotation names: `tilewright plugins --protocols` shows it.
+MORE_VALUES = {"frontend": (("tilewright_graph.builder", "NetworkBuilder"),)}
+
 
 @hookspec
 def tilewright_frontends() -> Sequence[Component[Frontend]]:

@@ -1,4 +1,4 @@
-"""The hook that tensor adds."""
+"""The hook that tensor adds, and what it has for those who write targets and strategies."""
 
 from __future__ import annotations
 
@@ -9,6 +9,19 @@ from tilewright import hookspec
 
 if TYPE_CHECKING:
     from tilewright_tensor.operators.operator_def import OperatorDef
+
+_PROGRAM = ("tilewright_tensor.loop_ir", "LoopProgram")
+_LIMITS = ("tilewright_tensor.derived.limits", "Limits")
+# By role, what no annotation of core can name: `tilewright plugins --protocols` shows it.
+MORE_VALUES = {
+    "strategy": (_PROGRAM, _LIMITS, ("tilewright_tensor.schedule", "Schedule")),
+    "target": (
+        _PROGRAM,
+        ("tilewright_tensor.network_program", "NetworkProgram"),
+        _LIMITS,
+        ("tilewright_tensor.host_kernel", "HostKernel"),
+    ),
+}
 
 
 @hookspec
