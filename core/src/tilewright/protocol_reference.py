@@ -191,4 +191,4 @@ def _section(found: TypeSource, titles: Mapping[tuple[str, str], str]) -> Iterat
 
 def _fenced(text: str) -> str:
     """Examples of a docstring as code."""
-    return _EXAMPLE.sub(r"```pycon\n\1\n```", text)
+    return _EXAMPLE.sub(r"```\n\1\n```", text)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from tilewright_graph.problem import GraphTuner
 
 # By role, what no annotation names: `tilewright plugins --protocols` shows it.
-MORE_VALUES = {"frontend": (("tilewright_graph.builder", "NetworkBuilder"),)}
+MORE_VALUES = {
+    "frontend": (("tilewright_graph.builder", "NetworkBuilder"),),
+    "oracle": (("tilewright_graph.reference_oracle", "RunsNetworks"),),
+}
 
 
 @hookspec
