@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.abc import InspectLoader
 from importlib.util import find_spec
-from pathlib import Path
 
 _ENTRY = re.compile(r"(\w+(?:, \w+)*) {2,}(\S.*)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -89,9 +89,10 @@ def _tree(module: str) -> ast.Module | None:
     if not _OURS.match(module):
         return None
     found = find_spec(module)
-    if found is None or found.origin is None:
+    if found is None or not isinstance(found.loader, InspectLoader):
         return None
-    return ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    source = found.loader.get_source(module)
+    return None if source is None else ast.parse(source)
 
 
 @cache
