@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.offers import USUAL_NAME, lack_of, word_of
 from tilewright.plugin import Component
+from tilewright.strategy import Strategy
 from tilewright.task import Task
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
     from tilewright.plugin_loading import Plugin
-    from tilewright.strategy import Strategy
 
 _PREFIX = "tilewright_"
 # Operands that some operator or other takes, to see what strategies offer for it.
@@ -38,7 +38,8 @@ def plugin_faults(host: PluginHost) -> Iterator[str]:
     for role in host.roles():
         for name, offer in host.catalogue(role).offers.items():
             named = f"{offer.owner}: {word_of(role)} '{name}'"
-            if not USUAL_NAME.fullmatch(offer.name):
+            chosen = role == "reference" or isinstance(offer.value, Component | Strategy)
+            if chosen and not USUAL_NAME.fullmatch(offer.name):
                 yield f"{named}: names are small letters and digits, with - _ or . between"
             if isinstance(offer.value, Component):
                 yield from (f"{named}: {fault}" for fault in _component_faults(host, role, name))
