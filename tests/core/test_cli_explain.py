@@ -191,7 +191,24 @@ def test_explaining_writes_nothing(call, tmp_path):
 def test_a_key_without_a_record_says_how_to_explain_a_task_of_a_network(call):
     code, _, err = call("explain", "0123456789abcdef", *TARGET)
     assert code == 2
-    assert "tilewright explain FILE.yaml|MODEL KEY" in err
+    assert "tilewright explain FILE.yaml|MODEL 0123456789abcdef" in err
+
+
+def test_a_key_that_tasks_printed_of_a_tuned_network_is_found_in_its_run(
+    call, pipeline_file, tmp_path
+):
+    path = str(pipeline_file())
+    assert call("run", path, plugin=False)[0] == 0
+    _, out, err = call("tasks", path, plugin=False)
+    keys = [line.split()[0] for line in out.splitlines()]
+    assert err == f"more on one: tilewright explain {path} {keys[0]}\n"
+    (tmp_path / "runs" / "odd").mkdir()
+    (tmp_path / "runs" / "odd" / "records.jsonl").write_bytes(b"\xff no log")
+    for key in keys:
+        code, out, err = call("explain", key, "--json")
+        told = json.loads(out) if code == 0 else err
+        assert (told["task"]["key"], told["records"]) == (key, "runs/toyrun/records.jsonl")
+        assert json.loads(call("space", key, "--json")[1])["key"].startswith(key)
 
 
 def test_knobs_are_printed_once_and_in_lines_that_fit(call):

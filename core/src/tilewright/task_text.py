@@ -92,8 +92,9 @@ def _recorded(
     raise UsageError(
         f"no record has the key {key}",
         where=place,
-        remedy="`tilewright records ls FILE` lists keys, --records names another file; a task that "
-        "`tilewright tasks` lists: tilewright explain FILE.yaml|MODEL KEY, or by its text",
+        remedy="`tilewright records ls FILE` lists keys, --records names another file; what "
+        "`tilewright tasks` lists of a network that was never tuned is explained by "
+        f"tilewright explain FILE.yaml|MODEL {key}, or by its text",
     )
 
 

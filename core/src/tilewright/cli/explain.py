@@ -39,10 +39,11 @@ def explain(
 ) -> None:
     """Say why a config was chosen, from the records.
 
-    For a TASK (its text, its key in the records, or a JSON file): which config it gets, from which
-    record or rule, and what else was considered. For a network: why its kernels have the layouts
-    they have. PART is a kernel's name or key, or the key of a task, for all its kernels; without
-    it, every kernel that does not have its own best config is explained. Nothing is measured.
+    For a TASK (its text, its key in the records of `tune` or of any run in `runs`, or a JSON file):
+    which config it gets, from which record or rule, and what else was considered. For a network:
+    why its kernels have the layouts they have. PART is a kernel's name or key, or the key of a
+    task, for all its kernels; without it, every kernel that does not have its own best config is
+    explained. Nothing is measured.
     """
     from tilewright.task_text import names_a_task
 
@@ -85,9 +86,10 @@ def _of_task(
     plugin: tuple[Path, ...],
 ) -> Explanation:
     from tilewright.api import explain as explain_task
+    from tilewright.cli.key_records import records_for
 
-    file = records or (out or shared.TUNE_FOLDER) / "records.jsonl"
     host = shared.load_host(plugin)
+    file = records or (out / "records.jsonl" if out else records_for(source, host))
     (told,) = explain_task(source, target=target, records=file, device=device, host=host)
     return told
 

@@ -42,12 +42,13 @@ def space(
 
     TASK is operator(arguments), a key in the records file, or a JSON file.
     """
+    from tilewright.cli.key_records import records_for
     from tilewright.options import Choice
     from tilewright.run_setup import open_store
     from tilewright.task_text import find_task, names_a_key
 
     host = shared.load_host(plugin)
-    kept = records or shared.TUNE_RECORDS
+    kept = records or records_for(task, host)
     store = open_store(kept, host, Choice("jsonl")) if names_a_key(task) else None
     found = find_task(task, host.resolve_target(target) if target else None, host, store)
     made = host.space(found, strategies)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -73,6 +74,8 @@ def tasks(
             f"{row['key']}  x{row['weight']:<3g} {row['operations'] / 1e6:10.1f} MFLOP "
             f"{row['configs']:>12} configs  {row['text']}"
         )
+    if rows:
+        shared.say(f"more on one: tilewright explain {quote(source)} {rows[0]['key']}", err=True)
 
 
 def _compare(found: list[tuple[RunContext, TaskSet]], *, as_json: bool) -> None:
