@@ -37,7 +37,7 @@ def test_readme_shows_what_is_written():
 def test_the_tests_of_two_plugins_can_be_run_together(kind):
     """Without packages around them, pytest takes each name of a file once."""
     one, other = (set(plugin_files(name, kind)) for name in ("one", "other"))
-    assert one & other == {"pyproject.toml"}
+    assert one & other == {"README.md", "pyproject.toml", "run.yaml"}
 
 
 def test_the_tuner_has_less_than_forty_lines():

@@ -20,12 +20,15 @@ from tilewright.writing import writing
 
 _GROUP = "tilewright.templates"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_SHARED = ("README.md", "pyproject.toml")  # of every kind
 _SUFFIX = ".txt"  # templates are no modules
 
 
 @click.command()
 @click.argument("name")
-@click.option("--kind", required=True, help="What the plugin offers: tuner, target, strategy.")
+@click.option(
+    "--kind", required=True, help="What the plugin offers, such as tuner, operator, stage."
+)
 @shared.as_json
 def plugin(name: str, kind: str, as_json: bool) -> None:
     """Write the folder NAME: a distribution with one plugin and tests that pass."""
@@ -52,7 +55,8 @@ def plugin_files(name: str, kind: str) -> dict[str, str]:
     """Texts of the new distribution by path in its folder.
 
     The kinds are entry points of the group `tilewright.templates`, each a folder of a distribution
-    that the new one will depend on: files `test_*` become its tests, the others its package.
+    that the new one will depend on: modules `test_*` become its tests, others its package, and what
+    is no module is beside them.
     Raises UsageError for a name that is none or taken, and for an unknown kind.
     """
     if not _NAME.fullmatch(name):
@@ -72,18 +76,25 @@ def plugin_files(name: str, kind: str) -> dict[str, str]:
         raise UsageError(taken, remedy="take another name")
     requirements = ", ".join(f'"{one}"' for one in sorted({CORE, template.owner.distribution}))
     words = {"name": name, "package": package, "kind": kind, "requirements": requirements}
+    words["summary"] = _text(template.value.value, "plugin.py", words).split('"""')[1]
     found = {
-        "pyproject.toml": _text("tilewright.templates", "pyproject.toml", words),
+        **{title: _text("tilewright.templates", title, words) for title in _SHARED},
         f"src/{package}/__init__.py": f'"""A {kind} for Tilewright."""\n',
         f"src/{package}/py.typed": "",
     }
     for file in sorted(one.name for one in files(template.value.value).iterdir()):
         title = file.removesuffix(_SUFFIX)
-        tested = title.removeprefix("test_")
-        # pytest takes no two files of one name from folders that are no packages.
-        path = f"src/{package}/{title}" if tested == title else f"tests/test_{package}_{tested}"
-        found[path] = _text(template.value.value, title, words)
+        found[_path(title, package)] = _text(template.value.value, title, words)
     return found
+
+
+def _path(title: str, package: str) -> str:
+    """Where a file of a template belongs."""
+    if not title.endswith(".py"):
+        return title
+    tested = title.removeprefix("test_")
+    # pytest takes no two files of one name from folders that are no packages.
+    return f"src/{package}/{title}" if tested == title else f"tests/test_{package}_{tested}"
 
 
 def _taken(name: str, package: str, kind: str) -> str:
@@ -95,7 +106,10 @@ def _taken(name: str, package: str, kind: str) -> str:
     host = PluginHost.load()
     if any(one.name == name for one in host.plugins):
         return f"there is a plugin '{name}' already"
-    return f"there is a {kind} '{name}' already" if name in host.components(kind) else ""
+    word = kind.replace("-", "_")  # a role's name may have a word before the kind: graph_pass
+    roles = [role for role in host.roles() if role == word or role.endswith(f"_{word}")]
+    role = word if word in roles else roles[0]
+    return f"there is a {kind} '{name}' already" if name in host.components(role) else ""
 
 
 def _text(folder: str, title: str, words: dict[str, str]) -> str:

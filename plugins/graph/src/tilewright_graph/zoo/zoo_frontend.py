@@ -12,17 +12,18 @@ from tilewright.host import PluginHost
 from tilewright.options import Options
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.network import Network
+from tilewright_graph.zoo.perceptron import perceptron
 from tilewright_graph.zoo.resnet18 import resnet18
 
 _PREFIX = "zoo:"
-_MAKERS = {"resnet-18": resnet18}
+_MAKERS = {"perceptron": perceptron, "resnet-18": resnet18}
 
 
 class ZooOptions(Options):
     """Options of the frontend `zoo`.
 
-    size    height and width of the image
-    layout  axis order of the image; within, tensors have the order that every network has
+    size    height and width of the image of those that see one
+    layout  axis order of that image; within, tensors have the order that every network has
     """
 
     batch: int = Field(1, ge=1)
