@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -266,3 +267,45 @@ def test_numbers_and_dtypes_that_are_none_are_refused(text, problem, workload: P
 def test_dtypes_without_a_meaning_are_refused(text, workload: Parse) -> None:
     with pytest.raises(UsageError, match=r"expected operands of a (float|number) dtype"):
         workload(text)
+
+
+def test_operands_of_any_shapes_are_refused_with_one_line_or_have_an_output(
+    operators: Operators,
+) -> None:
+    chance = random.Random(0)
+    shapes = [
+        (),
+        (1,),
+        (2,),
+        (4,),
+        (2, 4),
+        (1, 4),
+        (4, 2, 1),
+        (0, 4),
+        (2, 4, 3, 3),
+        (1, 2, 4, 3, 1),
+    ]
+    good = 0
+    for name, definition in operators.items():
+        for _ in range(150):
+            count = len(definition.operands) + chance.randrange(3) * definition.variadic
+            base = chance.choice(shapes)
+            specs = [
+                TensorSpec(
+                    base[: chance.choice([9, 9, 9, 1, 2])] if chance.random() < 0.7 else other,
+                    chance.choice(["float32", "float32", "float32", "int64", "bool"]),
+                )
+                for other in chance.choices(shapes, k=count)
+            ]
+            axes = {
+                "axis": chance.choice([0, 1, -1, 2, 7]),
+                "axes": chance.choice([[], [0], [1, 2]]),
+            }
+            own = {attribute.name for attribute in definition.attributes}
+            try:
+                operators.workload(name, specs, {key: axes[key] for key in own & axes.keys()})
+            except UsageError as refused:
+                assert "\n" not in refused.message
+            else:
+                good += 1
+    assert good > 1000

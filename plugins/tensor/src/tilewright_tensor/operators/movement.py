@@ -46,7 +46,7 @@ def _concat_axis(inputs: Inputs | Sequence[Tensor], attributes: Attributes) -> i
 
 def _concat_infer(inputs: Inputs, attributes: Attributes) -> tuple[Shape, str]:
     axis = _concat_axis(inputs, attributes)
-    rests = {(one.shape[:axis], one.shape[axis + 1 :]) for one in inputs}
+    rests = {(len(one.shape), one.shape[:axis], one.shape[axis + 1 :]) for one in inputs}
     expect(len(rests) == 1, f"shapes {[list(i.shape) for i in inputs]} differ beside axis {axis}")
     first = inputs[0].shape
     total = sum(one.shape[axis] for one in inputs)
