@@ -35,6 +35,7 @@ from tilewright_tensor.expr import (
     leaves,
     limits,
 )
+from tilewright_tensor.expression_bounds import NOTHING, Size, check_size, size_of
 
 
 @comparable
@@ -120,6 +121,13 @@ class Tensor(NoValue):
             else ()
         )
 
+    @cached_property
+    def size(self) -> Size:
+        """Of an element's expression, with those that it reads in place; sums are in memory."""
+        if self.body is None or self.combiner is not None:
+            return NOTHING
+        return size_of(self.body, lambda read: read.tensor.size)
+
 
 def placeholder(name: str, shape: Sequence[int], dtype: str = "float32") -> Tensor:
     """An operand."""
@@ -163,6 +171,7 @@ def compute(
         )
     known = {axis.var for axis in spatial + reduced}
     tensor = Tensor(name, shape, dtype_of(value), spatial, value, combiner, reduced)
+    check_size(name, size_of(value, lambda read: read.tensor.size))
     for one in {id(one): one for one in indexes_in(value)}.values():
         if unknown := one.variables() - known:
             raise ValueError(
