@@ -45,6 +45,7 @@ def _one_hot(site: NodeSite) -> None:
     negative = site.emit("less", column, site.scalar(0, column))
     raised = site.emit("add", column, site.scalar(depth, column))
     found = site.emit("where", negative, raised, column)
+    site.expect_room((depth,), "int64")
     places = np.arange(depth).reshape(*[1] * axis, depth, *[1] * (rank - axis - 1))
     values = site.tensor(2)
     off, on = (

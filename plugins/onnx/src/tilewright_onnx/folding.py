@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -39,15 +38,9 @@ _LINEAR = frozenset((
 _NO_LARGER = ("Compress", "NonZero", "Unique")
 """They make no more than they read, though their shapes depend on values."""
 
-_FREE_BYTES, _GROWTH = 2**28, 16
-"""What folding may make in all: so much, and so many times as much as the model has itself."""
-
 
 class Folding:
     """The results of nodes on known values, for one model."""
-
-    def __init__(self, model_bytes: int) -> None:
-        self._left = _FREE_BYTES + _GROWTH * model_bytes
 
     def applies(self, node: Any, site: NodeSite, known: Mapping[str, Any]) -> bool:
         """Whether all that the node reads is known, and its operator is one that is evaluated."""
@@ -72,11 +65,7 @@ class Folding:
         for tensor, told in inferred.items():
             if told.shape is None and node.op_type not in _NO_LARGER:
                 raise site.error(f"{node.op_type}: the shape of {tensor!r} is not known")
-            size = max(1, np.dtype(told.dtype or "int64").itemsize)
-            self._left -= size * prod(told.shape or ())
-            if self._left < 0:
-                shape = list(told.shape or ())
-                raise site.error(f"{node.op_type} makes a constant of shape {shape}: too large")
+            site.expect_room(told.shape or (), told.dtype or "int64")
         return _evaluated(node, site, known)
 
 

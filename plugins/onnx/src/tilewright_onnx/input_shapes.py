@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright_onnx.tensors import MOST_ELEMENTS
+from tilewright.sizes import check_shape
 
 
 def input_shapes(
@@ -27,12 +26,10 @@ def input_shapes(
             raise _without_sizes(name, value.name, inputs, given)
         else:
             shape = tuple(map(int, dims))
-        if prod(shape) > MOST_ELEMENTS:
-            raise UsageError(
-                f"input {value.name!r} has shape {list(shape)}",
-                where=name,
-                remedy=f"tensors of at most {MOST_ELEMENTS} elements are read",
-            )
+        try:
+            check_shape(shape, dtype)
+        except UsageError as error:
+            raise error.within(f"{name}: input {value.name!r}") from None
         found[value.name] = shape, dtype
     return found
 

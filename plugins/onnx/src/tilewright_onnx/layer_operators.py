@@ -66,7 +66,7 @@ def _conv_transpose(site: NodeSite) -> None:
     spatial = len(shape) - 2
     groups = site.attribute("group", 1)
     strides = site.attribute("strides", [1] * spatial)
-    weight = _spread(weight, site.attribute("dilations", [1] * spatial), strides)
+    weight = _spread(site, weight, site.attribute("dilations", [1] * spatial), strides)
     sizes, begins = _transposed_extents(site, shape[2:], strides)
     taps = [n // s for n, s in zip(weight.shape[2:], strides, strict=True)]
     first = [min(b // s, n - 1) for b, s, n in zip(begins, strides, taps, strict=True)]
@@ -86,10 +86,11 @@ def _conv_transpose(site: NodeSite) -> None:
     site.finish("slice", result, begin=begin, end=end)
 
 
-def _spread(weight: Any, dilation: Sequence[int], strides: Sequence[int]) -> Any:
+def _spread(site: NodeSite, weight: Any, dilation: Sequence[int], strides: Sequence[int]) -> Any:
     """The weights with zeros between them for a dilation, and behind them up to whole strides."""
     spans = [(n - 1) * d + 1 for n, d in zip(weight.shape[2:], dilation, strict=True)]
     whole = [-(-n // s) * s for n, s in zip(spans, strides, strict=True)]
+    site.expect_room((*weight.shape[:2], *whole), str(weight.dtype))
     spread = np.zeros((*weight.shape[:2], *whole), weight.dtype)
     places = (slice(0, n, d) for n, d in zip(spans, dilation, strict=True))
     spread[(slice(None), slice(None), *places)] = weight

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.errors import UsageError
+from tilewright.sizes import check_shape
 from tilewright_onnx.node_site import NodeSite
-from tilewright_onnx.tensors import MOST_ELEMENTS, array_of
+from tilewright_onnx.tensors import array_of
 
 DOMAINS_OF_ONNX = ("", "ai.onnx")
 """Both name the default operator set."""
@@ -226,7 +228,8 @@ def _tensor_type(site: NodeSite, tensor: str, told: Any) -> TensorType:
     if not all(one.HasField("dim_value") for one in shape.dim):
         return TensorType(dtype, None)
     extents = [one.dim_value for one in shape.dim]
-    if not 0 <= prod(extents) <= MOST_ELEMENTS or min(extents, default=0) < 0:
-        problem = f"makes {tensor!r} of shape {extents}"
-        raise site.error(problem, f"tensors of at most {MOST_ELEMENTS} elements are read")
+    try:
+        check_shape(extents, dtype)
+    except UsageError as error:
+        raise error.within(f"{site.where}: {tensor!r}") from None
     return TensorType(dtype, tuple(extents))

@@ -24,6 +24,7 @@ from tilewright_onnx.own_domains import (
     is_own,
     operator_name,
 )
+from tilewright_onnx.reading_budget import ReadingBudget
 
 _RANDOM = (
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
@@ -62,7 +63,8 @@ class NodeReading:
         self._known = known
         self._opsets = opsets
         self._outputs = outputs
-        self._folding = Folding(model_bytes)
+        self._budget = ReadingBudget(model_bytes)
+        self._folding = Folding()
         self._own = OwnDomains(builder, readers)
 
     def read_all(self, nodes: Sequence[Any]) -> None:
@@ -73,7 +75,7 @@ class NodeReading:
         lost: set[str] = set()
         for index, node in enumerate(nodes):
             name = node_name(node, index)
-            site = NodeSite(node, name, self._builder, self._known, self._opsets)
+            site = self._site(node, name, self._opsets)
             try:
                 if lost.isdisjoint(node.input):
                     self._read_one(node, site, used)
@@ -166,7 +168,10 @@ class NodeReading:
     def _read_parts(self, parts: Sequence[Any], site: NodeSite, opsets: Mapping[str, int]) -> None:
         for number, part in enumerate(parts):
             name = f"{site.name}/{part.op_type}_{number}"
-            self._read(part, NodeSite(part, name, self._builder, self._known, opsets))
+            self._read(part, self._site(part, name, opsets))
+
+    def _site(self, node: Any, name: str, opsets: Mapping[str, int]) -> NodeSite:
+        return NodeSite(node, name, self._builder, self._known, opsets, budget=self._budget)
 
     def _expect_reader(self, node: Any, site: NodeSite) -> None:
         """Raise an error for a node that cannot be read whatever its operands are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from tilewright.errors import UsageError
 if TYPE_CHECKING:
     from tilewright.workload import TensorSpec
     from tilewright_graph.builder import NetworkBuilder
+    from tilewright_onnx.reading_budget import ReadingBudget
 
 
 class NodeSite:
@@ -21,6 +22,7 @@ class NodeSite:
     known   values of tensors that do not depend on the network's inputs, as numpy arrays
     opsets  version of the operator set of each domain
     opset   that of the default one, which some meanings hang on
+    budget  what may be made while the model is read
     """
 
     def __init__(
@@ -30,6 +32,8 @@ class NodeSite:
         builder: NetworkBuilder,
         known: dict[str, Any],
         opsets: Mapping[str, int],
+        *,
+        budget: ReadingBudget,
     ) -> None:
         self.name = name
         self.opsets = opsets
@@ -40,6 +44,7 @@ class NodeSite:
         self._builder = builder
         self._known = known
         self._node = node
+        self._budget = budget
 
     @cached_property
     def attributes(self) -> Mapping[str, Any]:
@@ -96,6 +101,14 @@ class NodeSite:
     def constant(self, array: Any) -> str:
         """A constant of the network."""
         return self._builder.constant(array, f"{self.name}_constant")
+
+    def expect_room(self, shape: Sequence[int], dtype: str) -> None:
+        """Raise UsageError unless an array of the shape may be made while the model is read."""
+        if not self._budget.take(shape, dtype):
+            raise self.error(
+                f"{self._node.op_type} needs a constant of shape {list(shape)}, which is too large",
+                "give the model smaller inputs, or make its large constants inputs",
+            )
 
     def scalar(self, value: float, other: str) -> str:
         """A constant of one element, of the rank and the dtype of another tensor."""

@@ -137,6 +137,7 @@ def _triangle(site: NodeSite) -> None:
     data, shape = site.tensor(0), site.spec(0).shape
     cut = np.triu if site.attribute("upper", 1) else np.tril
     diagonal = site.value(1).item() if site.has(1) else 0
+    site.expect_room(shape[-2:], "bool")
     kept = cut(np.ones(shape[-2:], np.bool_), diagonal)
     mask = site.at_rank(site.constant(kept), len(shape))
     site.finish("where", mask, data, site.scalar(0, data))
@@ -211,6 +212,7 @@ def _hardmax(site: NodeSite) -> None:
     data, axis, shape = _along_one_axis(site)
     extents, dtype = site.shape(data), site.spec(0).dtype
     beside = [1] * (len(extents) - axis - 1)
+    site.expect_room(extents[axis : axis + 1], "int64")
     places = site.constant(np.arange(extents[axis]).reshape(*[1] * axis, -1, *beside))
     found = site.emit("equal", site.emit("arg_max", data, axis=axis), places)
     if shape is None:

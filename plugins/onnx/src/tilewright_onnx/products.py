@@ -51,6 +51,7 @@ def _cumulative_sum(site: NodeSite) -> None:
     """The product with a triangle of ones."""
     shape, dtype = site.spec(0).shape, site.spec(0).dtype
     axis = site.value(1).item() % len(shape)
+    site.expect_room((shape[axis], shape[axis]), dtype)
     places = np.arange(shape[axis])
     earlier = np.less if site.attribute("exclusive", 0) else np.less_equal
     ones = earlier.outer(places, places).astype(dtype)

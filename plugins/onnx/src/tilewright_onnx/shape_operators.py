@@ -13,9 +13,6 @@ from tilewright_onnx.node_site import NodeSite
 from tilewright_onnx.resize import resize
 from tilewright_onnx.selection import gather, selected, slicing
 
-_MOST_PLACES = 2**24
-"""Of an axis with margins that repeat the data: one index is kept for each."""
-
 
 def _to_shape(shape: Callable[[NodeSite], Sequence[int]], site: NodeSite) -> None:
     site.finish("reshape", site.tensor(0), shape=[int(n) for n in shape(site)])
@@ -104,8 +101,11 @@ def _pad(site: NodeSite) -> None:
 
 def _pad_with_no_number(site: NodeSite, padding: Sequence[int], fill: float) -> None:
     """An attribute cannot be an infinity or NaN: the margins are chosen by a mask."""
-    data, rank = site.tensor(0), len(site.spec(0).shape)
-    inside = np.ones(site.spec(0).shape, np.bool_)
+    data, shape = site.tensor(0), site.spec(0).shape
+    rank = len(shape)
+    padded_shape = (n + b + a for n, b, a in zip(shape, padding, padding[rank:], strict=False))
+    site.expect_room(tuple(padded_shape), "bool")
+    inside = np.ones(shape, np.bool_)
     mask = np.pad(inside, list(zip(padding[:rank], padding[rank:], strict=True)))
     padded = site.emit("pad", data, padding=list(padding), value=0.0)
     site.finish("where", site.constant(mask), padded, site.scalar(fill, padded))
@@ -114,8 +114,7 @@ def _pad_with_no_number(site: NodeSite, padding: Sequence[int], fill: float) -> 
 def _repeated(site: NodeSite, extent: int, margins: tuple[int, int], mode: str) -> Any:
     """The place that each element comes from: what is beyond the ends repeats it."""
     before, after = margins
-    if extent + before + after > _MOST_PLACES:
-        raise site.error(f"Pad {mode} of {extent} elements by {before} and {after}, too many")
+    site.expect_room((extent + before + after,), "int64")
     places = np.arange(-before, extent + after)
     if mode == "edge":
         return places.clip(0, extent - 1)

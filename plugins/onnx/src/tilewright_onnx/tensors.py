@@ -10,9 +10,6 @@ from tilewright.errors import UsageError
 MOST_BYTES = 2**31 - 1
 """Of all that a model holds: no longer message can be written, so no oracle could read it."""
 
-MOST_ELEMENTS = 2**28
-"""Of a tensor between nodes."""
-
 
 def array_of(tensor: Any, where: str) -> Any:
     """The numpy array of a TensorProto; raises UsageError unless its parts agree."""
