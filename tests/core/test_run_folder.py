@@ -63,6 +63,29 @@ ONE = Net("model", "a/model.onnx", "1111")
 OTHER = Net("model", "b/model.onnx", "2222")
 
 
+HOSTILE = (5, [[]], [{"name": []}], [{"origin": 3, "content": {}}], {"name": 1}, [None, {}])
+
+
+@pytest.mark.parametrize("models", HOSTILE)
+def test_a_report_that_says_nonsense_of_its_models_says_nothing(run, tmp_path, models):
+    out = tmp_path / "out"
+    for nets in ((ONE,), (ONE, replace(OTHER, name="other"))):
+        run(ONE, out=out)
+        written = json.loads((out / "run.json").read_text())
+        (out / "run.json").write_text(json.dumps({**written, "models": models}))
+        named = run(*nets, out=out)["models"]
+        assert [model["content"] for model in named] == [net.content for net in nets]
+        (out / "run.json").unlink()
+
+
+def test_an_origin_is_any_text(run, tmp_path):
+    """The home of a user that does not exist, and no path at all."""
+    for origin in ("~nobody-of-that-name/model.onnx", "a\0b", "zoo:resnet18"):
+        run(replace(ONE, origin=origin), out=tmp_path / "out")
+        run(replace(ONE, origin=origin, content="3333"), out=tmp_path / "out")
+        (tmp_path / "out" / "run.json").unlink()
+
+
 def test_the_folder_of_a_run_exists_before_the_first_stage(run):
     run(ONE)
     assert Reads.folder_was_there

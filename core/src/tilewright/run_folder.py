@@ -54,11 +54,11 @@ def claim(context: RunContext, models: Sequence[Model]) -> list[dict[str, str]]:
     target = report.get("target")
     if target not in (None, str(context.target)):
         raise _taken(context.folder, f"for {target}, and this is for {context.target}")
-    for old, new in _pairs(report.get("models") or (), mine):
-        if old.get("content") == new["content"]:
+    for old, new in _pairs(_models_in(report), mine):
+        if old["content"] == new["content"]:
             continue
-        if not new["origin"] or _place(str(old.get("origin"))) != _place(new["origin"]):
-            told = f"of {old.get('origin') or 'another model'}, and this is "
+        if not new["origin"] or _place(old["origin"]) != _place(new["origin"]):
+            told = f"of {old['origin'] or 'another model'}, and this is "
             raise _taken(context.folder, told + (new["origin"] or "another one"))
         _log.warning(
             "%s has changed since the run before in %s: records of it that still fit are used, and "
@@ -102,21 +102,32 @@ def _report_in(folder: Path) -> Mapping[str, Any]:
     return {}
 
 
+def _models_in(report: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The models that a report names, without what no run writes."""
+    models = report.get("models")
+    return [
+        model
+        for model in (models if isinstance(models, list) else ())
+        if isinstance(model, dict)
+        and all(isinstance(model.get(part), str) for part in ("name", "origin", "content"))
+    ]
+
+
 def _pairs(
-    before: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, str]]
-) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+    before: Sequence[Mapping[str, str]], mine: Sequence[Mapping[str, str]]
+) -> Iterator[tuple[Mapping[str, str], Mapping[str, str]]]:
     """The models whose networks have one place: the only ones, or those of one name."""
-    known = [model for model in before if isinstance(model, dict)]
-    if len(known) == len(mine) == 1:
-        yield known[0], mine[0]
+    if len(before) == len(mine) == 1:
+        yield before[0], mine[0]
         return
-    by_name = {model.get("name"): model for model in known}
+    by_name = {model["name"]: model for model in before}
     yield from ((by_name[model["name"]], model) for model in mine if model["name"] in by_name)
 
 
 def _place(origin: str) -> str:
     """A path however it is written; what is none stays different from what it is not."""
-    return os.path.abspath(Path(origin).expanduser())  # noqa: PTH100  links are not followed
+    # Links are not followed, and the home of nobody is no error.
+    return os.path.abspath(os.path.expanduser(origin))  # noqa: PTH100, PTH111
 
 
 def _taken(folder: Path, of: str) -> UsageError:
