@@ -238,13 +238,12 @@ class FallbackContext(DispatchContext):
 
 def _space(host: PluginHost, task: Task, strategies: str) -> ConfigSpace | None:
     """What a glob leaves of a task's space, None where that is nothing."""
-    try:
-        return host.space(task, strategies)
-    except UsageError:
-        if strategies == "*":
-            raise
+    if strategies == "*":
+        return host.space(task)
+    found = host.space_within(task, strategies)
+    if found is None:
         host.check_strategies(strategies, task.target, "dispatch context")
-        return None
+    return found
 
 
 def _last(entered: tuple[DispatchContext, ...], context: DispatchContext) -> int:

@@ -15,7 +15,7 @@ import pluggy
 from tilewright.catalogue import Catalogue, Offer
 from tilewright.distributions import missing_distribution
 from tilewright.elsewhere import role_of_name
-from tilewright.errors import UsageError, did_you_mean
+from tilewright.errors import UsageError
 from tilewright.fallback import infeasible
 from tilewright.hook_calls import HookCalls
 from tilewright.hook_names import hook_of, role_of_hook
@@ -25,7 +25,7 @@ from tilewright.plugin import Component, no_options
 from tilewright.plugin_loading import Plugin, load_plugins
 from tilewright.renamed_schedule import renamed
 from tilewright.strategy import Declined, Schedule, Strategy, own_words, strategy_of
-from tilewright.strategy_set import SEPARATOR, StrategySet
+from tilewright.strategy_set import SEPARATOR, StrategySet, nothing_left
 from tilewright.target import Target
 from tilewright.unknown_name import unknown_name
 
@@ -68,7 +68,7 @@ class PluginHost:
         self._strategy_set = cache(self._collect_strategies)
         self._backends: dict[str, TargetBackend] = {}
         self._schedules: dict[str, Schedule] = {}
-        self._spaces: dict[tuple[Task, str], ConfigSpace] = {}
+        self._spaces: dict[tuple[Task, str], ConfigSpace | None] = {}
 
     @classmethod
     def load(cls, files: Sequence[Path] = (), extra: Sequence[object] = ()) -> PluginHost:
@@ -309,29 +309,25 @@ class PluginHost:
 
         Raises UsageError where nothing is left.
         """
+        found = self.space_within(task, pattern)
+        if found is None:
+            every = [] if pattern == "*" else self.space(task).alternatives
+            raise nothing_left(task, pattern, every, self.declined(task, pattern))
+        return found
+
+    def space_within(self, task: Task, pattern: str) -> ConfigSpace | None:
+        """As `space`, but None where the glob leaves nothing."""
         from tilewright.space.config_space import ConfigSpace
 
         if (task, pattern) not in self._spaces:
-            strategies = self.strategies(task, pattern)
             alternatives = [
                 alternative
-                for strategy in strategies
+                for strategy in self.strategies(task, pattern)
                 for alternative in self.alternatives(strategy, task)
                 if self.selects(pattern, alternative.name)
             ]
-            if not alternatives:
-                every = [] if pattern == "*" else self.space(task).alternatives
-                known = [alternative.name for alternative in every]
-                near = did_you_mean(pattern, known) if known else None
-                narrowed = f" matches '{pattern}'" if every else ""
-                raise UsageError(
-                    f"no strategy for '{task.workload.operator}' on {task.target}{narrowed}",
-                    remedy="; ".join(map(str, self.declined(task, pattern)))
-                    or near
-                    or "`tilewright new plugin NAME --kind strategy` writes one",
-                )
             alternatives.sort(key=lambda alternative: alternative.name)
-            self._spaces[task, pattern] = ConfigSpace(alternatives)
+            self._spaces[task, pattern] = ConfigSpace(alternatives) if alternatives else None
         return self._spaces[task, pattern]
 
     def alternatives(self, strategy: Strategy, task: Task) -> Sequence[Alternative]:

@@ -5,32 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
-
-from tilewright.errors import UsageError
 
 if TYPE_CHECKING:
     from tilewright.config import ConfigEntity
-    from tilewright.host import PluginHost
     from tilewright.roles import RunContext
     from tilewright.task import Task
     from tilewright.task_set import TaskSet, WeightedTask
 
 _log = logging.getLogger("tilewright")
 _NAMES_TOLD = 5
-_unmatched: WeakKeyDictionary[PluginHost, set[tuple[Task, str]]] = WeakKeyDictionary()
-"""What was found to match nothing: finding it out again would make the alternatives again."""
 
 
 def narrowed(task: Task, context: RunContext) -> str:
     """The glob that holds for a task: the run's, or `*` where that leaves it no alternative."""
-    host, pattern = context.host, context.strategies
-    if pattern == "*" or (task, pattern) in _unmatched.get(host, ()):
-        return "*"
-    try:
-        host.space(task, pattern)
-    except UsageError:
-        _unmatched.setdefault(host, set()).add((task, pattern))
+    pattern = context.strategies
+    if pattern == "*" or context.host.space_within(task, pattern) is None:
         return "*"
     return pattern
 

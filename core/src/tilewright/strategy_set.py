@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ from tilewright.errors import UsageError, did_you_mean
 from tilewright.strategy import Strategy, selects, strategy_of
 
 if TYPE_CHECKING:
+    from tilewright.space.alternative import Alternative
+    from tilewright.strategy import Declined
     from tilewright.target import Target
     from tilewright.task import Task
 
@@ -81,6 +83,20 @@ class StrategySet:
         if slash and own and (not is_strategy or strategy_of(rest) in own):
             return word, rest
         return None, pattern
+
+
+def nothing_left(
+    task: Task, glob: str, every: Sequence[Alternative], declined: Sequence[Declined]
+) -> UsageError:
+    """What is said where a glob leaves a task none of `every` alternative that it has."""
+    known = [alternative.name for alternative in every]
+    narrowed = f" matches '{glob}'" if known else ""
+    return UsageError(
+        f"no strategy for '{task.workload.operator}' on {task.target}{narrowed}",
+        remedy="; ".join(map(str, declined))
+        or (did_you_mean(glob, known) if known else "")
+        or "`tilewright new plugin NAME --kind strategy` writes one",
+    )
 
 
 def _matches(offer: Offer[Strategy], name: str, owner: str | None, glob: str) -> bool:
