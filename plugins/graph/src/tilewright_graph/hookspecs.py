@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 # By role, what no annotation names: `tilewright plugins --protocols` shows it.
 MORE_VALUES = {
     "frontend": (("tilewright_graph.builder", "NetworkBuilder"),),
+    "stage": (
+        ("tilewright_graph.network", "Network"),
+        ("tilewright_graph.extraction", "ExtractedNetwork"),
+        ("tilewright.task_set", "TaskSet"),
+        ("tilewright_graph.graph_tuning", "GraphChoice"),
+        ("tilewright_graph.compiled_network", "CompiledNetwork"),
+    ),
     "oracle": (("tilewright_graph.reference_oracle", "RunsNetworks"),),
 }
 

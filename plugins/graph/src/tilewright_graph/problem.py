@@ -129,8 +129,9 @@ class GraphTuner(Protocol):
     """The role behind `tilewright_graph_tuners`: it sees numbers, never networks."""
 
     def solve(self, problem: Problem) -> Solution:
-        """The best choice it finds.
+        """The best choice it finds; one without a proof says why in its `note`.
 
+        Where each node has one candidate there is nothing to choose: that counts as proved.
         Raises InfeasibleProblemError where there is none, and ValueError where it finds none.
         """
         ...
