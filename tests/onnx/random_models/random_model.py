@@ -35,12 +35,14 @@ SETTINGS.intra_op_num_threads = 1
 class Tensor:
     """A tensor of the model on the way.
 
-    exact   any right implementation gives these very bits
+    exact     any right implementation gives these very bits
+    coarsest  of the dtypes that it was computed in, the float of the least precision, if any
     """
 
     name: str
     value: np.ndarray
     exact: bool
+    coarsest: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -145,9 +147,10 @@ class RandomModel:
         if values is None or not all(map(_is_tame, values)):
             return False
         exact = drawn.exact and all(tensor.exact for tensor in drawn.operands if tensor)
+        before = [tensor.coarsest or tensor.dtype for tensor in drawn.operands if tensor]
         self.nodes.append(node)
         self.tensors += [
-            Tensor(name, value, exact and _is_coarse(value))
+            Tensor(name, value, exact and _is_coarse(value), _coarsest([*before, str(value.dtype)]))
             for name, value in zip(outputs, values, strict=True)
         ]
         return True
@@ -223,6 +226,12 @@ def _checker_context(opset: int) -> Any:
     context = checker.C.CheckerContext()
     context.ir_version, context.opset_imports = IR_VERSION, {"": opset}
     return context
+
+
+def _coarsest(dtypes: Sequence[str]) -> str:
+    return max(
+        (one for one in dtypes if "float" in one), key=lambda one: np.finfo(one).eps, default=""
+    )
 
 
 def _is_tame(value: np.ndarray) -> bool:
