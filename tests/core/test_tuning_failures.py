@@ -80,7 +80,7 @@ def test_d23_a_run_in_which_nothing_works_is_partial_in_bounded_time(pipeline_fi
     assert result.report["measurement"]["trials"] <= 2 * 68
 
 
-def test_a_run_whose_device_is_lost_ends_at_once_and_is_partial(pipeline_file, caplog):
+def test_d34_a_run_whose_device_is_lost_ends_at_once_and_is_partial(pipeline_file, caplog):
     from tilewright.pipeline import Pipeline
 
     path = pipeline_file(tune="tuner: toy, budget: 1000", runner="lost_after: 40")

@@ -1,4 +1,4 @@
-"""The faults that Tilewright survives are numbered D-01 to D-31 and D-35 to D-37; tests carry the number in their name."""
+"""The faults that Tilewright survives are numbered D-01 to D-31 and D-34 to D-37; tests carry the number in their name."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ def test_every_fault_has_a_test_of_its_number():
     numbered = {
         int(number) for number in re.findall(r"^ *def test_d(\d\d)_", sources, re.MULTILINE)
     }
-    assert {*range(1, 32), 35, 36, 37} <= numbered
+    assert {*range(1, 32), *range(34, 38)} <= numbered

@@ -1,4 +1,4 @@
-"""D-10, D-11: a hang or a crash costs one candidate and is told by its name."""
+"""D-10, D-11, D-34: a hang, a crash or a lost device costs one candidate and is told by its name."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_close_cancels_what_is_not_measured(make_bench, soon):
         ("lose_the_device_innocently", FailureKind.DEVICE_LOST),
     ],
 )
-def test_a_lost_device_costs_one_candidate_and_its_worker(
+def test_d34_a_lost_device_costs_one_candidate_and_its_worker(
     make_bench, tmp_path, monkeypatch, launch, kind
 ):
     monkeypatch.setenv("FAULT_CHILD", str(tmp_path / "numbers"))

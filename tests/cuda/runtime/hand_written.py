@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from tilewright import hookimpl
+from tilewright.config import ConfigEntity
 from tilewright.layouts import Layouts
 from tilewright.space.knobs import Knobs
 from tilewright.strategy import Strategy
@@ -39,9 +40,12 @@ class HandWritten:
 
     def alternatives(self, task):
         knobs = Knobs("hand")
-        knobs.define_knob("act", list(_BODIES))
-        knobs.define_knob("number", list(range(4)))
+        knobs.define_knob("act", ["good", "overrun", "wrong", "misaligned"])
+        knobs.define_knob("number", [0, 1])
         return [knobs.alternative()]
+
+    def fallback(self, task):
+        return ConfigEntity("hand", {"act": "good", "number": 0})
 
     def lower(self, task, config):
         (size,) = {spec.shape[-1] for spec in task.workload.inputs}

@@ -3,7 +3,7 @@
  * Its machine code is an x86 shared object, as the emulation compiles from CUDA C; FIBRES names the
  * library that runs those. One device with 1 GiB, and a second one that is not counted. As with a real one, a kernel that faults is told
  * of by a later call, and from then on every call fails. Where EMULATED_GPU_LOST names a file, each
- * launch adds a byte to it, and with LAST of them the device is gone for every process. */
+ * module adds a byte to it, and with the LAST of them the device is gone for every process. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -20,7 +20,7 @@ enum {
   DEVICE_UNAVAILABLE = 46, INVALID_CONTEXT = 201, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701,
   MISALIGNED_ADDRESS = 716, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801
 };
-enum { MEMORY = 1 << 30, MOST = 4096, MOST_PARAMETERS = 64, LAST = 20 };
+enum { MEMORY = 1 << 30, MOST = 4096, MOST_PARAMETERS = 64, LAST = 4 };
 
 typedef struct {
   void *enter;
@@ -61,11 +61,11 @@ __attribute__((constructor)) static void start(void) {
   *(void **)&give = dlsym(fibres, "tw_free");
 }
 
-static int is_lost(int launches) {
+static int is_lost(int modules) {
   const char *path = getenv("EMULATED_GPU_LOST");
   if (!path) return 0;
   FILE *file = fopen(path, "a");
-  for (; launches; --launches) fputc('.', file);
+  for (; modules; --modules) fputc('.', file);
   long so_far = (fseek(file, 0, SEEK_END), ftell(file));
   return fclose(file), so_far >= LAST;
 }
@@ -126,7 +126,8 @@ int cuCtxSynchronize(void) {
 }
 
 int cuModuleLoadData(void **module, const void *image) {
-  NEEDS_CONTEXT const Elf64_Ehdr *elf = image;
+  NEEDS_CONTEXT is_lost(1);
+  const Elf64_Ehdr *elf = image;
   if (memcmp(elf->e_ident, ELFMAG, SELFMAG)) return INVALID_IMAGE;
   size_t size = elf->e_shoff + (size_t)elf->e_shnum * elf->e_shentsize;
   char path[64];
@@ -205,7 +206,6 @@ int cuStreamSynchronize(void *given) { return cuCtxSynchronize(); }
 
 static int launch(const Launch *asked) {
   char text[256];
-  is_lost(1);
   if (asked->shared > asked->function->shared_limit) return LAUNCH_OUT_OF_RESOURCES;
   switch (run(asked->function->entry, asked->arguments, asked->grid, asked->block, asked->shared, 0,
               0, text, sizeof text)) {

@@ -113,7 +113,7 @@ def test_a_list_of_launches_is_replayed_as_one_graph(session):
         ("*(float2 *)(out + 1) = make_float2(1, 1);", "misaligned address (716)"),
     ],
 )
-def test_a_fault_is_told_of_by_the_next_call_and_stays(session, body, says):
+def test_d34_a_fault_is_told_of_by_the_next_call_and_stays(session, body, says):
     launched, *after = session("faults", body)
     assert launched == ["fine"]
     for kind, blamed, text in after:

@@ -88,15 +88,16 @@ def resolve_target(text: str) -> Target | None:
 
 def _arch_here(text: str) -> str:
     """The newest known architecture that runs on the first GPU."""
-    from tilewright_cuda.devices import probe
+    from tilewright_cuda.devices import no_gpu, probe
 
     for device in probe():
         if capability := device.attributes.get("capability"):
             fitting = [arch for arch in ARCHS if runs_on(arch, tuple(capability))]
             if fitting:
                 return fitting[-1].name
+    why = no_gpu() or "its code is for others"
     raise UsageError(
-        f"target {text!r}: this machine has no GPU that can be used",
+        f"target {text!r}: this machine has no GPU that can be used: {why}",
         remedy=f"name an architecture to compile for: cuda:arch={DEFAULT}",
     )
 

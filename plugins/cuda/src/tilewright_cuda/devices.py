@@ -14,11 +14,9 @@ from tilewright.target import Target
 from tilewright_cuda.arch import ARCHS, DEFAULT, arch_named, arch_of, runs_on
 from tilewright_cuda.artifact import Contents
 from tilewright_cuda.driver import DeviceRuntime
-from tilewright_cuda.driver_errors import DriverError
+from tilewright_cuda.driver_errors import NO_DRIVER, DriverError
 
 EMULATED = "emulated"
-# Not installed, or installed and of no use: no device, another version, a device in bad health.
-_NO_DRIVER = (OSError, DriverError, DeviceFaultError, MemoryError)
 _EMULATED_CACHE_BYTES = 1 << 20
 
 # CUdevice_attribute of cuda.h
@@ -39,11 +37,19 @@ def probe() -> Sequence[Device]:
 
 
 def gpus() -> tuple[Device, ...]:
-    """The GPUs, none where there is no driver; `missing` tells the reason."""
+    """The GPUs, none where there is no driver; `no_gpu` tells the reason."""
     try:
         return tuple(_gpu(ordinal) for ordinal in range(_gpu_count()))
-    except _NO_DRIVER:
+    except NO_DRIVER:
         return ()
+
+
+def no_gpu() -> str | None:
+    """Why this machine has no GPU that can be used; None where it has one."""
+    try:
+        return None if _gpu_count() else "the driver finds none"
+    except NO_DRIVER as error:
+        return str(error)
 
 
 def found() -> dict[str, str]:
@@ -79,11 +85,8 @@ def missing() -> dict[str, str]:
     from tilewright_cuda.emulation.compile import COMPILER, INSTALL, compiler_version
 
     found: dict[str, str] = {}
-    try:
-        if not _gpu_count():
-            found["gpu"] = "the driver finds none"
-    except _NO_DRIVER as error:
-        found["gpu"] = str(error)
+    if why := no_gpu():
+        found["gpu"] = why
     if compiler_version() is None:
         found[EMULATED] = f"it compiles kernels with {COMPILER}, which is not installed: {INSTALL}"
     lacking = [arch.name for arch in ARCHS if find_compiler(arch.name) is None]
@@ -132,7 +135,7 @@ def measure_peak(device: Device) -> tuple[float, float]:
 
     try:
         return measure_flops(device), measure_bandwidth(device)
-    except _NO_DRIVER as error:
+    except NO_DRIVER as error:
         raise UsageError(
             f"device {device.name!r} does not work: {error}",
             remedy="nvidia-smi tells its state and who uses it; --device names another",

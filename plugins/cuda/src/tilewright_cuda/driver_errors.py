@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.measure import DeviceFaultError, FailureKind
 
 SUCCESS = 0
+NOT_FOUND = 500
 OUT_OF_MEMORY = 2
 _LAUNCH_TIMEOUT = 702
 
@@ -42,6 +43,10 @@ class DriverError(RuntimeError):
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
         self.code = code
+
+
+# Not installed, or installed and of no use: no device, another version, a device in bad health.
+NO_DRIVER = (OSError, DriverError, DeviceFaultError, MemoryError)
 
 
 def error_of(code: int, call: str, says: str) -> Exception:

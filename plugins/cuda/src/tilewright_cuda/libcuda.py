@@ -6,7 +6,7 @@ import ctypes
 from functools import cache
 from typing import Any
 
-from tilewright_cuda.driver_errors import SUCCESS, error_of
+from tilewright_cuda.driver_errors import NO_DRIVER, NOT_FOUND, SUCCESS, DriverError, error_of
 
 _LIBRARY = "libcuda.so.1"
 _P, _I, _U, _Z = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
@@ -74,12 +74,19 @@ class LibCuda:
         return name in self._functions
 
     def function(self, name: str) -> Any:
-        """The bare function, for where a call must cost little; its result is not looked at."""
-        return self._functions[name]
+        """The bare function, for where a call must cost little; its result is not looked at.
+
+        Raises DriverError where this driver does not know the call.
+        """
+        try:
+            return self._functions[name]
+        except KeyError:
+            text = f"{_LIBRARY} has no {_CALLS[name][0]}: the driver is too old, or damaged"
+            raise DriverError(NOT_FOUND, text) from None
 
     def call(self, name: str, *arguments: Any) -> None:
         """Raises MemoryError, DriverError or DeviceFaultError."""
-        code = self._functions[name](*arguments)
+        code = self.function(name)(*arguments)
         if code != SUCCESS:
             raise self.error(code, name)
 
@@ -92,18 +99,19 @@ class LibCuda:
     def error(self, code: int, name: str) -> Exception:
         """The exception of a result code."""
         text = ctypes.c_char_p()
-        self._library.cuGetErrorString(code, ctypes.byref(text))
+        if tells := getattr(self._library, "cuGetErrorString", None):
+            tells(code, ctypes.byref(text))
         return error_of(code, _CALLS[name][0], (text.value or b"").decode(errors="replace"))
 
 
 def driver_version() -> tuple[int, int] | None:
-    """The version of CUDA that the driver was made for, None where it is not installed.
+    """The version of CUDA that the driver was made for, None where it does not tell.
 
     Asks nothing of a device, so that processes which only compile may ask.
     """
     try:
         number = LibCuda(ctypes.CDLL(_LIBRARY)).new(_I, "driver_version")
-    except OSError:
+    except NO_DRIVER:
         return None
     return number // 1000, number % 1000 // 10
 
@@ -112,7 +120,7 @@ def driver_version() -> tuple[int, int] | None:
 def libcuda() -> LibCuda:
     """The driver, initialised.
 
-    Raises OSError where it is not installed, DriverError where it finds no device.
+    Raises one of NO_DRIVER where it is not installed, or is of no use.
     """
     cuda = LibCuda(ctypes.CDLL(_LIBRARY))
     cuda.call("init", 0)
