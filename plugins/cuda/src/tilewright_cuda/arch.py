@@ -95,7 +95,7 @@ def _arch_here(text: str) -> str:
             fitting = [arch for arch in ARCHS if runs_on(arch, tuple(capability))]
             if fitting:
                 return fitting[-1].name
-    why = no_gpu() or "its code is for others"
+    why = no_gpu() or "code is made for others"
     raise UsageError(
         f"target {text!r}: this machine has no GPU that can be used: {why}",
         remedy=f"name an architecture to compile for: cuda:arch={DEFAULT}",
