@@ -59,6 +59,8 @@ def test_an_existing_folder_stays_as_it_is(new, tmp_path):
         ("yield", "tuner", "'yield' is a word of Python"),
         ("search", "tuner", "there is a plugin 'search' already"),
         ("grid", "tuner", "there is a tuner 'grid' already"),
+        ("ridge", "cost-model", "there is a cost-model 'ridge' already"),
+        ("zoo", "frontend", "there is a frontend 'zoo' already"),
         ("mine", "tunr", "did you mean 'tuner'"),
     ],
 )

@@ -108,8 +108,8 @@ def _taken(name: str, package: str, kind: str) -> str:
         return f"there is a plugin '{name}' already"
     word = kind.replace("-", "_")  # a role's name may have a word before the kind: graph_pass
     roles = [role for role in host.roles() if role == word or role.endswith(f"_{word}")]
-    role = word if word in roles else roles[0]
-    return f"there is a {kind} '{name}' already" if name in host.components(role) else ""
+    taken = any(name in host.components(role) for role in sorted(roles, key=len)[:1])
+    return f"there is a {kind} '{name}' already" if taken else ""
 
 
 def _text(folder: str, title: str, words: dict[str, str]) -> str:
