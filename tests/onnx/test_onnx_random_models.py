@@ -16,7 +16,7 @@ DEFAULT, WHOLE = 100, 2000
 TOLERANCES = {"float16": 2e-2, "float32": 2e-4, "float64": 1e-6}
 """Of the largest value of an output, by the coarsest dtype among up to nine nodes before it."""
 
-LEAST_READ = 0.75
+LEAST_READ = 0.7
 """The share of models that are not refused."""
 
 
