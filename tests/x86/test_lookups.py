@@ -12,7 +12,7 @@ from guarded_operands import guarded
 
 from tilewright.target import Target
 from tilewright_tensor.dag import Dag, Tensor, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.expr import ge, logical_and, lt, select
+from tilewright_tensor.expr import as_value, cast, ge, logical_and, lt, select
 from tilewright_tensor.interpret import interpret
 from tilewright_tensor.lookup import lookup
 from tilewright_tensor.loop_ir import LoopProgram
@@ -72,7 +72,28 @@ def _random_program(chance: random.Random) -> LoopProgram:
 @pytest.mark.parametrize("seed", range(30))
 def test_what_is_found_in_memory_is_right_and_in_bounds(seed: int, isa: str) -> None:
     chance = random.Random(seed)
-    program = _random_program(chance)
+    _check(_random_program(chance), isa, seed)
+
+
+@pytest.mark.parametrize("lanes", [1, 5, 16])
+@pytest.mark.parametrize("how", ["vectorize", "unroll"])
+def test_an_index_that_is_a_value_is_looked_up_only_where_it_is_wanted(
+    lanes: int, how: str, isa: str
+) -> None:
+    table, places = placeholder("table", (7,)), placeholder("places", (37,), "int32")
+
+    def element(i: Any) -> Any:
+        following = as_value(lookup(places[i + 1], 7))
+        return select(lt(i, 36), cast(following, "float32") + table[lookup(places[i], 7)], -1.0)
+
+    s = Schedule.of(Dag([compute("taken", (37,), element, axes=("i",))], [table, places]))
+    s = s.split("taken", "i", [lanes])
+    s = s.vectorize("taken", "i.1") if how == "vectorize" else s.unroll("taken", "i.1")
+    _check(lower(s, "taken"), isa, 0)
+
+
+def _check(program: LoopProgram, isa: str, seed: int) -> None:
+    """As interpreted, with nothing to read or write beside the operands."""
     assert verify(program) == []
     numbers = np.random.default_rng(seed)
     table, places = program.inputs

@@ -50,7 +50,7 @@ class Memory:
         self.bases: dict[str, str] = {}
         self._loaded: dict[str, dict[str, str]] = {}
         self._flat: dict[int, Affine] = {}  # by identity: the program keeps its nodes alive
-        self._only_if: str | None = None  # the condition under which a single lane may load
+        self._lane: tuple[Lanes, int] | None = None  # the one of a vector that is written alone
 
     # --- what is still valid ---
 
@@ -118,8 +118,9 @@ class Memory:
         if lanes is None or not at.stride:
             if lanes and lanes.mask and not self.in_bounds(node):
                 return Operand(self._load_if_any(buffer, at, lanes.mask, lanes.width), False)
-            if lanes is None and self._only_if and not self.in_bounds(node):
-                return Operand(self._load_if(buffer, at, self._only_if), False)
+            if lanes is None and self._lane and self._lane[0].mask and not self.in_bounds(node):
+                condition = self._lane_condition(*self._lane)
+                return Operand(self._load_if(buffer, at, condition), False)
             return Operand(self._load_scalar(buffer, at), False)
         unmasked = (lanes.mask is None and lanes.tail is None) or self.in_bounds(node)
         if at.stride == 1:
@@ -253,19 +254,21 @@ class Memory:
         )
 
     def _load_lane_by_lane(self, node: Load) -> Operand:
+        return self.lane_by_lane(LLVM_TYPES[node.buffer.dtype], lambda: self.load(node).text)
+
+    def lane_by_lane(self, item: str, scalar: Callable[[], str]) -> Operand:
+        """A vector of what `scalar` writes at each lane; it loads where the lane is wanted."""
         lanes = self.indexes.lanes
         assert lanes is not None
         scalars = []
         for lane in range(lanes.valid):
-            self._only_if = self._lane_condition(lanes, lane)
+            self._lane = (lanes, lane)
             with self.indexes.at_lane(lane):
-                scalars.append(self.load(node).text)
-            self._only_if = None
-        return Operand(self._vector_of(scalars, LLVM_TYPES[node.buffer.dtype], lanes.width), True)
+                scalars.append(scalar())
+            self._lane = None
+        return Operand(self._vector_of(scalars, item, lanes.width), True)
 
-    def _lane_condition(self, lanes: Lanes, lane: int) -> str | None:
-        if lanes.mask is None:
-            return None
+    def _lane_condition(self, lanes: Lanes, lane: int) -> str:
         return self.function.define(f"extractelement <{lanes.width} x i1> {lanes.mask}, i32 {lane}")
 
     def _vector_of(self, scalars: list[str], item: str, width: int) -> str:
@@ -353,7 +356,7 @@ class Memory:
         assert lanes is not None
         kind = LLVM_TYPES[node.buffer.dtype]
         for lane in range(lanes.valid):
-            condition = self._lane_condition(lanes, lane)
+            condition = self._lane_condition(lanes, lane) if lanes.mask else None
             scalar = self.function.define(
                 f"extractelement <{lanes.width} x {kind}> {value.text}, i32 {lane}"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilewright_tensor.affine import Affine
-from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, dtype_of
+from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, dtype_of, leaves
 from tilewright_x86.arithmetic_text import Arithmetic
 from tilewright_x86.index_text import Indexes, LaneVaryingDivisionError, Linear
 from tilewright_x86.isa import Isa
@@ -78,20 +78,9 @@ class Values:
 
     def less_lane_by_lane(self, affine: Affine, limit: int) -> Operand:
         """`less` for an index whose divisions differ from lane to lane."""
-        return self._lane_by_lane("i1", lambda: self.less(self.indexes.linear(affine), limit).text)
-
-    def _lane_by_lane(self, item: str, scalar: Callable[[], str]) -> Operand:
-        """A vector of what `scalar` writes at each lane."""
-        lanes = self.indexes.lanes
-        assert lanes is not None
-        vector = "poison"
-        for lane in range(lanes.valid):
-            with self.indexes.at_lane(lane):
-                one = scalar()
-            vector = self.function.define(
-                f"insertelement <{lanes.width} x {item}> {vector}, {item} {one}, i32 {lane}"
-            )
-        return Operand(vector, True)
+        return self.memory.lane_by_lane(
+            "i1", lambda: self.less(self.indexes.linear(affine), limit).text
+        )
 
     def width(self, varies: bool) -> int:
         """Lanes of an operand, 0 for a scalar."""
@@ -124,7 +113,7 @@ class Values:
         try:
             linear = self.indexes.linear(value.value)
         except LaneVaryingDivisionError:
-            return self._lane_by_lane(
+            return self.memory.lane_by_lane(
                 "i64", lambda: self.indexes.text(self.indexes.linear(value.value))
             )
         base = self.indexes.text(linear._replace(stride=0))
@@ -287,9 +276,7 @@ class Values:
 
     def _harmless(self, value: Value) -> bool:
         """Whether evaluating where it is not wanted cannot fault."""
-        if isinstance(value, Load):
-            return self.memory.in_bounds(value)
-        return not isinstance(value, Op) or all(self._harmless(arg) for arg in value.args)
+        return all(self.memory.in_bounds(one) for one in leaves(value) if isinstance(one, Load))
 
     def _branch(self, condition: str, sides: tuple[Value, ...], dtype: str) -> Operand:
         function = self.function
