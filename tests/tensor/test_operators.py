@@ -303,9 +303,12 @@ def test_operands_of_any_shapes_are_refused_with_one_line_or_have_an_output(
             }
             own = {attribute.name for attribute in definition.attributes}
             try:
-                operators.workload(name, specs, {key: axes[key] for key in own & axes.keys()})
+                made = operators.workload(
+                    name, specs, {key: axes[key] for key in own & axes.keys()}
+                )
             except UsageError as refused:
                 assert "\n" not in refused.message
             else:
+                assert operators.compute_dag(made).outputs[0].shape == operators.output(made).shape
                 good += 1
     assert good > 1000

@@ -8,7 +8,8 @@ import pytest
 
 from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.dag import Dag, compute, placeholder
-from tilewright_tensor.expr import Const, IndexValue, Load, lt, select
+from tilewright_tensor.expr import Const, IndexValue, Load, cast, lt, select
+from tilewright_tensor.lookup import lookup
 from tilewright_tensor.loop_ir import (
     Allocate,
     Barrier,
@@ -50,6 +51,10 @@ FILLED = Allocate(
     ("program", "message"),
     [
         (kernel(Store(B, AT, Load(A, NEXT))), "a: dimension 0, index i + 1 may lie outside of 0 .. 7"),
+        (
+            kernel(Store(B, AT, cast(IndexValue(lookup(cast(Load(A, NEXT), "int64"), 8)), "float32"))),
+            "a: dimension 0, index i + 1 may lie outside of 0 .. 7",
+        ),
         (kernel(COPY, extent=9), "index i may lie outside"),
         (kernel(Store(B, AT, Load(Buffer("c", (8,)), AT))), "c is used where it is not declared"),
         (kernel(Store(B, AT, Load(A, (*AT, *AT)))), "a has 1 dimensions, used with 2 indexes"),

@@ -159,15 +159,13 @@ def _loads(
 ) -> Iterator[tuple[Buffer, tuple[Affine, ...], Facts | None]]:
     if isinstance(value, Load):
         yield value.buffer, value.indices, facts
-        for inner in values_inside(value):
-            yield from _loads(inner, facts)
-    elif isinstance(value, Op) and value.name == "select":
+    if isinstance(value, Op) and value.name == "select":
         yield from _loads(value.args[0], facts)
         yield from _loads(value.args[1], None)
         yield from _loads(value.args[2], None)
-    elif isinstance(value, Op):
-        for arg in value.args:
-            yield from _loads(arg, facts)
+        return
+    for inner in value.args if isinstance(value, Op) else values_inside(value):
+        yield from _loads(inner, facts)
 
 
 def _buffers_are_declared(site: Site) -> Iterator[str]:

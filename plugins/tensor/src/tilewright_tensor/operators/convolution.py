@@ -83,6 +83,7 @@ def _convolution(name: str, count: int, letters: str) -> OperatorDef:
             Attribute("dilation", extents(count), 1),
             Attribute("groups", integer, 1),
         ),
+        values="number",
     )
 
 

@@ -122,7 +122,7 @@ class OperatorDef:
     ) -> TensorSpec:
         """The output's specification. Raises UsageError for operands that do not fit.
 
-        And for an output without elements, unless it may be `empty`.
+        And for operands or an output without elements, unless they may be `empty`.
         """
         wanted = len(self.operands)
         if len(inputs) != wanted and not (self.variadic and len(inputs) >= wanted):
@@ -132,6 +132,9 @@ class OperatorDef:
                 where=where,
             )
         for spec in inputs:
+            if 0 in spec.shape and not empty:
+                problem = f"{self.name}: expected operands with elements, got {spec}"
+                raise UsageError(problem, where=where)
             if spec.dtype not in DTYPES:
                 raise UsageError(
                     f"{self.name}: expected operands of {', '.join(DTYPES)}, got {spec.dtype}",

@@ -72,6 +72,7 @@ OPERATORS = (
         _dense_infer,
         _dense_compute,
         numpy_reference("dense"),
+        values="number",
     ),
     OperatorDef(
         "matmul",
@@ -79,5 +80,6 @@ OPERATORS = (
         _matmul_infer,
         _matmul_compute,
         numpy_reference("matmul"),
+        values="number",
     ),
 )
