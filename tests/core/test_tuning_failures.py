@@ -8,6 +8,7 @@ import random
 import pytest
 from toy_tasks import entry
 
+from tilewright import Component, hookimpl
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.measure import Failure, FailureKind, MeasureResult, Trial
@@ -193,3 +194,41 @@ def test_d23_the_commonest_three_of_many_errors_are_told():
     told = commonest_errors(trials)
     assert [text.partition(":")[0] for text in told] == ["build_error", "crash", "run_error"]
     assert [text.rpartition("(")[2] for text in told] == ["9 times)", "7 times)", "7 times)"]
+
+
+@pytest.mark.parametrize("fault", ["check", "made"])
+def test_what_measures_is_closed_where_the_runner_refuses_its_tasks(tmp_path, toy, fault):
+    """Its workers would outlive the refusal otherwise."""
+    closed = []
+
+    class Part:
+        def __init__(self, name):
+            self.name = name
+            if fault == "made" and name == "runner":
+                raise UsageError("no room")
+
+        def check(self, tasks):
+            raise UsageError("no room")
+
+        def close(self):
+            closed.append(self.name)
+
+    class Parts:
+        @hookimpl
+        def tilewright_builders(self):
+            return [Component("part", "", lambda: lambda _options, _context: Part("builder"))]
+
+        @hookimpl
+        def tilewright_runners(self):
+            return [Component("part", "", lambda: lambda _options, _context: Part("runner"))]
+
+    context = make_context(
+        PluginHost.load([toy], [Parts()]), name="t", folder=tmp_path, target="toynative",
+        runner=Choice("part"), builder=Choice("part"),
+    )  # fmt: skip
+    with pytest.raises(UsageError, match="no room"):
+        tune_tasks(
+            TaskSet((entry(8),)), context, tuner=Choice("toy"), scheduler=Choice("toy"),
+            budget=Budget(trials=4),
+        )  # fmt: skip
+    assert closed == (["runner", "builder"] if fault == "check" else ["builder"])

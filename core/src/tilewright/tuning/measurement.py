@@ -179,17 +179,19 @@ class Measurement:
 
     def _started(self) -> tuple[Blamed, Blamed]:
         if self._builder is None or self._runner is None:
-            context, host = self._context, self._context.host
-            made = MeasureContext(host, context.device, context.seed)
-            builder, runner = (
-                host.make(role, *chosen, made)
-                for role, chosen in (("builder", context.builder), ("runner", context.runner))
-            )
+            # Each is kept as soon as it is made, so that it is closed whatever comes next.
+            self._builder = self._made("builder", self._context.builder)[0]
+            self._runner, runner = self._made("runner", self._context.runner)
             if self._tasks is not None and isinstance(runner, ChecksTasks):
-                runner.check(self._tasks)
-            self._builder = Blamed(builder, host, "builder", context.builder[0])
-            self._runner = Blamed(runner, host, "runner", context.runner[0])
+                with self._runner.blaming():
+                    runner.check(self._tasks)
         return self._builder, self._runner
+
+    def _made(self, role: str, chosen: tuple[str, Mapping[str, Any]]) -> tuple[Blamed, Any]:
+        """A component to measure with, and itself."""
+        context, host = self._context, self._context.host
+        made = host.make(role, *chosen, MeasureContext(host, context.device, context.seed))
+        return Blamed(made, host, role, chosen[0]), made
 
     def uncharged_seconds(self) -> float:
         """Seconds that no record has said yet, which from now on count as said."""
