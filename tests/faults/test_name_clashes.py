@@ -255,3 +255,10 @@ def test_a_glob_of_a_strategy_that_clashes_is_refused_before_anything_is_chosen(
     assert error.value.where == "mine.yaml:3:1: strategies"
     host.check_strategies("rival-one/dense_packed", target, "")
     host.check_strategies("dense_*", target, "")
+
+
+def test_a_clash_of_more_than_two_counts_them(distribution):
+    for name in ("rival-one", "rival-two"):
+        distribution(name, BODIES["tuner"])
+    with pytest.raises(UsageError, match=r"^3 plugins offer the tuner"):
+        PluginHost.load().component("tuner", "random")

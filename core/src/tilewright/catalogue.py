@@ -94,8 +94,9 @@ def clash(word: str, name: str, rivals: Sequence[Offer[Any]]) -> UsageError:
     offers = sorted(rivals, key=lambda offer: str(offer.owner))
     choices = " or ".join(f"'{_word_of(offer, rivals)}/{plain}'" for offer in offers)
     owners = " and ".join(str(offer.owner) for offer in offers)
+    number = "two" if len(offers) == 2 else len(offers)
     return UsageError(
-        f"two plugins offer the {word} '{plain}': {owners}",
+        f"{number} plugins offer the {word} '{plain}': {owners}",
         remedy=f"choose {choices}, or {how_to_be_rid([offer.owner for offer in offers])}",
     )
 

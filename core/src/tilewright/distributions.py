@@ -78,17 +78,14 @@ def installer() -> str:
     """What installs packages into this environment: `pip`, `uv pip`, or `python -m pip`."""
     if importlib.util.find_spec("pip") is None or "UV" in os.environ:  # which `uv run` sets
         return "uv pip" if shutil.which("uv") else "python -m pip"
-    beside = Path(sys.executable).parent / "pip"
-    return "pip" if shutil.which("pip") == str(beside) else f"{_python()} -m pip"
+    if _is_ours("pip"):
+        return "pip"
+    return f"{'python' if _is_ours('python') else sys.executable} -m pip"
 
 
-def _python() -> str:
-    found = shutil.which("python")
-    return (
-        "python"
-        if found and Path(found).parent == Path(sys.executable).parent
-        else (sys.executable)
-    )
+def _is_ours(program: str) -> bool:
+    """Whether a program's bare name means that of the environment which runs us."""
+    return shutil.which(program) == str(Path(sys.executable).parent / program)
 
 
 def _requirement(distribution: str) -> str:

@@ -26,9 +26,9 @@ def owner_of(point: importlib.metadata.EntryPoint) -> Owner:
 def entry_point_choices(
     group: str, word: str, prefix: str = ""
 ) -> Catalogue[importlib.metadata.EntryPoint]:
-    """What a group offers, without what is blocked; of `PREFIX.NAME` the names.
+    """What a group offers, without what is blocked; of entry points `PREFIX.NAME` the names.
 
-    An entry point that does the work of another's words costs whoever uses the name.
+    Where several distributions offer a name, only whoever uses it is told.
     """
     blocked = blocked_words()
     plugins = {

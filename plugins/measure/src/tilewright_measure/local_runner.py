@@ -71,7 +71,7 @@ class LocalRunner:
                 raise UsageError(
                     f"{text}: its operands and the right answer take {needed / 2**30:.1f} GiB, "
                     f"a worker may have {self._memory_bytes / 2**30:.1f}",
-                    remedy=f"tune less, or say runner: {{local: {{memory_gib: {enough}}}}}",
+                    remedy=f"make it smaller, or say runner: {{local: {{memory_gib: {enough}}}}}",
                 )
 
     def run(
