@@ -27,7 +27,8 @@ BATCH = 16
 SHAPES = (37,), (64, 8), (4099,)
 LIMIT_SECONDS = 2
 STUCK_SECONDS = 600  # a machine that does much else may start a worker in minutes
-CHECK_EVERY = 20  # batches
+LOOK_EVERY = 20  # batches
+LOG_MEASUREMENTS = 5000  # a log is held in memory: longer soaks write several
 
 # What a candidate is asked to do, and what has to come of it: a failure, or None for a time.
 FAULTS = [
@@ -74,7 +75,7 @@ class Soak:
     def __init__(self, host, log, residents):
         self.host, self.log, self.residents = host, log, residents
         self.rng = random.Random(37)
-        self.asked = self.torn = 0
+        self.asked = self.torn = self.first = 0  # the number of the log's first measurement
         self.kinds = Counter()
         self.unexpected = []
         self.held = []  # (descriptors, bytes, threads) from time to time
@@ -92,7 +93,7 @@ class Soak:
             for happens in self.happenings:
                 if self.rng.random() < BATCH * EACH:
                     happens()
-            if batch % CHECK_EVERY == 1:
+            if batch % LOOK_EVERY == 1:
                 self.look()
         self.look()
 
@@ -118,11 +119,12 @@ class Soak:
         self.kinds.update(result.failure.kind if result.failure else "timed" for result in results)
 
     def look(self):
-        """With a worker that has just measured, and a spare, which starts after a batch."""
+        """Of descriptors the fewest of three times: a worker that is just starting has more."""
+        descriptors = 10**9
         for _ in range(3):
             self.measure([({}, None)])
+            descriptors = min(descriptors, len(list(Path("/proc/self/fd").iterdir())))
         resident = int(Path("/proc/self/statm").read_text().split()[1])
-        descriptors = len(list(Path("/proc/self/fd").iterdir()))
         mebibytes = resident * os.sysconf("SC_PAGESIZE") / 2**20
         self.held.append((descriptors, mebibytes, threading.active_count()))
         print(  # noqa: T201
@@ -132,15 +134,26 @@ class Soak:
             flush=True,
         )
 
+    def check_log(self):
+        found = JsonlRecordStore(self.log)
+        numbers = Counter(record.config["number"] for record in found.records())
+        assert numbers == Counter(range(self.first, self.asked))
+        assert found.bad_lines == self.torn
+
     # --- what happens beside the candidates
 
     def start_anew(self):
-        """Another run goes on with the log."""
+        """Another run goes on with the log, or with a new one."""
         if self.bench:
             self.bench.close()
+        if self.asked - self.first >= LOG_MEASUREMENTS:
+            self.check_log()
+            self.log.unlink()
+            self.first, self.torn = self.asked, 0
         limits = {"timeout_seconds": LIMIT_SECONDS}
         self.bench = Bench(self.host, builder={**limits, "n_parallel": 1}, runner=limits)
         self.store = JsonlRecordStore(self.log)
+        self.measure([({}, None)])
 
     def tear_the_log(self):
         """As a writer does that is killed in the middle of a line."""
@@ -152,15 +165,15 @@ class Soak:
         self.measure([({}, None)])
 
     def fill_the_disk(self):
-        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
         trial = Trial(self.bench.ask(number=-1), self.bench.measure())
         room = self.log.stat().st_size + self.rng.randrange(100)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
         try:
             with pytest.raises(UsageError, match="File too large"):
                 self.store.append([Record.of(trial, self.bench.device, 1)])
         finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
     @contextmanager
     def killing(self):
@@ -203,14 +216,7 @@ def soaked(soak, seconds, workers_folder, living_in):
         assert abs(descriptors - first[0]) <= 5
         assert abs(mebibytes - first[1]) <= 50
         assert abs(threads - first[2]) <= 5
-    found = JsonlRecordStore(soak.log)
-    numbers = Counter(record.config["number"] for record in found.records())
-    assert numbers == Counter(range(soak.asked))
-    kinds = Counter(
-        getattr(record.trial.result.failure, "kind", "timed") for record in found.records()
-    )
-    assert kinds == soak.kinds
-    assert found.bad_lines == soak.torn
+    soak.check_log()
     assert soak.kinds["timed"] > soak.asked / 4
 
 
