@@ -137,7 +137,7 @@ def test_a_model_that_changed_goes_on_in_its_folder_and_is_told(run, tmp_path, c
     changed = replace(ONE, content="1112", origin=str(tmp_path / "a" / "model.onnx"))
     assert run(changed)["models"][0]["content"] == "1112"
     (said,) = caplog.messages
-    assert "model.onnx has changed since the run before in runs/toyrun" in said
+    assert "model.onnx is not as in the run before in runs/toyrun (its file, its shapes" in said
 
 
 def test_of_several_networks_each_place_is_kept_for_its_own(run):

@@ -111,6 +111,13 @@ def test_what_is_no_model_is_told(folder, model, message):
         tilewright.compile(model, target="x86:threads=1")
 
 
+def test_a_compiled_network_is_no_model_and_that_is_told(folder):
+    made = tilewright.compile("tiny.onnx", target="x86:threads=1")
+    for ask in (tilewright.explain, tilewright.compile):
+        with pytest.raises(UsageError, match="is compiled already\n  give the model that it was"):
+            ask(made, target="x86:threads=1")
+
+
 def test_a_model_in_memory_brings_its_data(folder):
     proto = onnx.load("tiny.onnx")
     onnx.external_data_helper.convert_model_to_external_data(proto, size_threshold=0)

@@ -51,6 +51,9 @@ def test_run_gives_the_answers_to_the_arrays_of_a_file(call, folder, saved):
     code, _, err = call("network", "run", "made", "--inputs", "bad.npz")
     assert code == 2
     assert "array 'x': expected float32[1, 8, 7, 7], got float32[8, 7, 7]" in err
+    np.savez("bad.npz", x=image.astype(np.float64))
+    err = call("network", "run", "made", "--inputs", "bad.npz")[2]
+    assert "got float64[1, 8, 7, 7]\n  convert it: .astype('float32')" in err
 
 
 def test_run_without_a_file_draws_inputs_and_writes_nothing(call, folder, saved):

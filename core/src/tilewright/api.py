@@ -245,6 +245,12 @@ def explain(
 
 def _imported(network: Any, context: RunContext) -> list[Any]:
     """What the stages begin with: the value itself if one takes such, else the model imported."""
+    compiler: Any = context.host.component("stage", "compile").load()
+    if isinstance(network, tuple(compiler.produces)):
+        raise UsageError(
+            f"{network!r} is compiled already",
+            remedy="give the model that it was compiled from, and its records",
+        )
     if isinstance(network, Mapping):
         options = network
     elif isinstance(network, str | Path) or not _is_taken(network, context.host):

@@ -47,7 +47,8 @@ def claim(context: RunContext, models: Sequence[Model]) -> list[dict[str, str]]:
     """What run.json is to say of the models. Raises UsageError where the folder is another's.
 
     It is another's where its run.json names another target, or a model of another content that came
-    from elsewhere. A model that changed where it is goes on there: it is told.
+    from elsewhere. A model that changed where it is, or is imported otherwise, goes on there: it is
+    told.
     """
     mine = [{"name": m.name, "origin": m.origin, "content": m.content} for m in models]
     report = _report_in(context.folder)
@@ -61,8 +62,8 @@ def claim(context: RunContext, models: Sequence[Model]) -> list[dict[str, str]]:
             told = f"of {old['origin'] or 'another model'}, and this is "
             raise _taken(context.folder, told + (new["origin"] or "another one"))
         _log.warning(
-            "%s has changed since the run before in %s: records of it that still fit are used, and "
-            "its network is compiled anew",
+            "%s is not as in the run before in %s (its file, its shapes or its weights): records "
+            "of it that still fit are used, and its network is compiled anew",
             new["origin"],
             context.folder,
         )

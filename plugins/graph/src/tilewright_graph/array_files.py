@@ -62,7 +62,9 @@ def _read(archive: zipfile.ZipFile, name: str, spec: TensorSpec, path: Path) -> 
         shape, _, dtype = _HEADERS[version](member)
     if (shape, dtype) != (spec.shape, np.dtype(spec.dtype)):
         raise UsageError(
-            f"array {name!r}: expected {spec}, got {dtype}{list(shape)}", where=str(path)
+            f"array {name!r}: expected {spec}, got {dtype}{list(shape)}",
+            where=str(path),
+            remedy=f"convert it: .astype({spec.dtype!r})" if shape == spec.shape else "",
         )
     with archive.open(f"{name}{_SUFFIX}") as member:
         return npy.read_array(member, allow_pickle=False)
