@@ -106,20 +106,24 @@ def _program() -> LoopProgram:
     return LoopProgram("values", inputs, outputs, Block(tuple(nests)))
 
 
-def test_every_operation_agrees_with_the_interpreter(emulated_device):
-    backend = CudaBackend()
-    program = _program()
-    arrays = [_values(b.dtype, n) for n, b in enumerate(program.inputs)]
+def _results(program: LoopProgram, arrays: list[Any], device: Any) -> list[Any]:
+    """What the kernel of the program makes; its outputs hold ones before."""
     poison = [np.full(b.shape, 1, b.dtype) for b in program.outputs]
     target = Target.parse("cuda:arch=sm_90")
     made = generate(program, arch_named("sm_90", "test")).program
-    kernel = backend.load(artifact_of(target, made, [None], {}), emulated_device)
+    kernel = CudaBackend().load(artifact_of(target, made, [None], {}), device)
     try:
         kernel.bind([*arrays, *poison], {})
         kernel.launch()
-        results = [kernel.read(len(arrays) + n) for n in range(len(poison))]
+        return [kernel.read(len(arrays) + n) for n in range(len(poison))]
     finally:
         kernel.close()
+
+
+def test_every_operation_agrees_with_the_interpreter(emulated_device):
+    program = _program()
+    arrays = [_values(b.dtype, n) for n, b in enumerate(program.inputs)]
+    results = _results(program, arrays, emulated_device)
     with np.errstate(all="ignore"):
         expected = interpret(program, arrays)
     for buffer, got, wanted in zip(program.outputs, results, expected, strict=True):
@@ -135,3 +139,17 @@ def test_every_operation_compiles():
     cubin, log = find_compiler().compile(text, "sm_90")
     assert cubin[:4] == b"\x7fELF"
     assert "error" not in log
+
+
+def test_a_kernel_of_hundreds_of_operands_is_launched_as_a_gpu_would(emulated_device):
+    buffers = [Buffer(f"x{number}", (COUNT,)) for number in range(300)]
+    total: Value = Load(buffers[0], PLACE)
+    for number in range(1, 300, 2):
+        pair = Op("add", (Load(buffers[number], PLACE), Load(buffers[-number], PLACE)), "float32")
+        total = Op("max", (total, pair), "float32")
+    result = Buffer("y", (COUNT,))
+    nest = Loop(T, COUNT // 2, "threadIdx.x", Loop(V, 2, "serial", Store(result, PLACE, total)))
+    program = LoopProgram("wide", tuple(buffers), (result,), nest)
+    inputs = [np.full(COUNT, number, np.float32) for number in range(300)]
+    (found,) = _results(program, inputs, emulated_device)
+    np.testing.assert_array_equal(found, interpret(program, inputs)[0])

@@ -16,7 +16,7 @@ some nodes of that kind are more than hundreds that read it once.
 """
 
 MOST_OPERANDS = 60
-"""Of a kernel that is put together: with results and workspace it is launched with at most 64.
+"""Of a kernel that is put together: far below what any target launches one with (CUDA, 512).
 
 The concats of DenseNet have up to 50.
 """

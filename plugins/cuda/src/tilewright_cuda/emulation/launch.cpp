@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr unsigned kMostParameters = 64, kMostGridYZ = 65535, kMostBlockZ = 64;
+constexpr unsigned kMostParameters = 512, kMostGridYZ = 65535, kMostBlockZ = 64;
 constexpr size_t kShared = 256 << 10, kMostShared = 227 << 10;
 char *shared_pages;
 pthread_t launching;
