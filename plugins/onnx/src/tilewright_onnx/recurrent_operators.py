@@ -115,7 +115,7 @@ class _Gru(_Layer):
 
 def _activations(site: NodeSite, count: int, direction: int) -> tuple[str, ...]:
     """Ours of a direction; empty where none are given."""
-    names = [name.decode() for name in site.attribute("activations", ())]
+    names = site.attribute("activations", ())
     for name in names:
         if name not in _ACTIVATIONS:
             known = ", ".join(_ACTIVATIONS)
