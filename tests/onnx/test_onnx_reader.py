@@ -401,6 +401,20 @@ def test_external_data_behind_a_link_that_leads_out_is_refused(frontend, make_mo
         frontend.read(str(path), {}, None)
 
 
+def test_a_sparse_attribute_opens_no_file_in_the_current_folder(make_model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.arange(4, dtype=np.float32).tofile("values.bin")
+    sparse = onnx.SparseTensorProto(dims=[4])
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.arange(4)))
+    sparse.values.name, sparse.values.data_type = "values", TensorProto.FLOAT
+    sparse.values.dims[:], sparse.values.data_location = [4], TensorProto.EXTERNAL
+    sparse.values.external_data.add(key="location", value="values.bin")
+    constant = helper.make_node("Constant", [], ["c"], sparse_value=sparse)
+    model = make_model([constant, helper.make_node("Add", ["x", "c"], ["y"])], {"x": (4,)})
+    with pytest.raises(UsageError, match=r"'sparse_value' is sparse; expected a dense tensor"):
+        read_model(model, NetworkBuilder("model"), {})
+
+
 def test_missing_external_data_is_named(frontend, make_model, tmp_path):
     path = external_model(make_model, tmp_path, "weights.bin")
     with pytest.raises(UsageError, match=r"missing: weights.bin"):

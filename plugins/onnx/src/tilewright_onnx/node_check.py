@@ -130,6 +130,9 @@ def _check_attributes(node: Any, site: NodeSite) -> None:
         place = f"{node.op_type}: attribute {one.name!r}"
         if one.type == AttributeProto.TENSOR:
             array_of(one.t, site.where)
+        if one.type in (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS):
+            # ONNX's reference would open the file that it names, if in the current folder.
+            raise site.error(f"{place} is sparse; expected a dense tensor")
         least, most = _range(one.name)
         for number in [one.i] if one.type == AttributeProto.INT else one.ints:
             if one.name not in _FREE and not least <= number <= most:
