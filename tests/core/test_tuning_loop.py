@@ -257,6 +257,17 @@ def test_what_a_component_answers_wrong_is_told_by_its_name(
     assert error.value.__notes__ == [f"in the {role} 'toy' of file {toy}, {toy}:{line}"]
 
 
+def test_a_tuner_that_raises_is_named_once(make, monkeypatch):
+    def propose(self, count):
+        raise RuntimeError("oh")
+
+    context = make()
+    monkeypatch.setattr(context.host.component("tuner", "toy").load(), "propose", propose)
+    with pytest.raises(RuntimeError, match="oh") as error:
+        tune(context)
+    assert len(error.value.__notes__) == 1
+
+
 def test_what_fails_while_it_is_made_is_told_with_its_owner(make, monkeypatch):
     context = make()
     monkeypatch.setattr(context.host.component("tuner", "toy").load(), "__init__", None)

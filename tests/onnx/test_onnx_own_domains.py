@@ -187,6 +187,12 @@ def test_the_oracle_reference_finds_a_wrong_answer(x86, mine):
     assert not stage.run({CompiledNetwork: compiled, Network: right}).ok
 
 
+def test_what_onnx_runtime_refuses_is_told_with_other_oracles(mine):
+    oracle = mine.make("oracle", "onnxruntime", {}, mine)
+    with pytest.raises(UsageError, match=r"refuses the model: (?s:.*)another oracle, such as ref"):
+        oracle.run(b"no model", {}, ())
+
+
 def test_the_oracle_reference_is_no_peer(mine):
     network = NetworkBuilder("net")
     y = network.relu(network.input("x", (2,)))

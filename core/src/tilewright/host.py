@@ -180,7 +180,9 @@ class PluginHost:
                 raise missing.placed(f"{word_of(role)} '{name}'") from error
             offer = self._named(role, name)
             place = f", {found}" if (found := place_of(offer.value)) else ""
-            error.add_note(f"in the {word_of(role)} '{name}' of {offer.owner}{place}")
+            note = f"in the {word_of(role)} '{name}' of {offer.owner}{place}"
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
             raise
 
     def tried(self, role: str, name: str, what: str, ask: Callable[[], T]) -> tuple[T | None, str]:

@@ -63,7 +63,11 @@ def _session(source: bytes, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise UsageError(f"refuses the model: {error}", where="onnxruntime") from error
+        raise UsageError(
+            f"refuses the model: {error}",
+            where="onnxruntime",
+            remedy="choose another oracle, such as reference, or another peer",
+        ) from error
 
 
 def _with_outputs(source: bytes, names: Sequence[str]) -> bytes:
