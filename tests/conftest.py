@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 import zipfile
 from contextlib import contextmanager, suppress
@@ -117,6 +118,8 @@ def acme(tmp_path_factory):
         patch.syspath_prepend(site)
         patch.setenv("PYTHONPATH", str(site), prepend=os.pathsep)
         yield site
+    for name in [one for one in sys.modules if one.partition(".")[0] == "tilewright_acme"]:
+        del sys.modules[name]  # the next one to ask has it from a folder of its own
 
 
 # --- the toy world: toy_plugin.py is a whole set of plugins in one file

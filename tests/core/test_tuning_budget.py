@@ -94,6 +94,15 @@ def test_a_run_killed_at_any_byte_goes_on_with_what_its_records_leave_of_the_bud
     assert tune(budget, tasks, **runner).skipped
 
 
+@pytest.mark.parametrize("count", [3, 8, 15])
+def test_a_line_that_lacks_only_its_end_is_paid_for_once(tune, log, count):
+    tune(20)
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:count]).removesuffix(b"\n"))
+    left = spent(log).trials
+    assert left + tune(20).measurement["trials"] == spent(log).trials == 20
+
+
 def test_more_trials_are_exactly_so_many_more_even_after_a_kill(tune, log):
     tune(20)
     tune(20, more=15)

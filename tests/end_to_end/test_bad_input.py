@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import tilewright_x86.isa
+from tilewright.distributions import installer
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ def test_a_solver_that_is_not_installed_is_told_before_anything_is_tuned(refused
     monkeypatch.setitem(sys.modules, "highspy", None)
     first, second = refused("run", "tiny.yaml", "--set", "graph-tune.graph_tuner=exact")
     assert first.startswith("error: --set graph-tune.graph_tuner=exact: graph tuner 'exact' needs")
-    assert second.startswith("  pip install highspy")
+    assert second.startswith(f"  {installer()} install highspy")
 
 
 def test_a_model_that_was_good_keeps_its_report(refused, call, folder):

@@ -35,10 +35,9 @@ class LogFile:
                 raise FileNotFoundError("its folder does not exist")
 
     def read_new(self, restart: Callable[[], None]) -> Iterator[bytes]:
-        """Lines completed since the last read, without newlines.
+        """Lines written since the last read, without newlines.
 
-        `restart` is called first where the file was replaced. A last line without its end is left
-        for later.
+        `restart` is called first where the file was replaced.
         """
         with self._errors("read"):
             if not exists(self.path):
@@ -139,12 +138,9 @@ class LogFile:
             restart()
         while self._read_to < os.fstat(descriptor).st_size:
             chunk = os.pread(descriptor, _CHUNK, self._read_to)
-            whole = chunk.rfind(b"\n") + 1
-            if not whole:
-                if len(chunk) < _CHUNK:
-                    return
-                # No line is that long: skip it piece by piece, each a bad line.
-                whole = len(chunk)
+            # Without an end: no line is that long, each piece is a bad one; or it is the last line,
+            # whose end a kill took, as nobody else writes under the lock.
+            whole = chunk.rfind(b"\n") + 1 or len(chunk)
             self._read_to += whole
             self._tail = chunk[max(0, whole - _TAIL_BYTES) : whole]
             yield from chunk[:whole].removesuffix(b"\n").split(b"\n")
