@@ -31,6 +31,7 @@ def is_noisy(disturbed: int, timed: int) -> bool:
 def noise_told(disturbed: int, trials: int) -> str:
     """What is said of a noisy run."""
     return (
-        f"something else works on this machine: the samples of {disturbed} of {trials} trials "
-        "differ by more than 5 %, and the best config may be another; tune where nothing else runs"
+        f"the samples of {disturbed} of {trials} trials differ by more than 5 %, as where "
+        "something else works on this machine: the best config may be another; "
+        "tune where nothing else runs"
     )
