@@ -310,8 +310,7 @@ def _comparison(name: str) -> Callable[[Operand, Operand], Op]:
     def compare(left: Operand, right: Operand) -> Op:
         return Op(name, _same_dtype(name, left, right)[0], "bool")
 
-    compare.__name__ = name
-    compare.__doc__ = f"`{name}` of two values or indexes, elementwise, dtype bool."
+    compare.__name__, compare.__doc__ = name, f"`{name}` of two values or indexes, dtype bool."
     return compare
 
 
@@ -319,8 +318,7 @@ def _function(name: str) -> Callable[[Operand], Op]:
     def function(operand: Operand) -> Op:
         return unary(name, operand)
 
-    function.__name__ = name
-    function.__doc__ = f"`{name}` of a value, in its dtype."
+    function.__name__, function.__doc__ = name, f"`{name}` of a value, in its dtype."
     return function
 
 
@@ -330,7 +328,9 @@ expm1, log1p, sin, cos = (_function(name) for name in ("expm1", "log1p", "sin", 
 floor, ceil, round_, absolute = (_function(name) for name in ("floor", "ceil", "round", "abs"))
 
 
-def _of_two(name: str, says: str) -> Callable[[Operand, Operand], Op]:
+def of_two(name: str, says: str) -> Callable[[Operand, Operand], Op]:
+    """The function that builds an operation of two values; `says` is its docstring."""
+
     def operation(left: Operand, right: Operand) -> Op:
         return binary(name, left, right)
 
@@ -338,10 +338,10 @@ def _of_two(name: str, says: str) -> Callable[[Operand, Operand], Op]:
     return operation
 
 
-maximum = _of_two("max", "The larger; NaN if either is NaN.")
-minimum = _of_two("min", "The smaller; NaN if either is NaN.")
-power = _of_two("pow", "`left ** right`, of floats.")
-divide = _of_two("div", "`left / right`; floors for integers, and is 0 by an integer 0.")
+maximum = of_two("max", "The larger; NaN if either is NaN.")
+minimum = of_two("min", "The smaller; NaN if either is NaN.")
+power = of_two("pow", "`left ** right`, of floats.")
+divide = of_two("div", "`left / right`; floors for integers, and is 0 by an integer 0.")
 
 
 def logical_and(*conditions: Operand) -> Value:
