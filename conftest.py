@@ -44,6 +44,7 @@ NEEDS = {
     "faults/test_worker_answers.py": ("measure",),
     "faults/test_worker_crashes.py": ("measure",),
     "faults/test_worker_limits.py": ("measure",),
+    "golden": ("tensor",),
     "measure/test_bench_trial.py": ("measure", "search", "x86"),
     "search/test_recorded_spaces.py": ("measure", "search"),
     "third_party": ALL,
@@ -61,9 +62,11 @@ def needs(path: Path) -> tuple[str, ...]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--soak-seconds`, how long the soak with the marker `full` takes."""
+    """`--soak-seconds`, how long the soak with the marker `full` takes; `--write-golden`."""
     text = "how long tests/faults/test_soak.py measures under -m full"
     parser.addoption("--soak-seconds", type=float, default=600, help=text)
+    text = "write the hashes of generated text that tests/golden compares anew"
+    parser.addoption("--write-golden", action="store_true", help=text)
 
 
 def _missing(plugins: tuple[str, ...]) -> bool:
