@@ -60,8 +60,8 @@ def test_producers_come_first_and_inputs_keep_their_order():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda a: a[0], "a has 2 dimensions, got 1 indexes"),
-        (lambda a: compute("c", (2,), lambda i, j: a[i, j]), "1 dimensions but 2 axes i, j"),
+        (lambda a: a[0], "a has 2 dimensions, got 1 index$"),
+        (lambda a: compute("c", (2,), lambda i, j: a[i, j]), "1 dimension but 2 axes i, j"),
         (lambda a: compute("c", (2,), lambda i: a[i, reduce_axis(3, "k")]), "k is no axis of it"),
         (
             lambda a: compute("c", (2,), lambda i: reduce_sum(a[i, i], reduce_axis(3, "i"))),

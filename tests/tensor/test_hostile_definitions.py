@@ -182,7 +182,7 @@ REFUSED: list[tuple[Element, str]] = [
     (lambda e, x, n, b, i, j: x[True, j], "true or false"),
     (lambda e, x, n, b, i, j: x[i > 0, j], "got Op"),
     (lambda e, x, n, b, i, j: x[i, 1:], "got slice"),
-    (lambda e, x, n, b, i, j: x[i][j], "2 dimensions, got 1"),
+    (lambda e, x, n, b, i, j: x[i][j], "x has 2 dimensions, got 1 index$"),
     (lambda e, x, n, b, i, j: x[i // -2 + 2, j], "positive whole numbers"),
     (lambda e, x, n, b, i, j: x[i % 0, j], "positive whole numbers"),
     (lambda e, x, n, b, i, j: x[i // j, j], "got Axis"),
@@ -255,8 +255,7 @@ def test_what_would_be_misunderstood_is_one_line_with_its_place_and_remedy(
         _defined(element)
     told = str(error.value)
     assert "\n" not in told
-    if "reads from" not in told and "expected that it returns" not in told:
-        assert "hostile: test_hostile_definitions.py:" in told
+    assert "hostile: test_hostile_definitions.py:" in told
 
 
 class _Written:

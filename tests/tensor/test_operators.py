@@ -312,3 +312,17 @@ def test_operands_of_any_shapes_are_refused_with_one_line_or_have_an_output(
                 assert operators.compute_dag(made).outputs[0].shape == operators.output(made).shape
                 good += 1
     assert good > 1000
+
+
+@pytest.mark.parametrize("text", ["take(7, 5:uint64)", "take_elements(7, 5:uint64)"])
+def test_unsigned_places_beyond_all_signed_ones_are_those_at_the_end(
+    text: str, workload: Parse, references: References
+) -> None:
+    task = workload(text)
+    reference = references[task.operator]
+    inputs = [np.arange(7, dtype="float32"), np.array([0, 6, 7, 2**63, 2**64 - 1], "uint64")]
+    for answers in (
+        reference.outputs(task, inputs),
+        evaluate(reference.operators.compute_dag(task), inputs),
+    ):
+        np.testing.assert_array_equal(answers[0], [0, 6, 6, 6, 6])

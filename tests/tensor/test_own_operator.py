@@ -171,7 +171,7 @@ def test_what_is_not_elementwise_is_not_taken_for_it(define: Any, problem: str) 
         made: Tensor = define(data)
         return made
 
-    with pytest.raises(UsageError, match=f"slip: element-wise, it would {problem}"):
+    with pytest.raises(UsageError, match=rf"slip: test_own_operator\.py:\d+: .*would {problem}"):
         _reference(operator(elementwise=True)(slip)).parse("(3x5)", "")
 
 
@@ -244,16 +244,45 @@ def test_a_function_that_fails_is_told_with_its_line() -> None:
 
     line = rows.__code__.co_firstlineno + 1
     message = _refused(rows, (3,))
-    assert message.startswith(f"rows: test_own_operator.py:{line}: data has 1 dimensions, got 2")
+    assert message.startswith(f"rows: test_own_operator.py:{line}: data has 1 dimension, got 2 indexes")
 
 
 def test_a_read_outside_a_tensor_is_found_before_anything_runs() -> None:
     def shifted(data: Tensor) -> Tensor:
         return compute("shifted", data.shape, lambda i: data[i + 1])
 
-    assert "data[i + 1] reads from 1 to 5 of dimension 0, which has extent 5" in _refused(
-        shifted, (5,)
+    line = shifted.__code__.co_firstlineno + 1
+    assert _refused(shifted, (5,)) == (
+        f"shifted: test_own_operator.py:{line}: "
+        "data[i + 1] reads from 1 to 5 of dimension 0, which has extent 5"
     )
+
+
+def test_of_many_lines_the_one_is_named_that_reads_outside() -> None:
+    def twice(data: Tensor, other: Tensor) -> Tensor:
+        first = compute("first", data.shape, lambda i: data[i] + other[i])
+
+        def element(i: Any) -> Any:
+            left = first[i]
+            right = first[i - 1]
+            return left + right
+
+        return compute("twice", data.shape, element)
+
+    line = twice.__code__.co_firstlineno + 5
+    assert _refused(twice, (5,), (5,)).startswith(
+        f"twice: test_own_operator.py:{line}: first[i - 1] reads from -1"
+    )
+
+
+def test_two_tensors_of_one_name_are_told_with_the_file() -> None:
+    def twins(data: Tensor) -> Tensor:
+        first = compute("data", data.shape, lambda i: data[i] + 1.0)
+        return compute("twins", data.shape, lambda i: first[i])
+
+    line = twins.__code__.co_firstlineno
+    message = _refused(twins, (5,))
+    assert message.startswith(f"twins: test_own_operator.py:{line}: tensor names must differ")
 
 
 def test_a_read_that_a_condition_guards_is_fine() -> None:
@@ -305,8 +334,10 @@ def test_what_is_no_tensor_is_refused() -> None:
     def nothing(data: Tensor) -> Any:
         return reduce_max(data[0], reduce_axis(3, "k"))
 
-    assert "expected that it returns what compute(...) gives, got Reduction" in _refused(
-        nothing, (3,)
+    line = nothing.__code__.co_firstlineno
+    assert _refused(nothing, (3,)) == (
+        f"nothing: test_own_operator.py:{line}: "
+        "expected that it returns what compute(...) gives, got Reduction"
     )
 
 

@@ -92,6 +92,24 @@ def test_an_index_that_is_a_value_is_looked_up_only_where_it_is_wanted(
     _check(lower(s, "taken"), isa, 0)
 
 
+def test_an_unsigned_place_beyond_all_signed_ones_is_the_last(isa: str) -> None:
+    table, places = placeholder("table", (7,)), placeholder("places", (5,), "uint64")
+    taken = compute("taken", (5,), lambda i: table[lookup(places[i], 7)])
+    program = lower(Schedule.of(Dag([taken], [table, places])), "taken")
+    data = np.arange(7, dtype="float32")
+    found = np.array([0, 6, 7, 2**63, 2**64 - 1], "uint64")
+    (interpreted,) = interpret(program, [data, found])
+    backend = X86Backend()
+    kernel = backend.load(
+        backend.build(program, Target("x86", {"isa": isa, "threads": "1"})), backend.probe()[0]
+    )
+    kernel.bind([data, found, np.zeros(5, "float32")], {})
+    kernel.launch()
+    for answer in (interpreted, kernel.read(2)):
+        np.testing.assert_array_equal(answer, [0, 6, 6, 6, 6])
+    kernel.close()
+
+
 def _check(program: LoopProgram, isa: str, seed: int) -> None:
     """As interpreted, with nothing to read or write beside the operands."""
     assert verify(program) == []

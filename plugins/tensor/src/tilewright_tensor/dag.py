@@ -36,6 +36,7 @@ from tilewright_tensor.expr import (
     limits,
 )
 from tilewright_tensor.expression_bounds import NOTHING, Size, check_size, size_of
+from tilewright_tensor.noted_reads import noted
 
 
 @comparable
@@ -99,11 +100,12 @@ class Tensor(NoValue):
         given = indices if isinstance(indices, tuple) else (indices,)
         if len(given) != len(self.shape):
             raise ValueError(
-                f"{self.name} has {len(self.shape)} dimensions, got {len(given)} indexes"
+                f"{self.name} has {_counted(len(self.shape), 'dimension', 'dimensions')}, "
+                f"got {_counted(len(given), 'index', 'indexes')}"
             )
         if any(isinstance(one, bool) for one in given):
             raise TypeError(f"an index of {self.name} is true or false, expected a place")
-        return Read(self, tuple(index(one) for one in given))
+        return noted(Read(self, tuple(index(one) for one in given)))
 
     def instead(self) -> str:
         places = ", ".join("ijklmnop"[: len(self.shape)])
@@ -150,7 +152,8 @@ def compute(
     names = tuple(axes) if axes is not None else _parameter_names(body, len(shape))
     if len(names) != len(shape):
         raise ValueError(
-            f"compute {name}: {len(shape)} dimensions but {len(names)} axes {', '.join(names)}"
+            f"compute {name}: {_counted(len(shape), 'dimension', 'dimensions')} "
+            f"but {_counted(len(names), 'axis', 'axes')} {', '.join(names)}"
         )
     spatial = tuple(Axis(*pair) for pair in zip(names, shape, strict=True))
     with defining():
@@ -178,6 +181,10 @@ def compute(
                 f"compute {name}: {', '.join(v.name for v in unknown)} is no axis of it"
             )
     return tensor
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _extents(name: str, shape: Sequence[int]) -> tuple[int, ...]:

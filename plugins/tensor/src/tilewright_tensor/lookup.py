@@ -70,5 +70,7 @@ def lookup(value: Operand, extent: int) -> Affine:
     found = as_value(value)
     if dtype_of(found).startswith(("float", "bool")):
         raise ValueError(f"an index is no {dtype_of(found)}: cast it, e.g. cast(x, 'int64')")
+    if dtype_of(found) == "uint64":  # half of them are no int64: clamped before they are cast
+        found = minimum(found, extent - 1)
     clamped = minimum(maximum(cast(found, "int64"), 0), extent - 1)
     return Affine(((Lookup(clamped, extent), 1),))

@@ -53,8 +53,10 @@ def _take_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
 
 
 def _from_front(index: Value, dtype: str, extent: int) -> Value:
+    if dtype.startswith("uint"):
+        return index
     found = cast(index, "int64")
-    return found if dtype.startswith("uint") else select(lt(found, 0), found + extent, found)
+    return select(lt(found, 0), found + extent, found)
 
 
 def _take_elements_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:

@@ -142,17 +142,22 @@ def _flatten(arrays: Sequence[Array], attributes: Attributes) -> Array:
     return arrays[0].reshape(prod(arrays[0].shape[: attributes["axis"]]), -1)
 
 
+def _places(found: Array, extent: int) -> Array:
+    """Those below 0 from the end, then the nearest there is; a uint64 need not be an int64."""
+    if found.dtype.kind == "u":
+        return np.minimum(found, extent - 1).astype(np.int64)
+    places = found.astype(np.int64)
+    return np.where(places < 0, places + extent, places).clip(0, extent - 1)
+
+
 def _take(arrays: Sequence[Array], attributes: Attributes) -> Array:
-    data, places = arrays[0], arrays[1].astype(np.int64)
-    axis = attributes["axis"]
-    places = np.where(places < 0, places + data.shape[axis], places)
-    return np.take(data, places, axis=axis, mode="clip")
+    data, axis = arrays[0], attributes["axis"]
+    return np.take(data, _places(arrays[1], data.shape[axis]), axis=axis)
 
 
 def _take_elements(arrays: Sequence[Array], attributes: Attributes) -> Array:
-    data, places, axis = arrays[0], arrays[1].astype(np.int64), attributes["axis"]
-    extent = data.shape[axis]
-    places = np.where(places < 0, places + extent, places).clip(0, extent - 1)
+    data, axis = arrays[0], attributes["axis"]
+    places = _places(arrays[1], data.shape[axis])
     grid = list(np.indices(places.shape))
     grid[axis] = places
     return np.asarray(data[tuple(grid)])

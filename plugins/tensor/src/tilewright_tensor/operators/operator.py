@@ -13,6 +13,7 @@ from typing import Any
 from tilewright.errors import UsageError, did_you_mean
 from tilewright_tensor.comparisons import defining
 from tilewright_tensor.dag import Dag, Tensor, placeholder
+from tilewright_tensor.noted_reads import noting_reads
 from tilewright_tensor.operators.attribute import (
     Attribute,
     flag,
@@ -91,7 +92,7 @@ def operator(
         definition = OperatorDef(
             name,
             tuple(operands),
-            lambda inputs, values: _inferred(definition, inputs, values),
+            lambda inputs, values: _inferred(definition, function, inputs, values),
             lambda tensors, values: _computed(
                 function, broadcast(tensors) if elementwise else tensors, values
             ),
@@ -138,30 +139,42 @@ def _computed(function: Function, tensors: Sequence[Tensor], attributes: Attribu
             result = function(*tensors, **attributes)
     except Exception as error:  # whatever it is, the author needs the line
         lines = [f for f in extract_tb(error.__traceback__) if f.filename == _file(function)]
-        place = f"{Path(lines[-1].filename).name}:{lines[-1].lineno}: " if lines else ""
+        place = _place(function, lines[-1].lineno) if lines else ""
         kind = "" if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: "
         raise ValueError(f"{place}{kind}{_ONE_LINE.sub(' ', str(error))}") from error
     if not isinstance(result, Tensor) or result.body is None:
         raise ValueError(
-            f"expected that it returns what compute(...) gives, got {type(result).__name__}"
+            f"{_place(function)}expected that it returns what compute(...) gives, "
+            f"got {type(result).__name__}"
         )
     return replace(result, name=function.__name__)
 
 
 def _inferred(
-    definition: OperatorDef, inputs: Inputs, attributes: Attributes
+    definition: OperatorDef, function: Function, inputs: Inputs, attributes: Attributes
 ) -> tuple[tuple[int, ...], str]:
     tensors = [
         placeholder(definition.operand(i).name, spec.shape, spec.dtype)
         for i, spec in enumerate(inputs)
     ]
-    result = definition.compute(tensors, attributes)
-    if definition.elementwise:
-        check_elementwise(result, tensors)
-    for tensor in Dag([result], tensors).computes:
-        if message := read_outside(tensor):
-            raise ValueError(message)
+    with noting_reads(_file(function)) as reads:
+        result = definition.compute(tensors, attributes)
+    try:
+        dag = Dag([result], tensors)
+        if definition.elementwise:
+            check_elementwise(result, tensors)
+    except ValueError as error:
+        raise ValueError(f"{_place(function)}{error}") from error
+    for tensor in dag.computes:
+        if found := read_outside(tensor):
+            read, message = found
+            raise ValueError(f"{reads.place(read) or _place(function)}{message}")
     return result.shape, result.dtype
+
+
+def _place(function: Function, line: int | None = None) -> str:
+    """That line of the function's file; without one, that at which the function begins."""
+    return f"{Path(_file(function)).name}:{line or function.__code__.co_firstlineno}: "
 
 
 def _file(function: Function) -> str:

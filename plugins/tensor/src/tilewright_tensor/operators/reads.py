@@ -17,15 +17,15 @@ Path = tuple[tuple[Value, bool], ...]
 """Conditions of the selects around a place in an expression, and what they are there."""
 
 
-def read_outside(tensor: Tensor) -> str:
-    """What the first read outside its tensor is, as a sentence; empty where none is.
+def read_outside(tensor: Tensor) -> tuple[Read, str] | None:
+    """The first read outside its tensor and what it does, as a sentence; None where none is.
 
     Under a `select`, places count at which its condition may hold: comparisons of indexes decide,
     values in memory do not. What cannot be decided by rules is tried at every place, up to a
     quarter of a million; beyond, the condition is trusted.
     """
     if tensor.body is None:
-        return ""
+        return None
     bounds = {a.var: (0, a.extent - 1) for a in (*tensor.axes, *tensor.reduce_axes)}
     for read, path in _reads(tensor.body, ()):
         known = [one for value, truth in path for one in _implied(value, truth=truth)]
@@ -40,11 +40,11 @@ def read_outside(tensor: Tensor) -> str:
             if path and _inside(index, extent, path, facts, trusted=somewhere):
                 continue
             guard = "; its condition does not keep it inside" if path else ""
-            return (
+            return read, (
                 f"{read.tensor.name}[{', '.join(map(str, read.indices))}] reads from {low} "
                 f"to {high} of dimension {dimension}, which has extent {extent}{guard}"
             )
-    return ""
+    return None
 
 
 def _reads(value: Value, path: Path) -> Iterator[tuple[Read, Path]]:
