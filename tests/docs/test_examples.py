@@ -37,6 +37,7 @@ def test_the_examples_of_a_page_run_in_order(page, blocks, cache, tmp_path, monk
     for block in blocks(page):
         place = f"{page.name}:{block.line}"
         if block.file:
+            (tmp_path / block.file).parent.mkdir(exist_ok=True)
             (tmp_path / block.file).write_text(block.text)
         elif block.language == "python":
             exec(compile("\n" * block.line + block.text, str(page), "exec"), names)

@@ -1,4 +1,4 @@
-"""What README.md says can be typed, and what it shows runs."""
+"""What README.md and the page of commands say can be typed, and what the README shows runs."""
 
 from __future__ import annotations
 
@@ -16,24 +16,53 @@ from tilewright.pipeline.yaml_source import YamlSource
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXAMPLES = sorted((ROOT / "examples").glob("**/*.yaml"))
-VERBS = sorted(
-    set(re.findall(r"(?<!from )tilewright((?: [a-z][a-z-]*)+)(?= |`|$)", README, re.MULTILINE))
+COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+LINKING = sorted(
+    page
+    for pattern in ("*.md", "docs/**/*.md", "*/README.md", "plugins/*/README.md")
+    for page in ROOT.glob(pattern)
 )
+EXAMPLES = sorted((ROOT / "examples").glob("**/*.yaml"))
+VERB = re.compile(r"(?<!from )tilewright((?: [a-z][a-z-]*)+)(?= |`|$)", re.MULTILINE)
+VERBS = sorted({verb for page in (README, COMMANDS) for verb in VERB.findall(page)})
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_command_of_the_readme_exists(verb, capsys):
+def test_every_command_that_is_named_exists(verb, capsys):
     assert run([*verb.split(), "--help"]) == 0
     usage = capsys.readouterr().out.partition("Usage: tilewright")[2].partition(" [")[0]
     assert usage
     assert verb.startswith(usage)  # an argument may follow
 
 
+def test_the_readme_is_read_in_one_sitting():
+    assert README.count("\n") <= 200
+
+
 def test_every_path_of_the_readme_exists():
     named = re.findall(r"(?:core|plugins|examples|benchmarks|tests|docs)/[\w./-]*\w", README)
     assert named
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_somewhere(page):
+    """Files exist, and headings behind `#` stand on the page that is linked."""
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        path, _, anchor = link.partition("#")
+        if link.startswith("https://"):
+            continue
+        linked = page.parent / path if path else page
+        if not linked.exists() or (anchor and anchor not in headings(linked)):
+            broken.append(link)
+    assert broken == []
+
+
+def headings(page):
+    """Their anchors, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def test_the_pipeline_of_the_readme_is_the_example():
