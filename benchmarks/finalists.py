@@ -23,7 +23,7 @@ from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
 from tilewright.measure import MeasureInput
 from tilewright.options import Choice
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.run_setup import make_context
 from tilewright.task import Task
 from tilewright.task_set import TaskSet, WeightedTask

@@ -27,7 +27,7 @@ from statistics import median
 
 from tilewright.host import PluginHost
 from tilewright.options import Choice
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.run_setup import make_context
 from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.tuning.budget import Budget

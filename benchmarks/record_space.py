@@ -23,9 +23,9 @@ from statistics import median
 from tilewright.canonical import thaw
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, MeasureInput
-from tilewright.records import Record
+from tilewright.record import Record
 from tilewright.records.line import seal
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.run_setup import make_context
 from tilewright.space.alternative import Alternative
 from tilewright.space.config_space import ConfigSpace

@@ -23,7 +23,7 @@ import tilewright
 from tilewright.measure import MeasureInput
 from tilewright.options import Choice
 from tilewright.records import JsonlRecordStore
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks

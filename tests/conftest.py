@@ -25,7 +25,7 @@ from tilewright.measure import (
     MeasureResult,
     Trial,
 )
-from tilewright.records import Record
+from tilewright.record import Record
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.workload import EpilogueOp, TensorSpec, Workload

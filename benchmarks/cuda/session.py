@@ -16,7 +16,7 @@ from typing import Any
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.options import Choice
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.run_setup import make_context
 
 RESERVE_SECONDS = 20.0

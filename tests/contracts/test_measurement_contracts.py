@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tilewright.measure import MeasureInput, MeasureResult, Trial
-from tilewright.records import JsonlRecordStore, Record
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore
 from tilewright.roles import MeasureContext, Runner
 from tilewright.testing.builder import BuilderContract, IsolatedBuilderContract
 from tilewright.testing.measurement import ImaginaryMeasurementContract

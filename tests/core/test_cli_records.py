@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.records import BudgetRecord, GraphRecord, JsonlRecordStore, compact_log
+from tilewright.record import BudgetRecord, GraphRecord
+from tilewright.records import JsonlRecordStore, compact_log
 from tilewright.records.line import seal
 
 PARTS = ("--runner", "toy", "--builder", "toy", "--scheduler", "toy", "--tuner", "toy")

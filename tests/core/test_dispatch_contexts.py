@@ -17,7 +17,8 @@ from tilewright.dispatch import (
     current,
 )
 from tilewright.measure import Conditions
-from tilewright.records import GraphRecord, JsonlRecordStore
+from tilewright.record import GraphRecord
+from tilewright.records import JsonlRecordStore
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
 from tilewright.strategy import selects

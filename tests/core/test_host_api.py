@@ -101,7 +101,7 @@ def compiling(toy, tmp_path, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx")
     stage = tmp_path / "compiling.py"
     stage.write_text(
-        "from tilewright import Component, hookimpl\nfrom tilewright.roles import StageResult\n"
+        "from tilewright import Component, hookimpl\nfrom tilewright.stage import StageResult\n"
         "class Compile:\n    consumes, optional, produces = (list,), (), (str,)\n"
         "    def __init__(self, options, context): self.target = context.target\n"
         "    def run(self, values): return StageResult((f'{values[list]} for {self.target}',))\n"

@@ -13,8 +13,8 @@ from tilewright import Pipeline
 from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright.pipeline.plan import PlannedStage
-from tilewright.roles import StageResult
 from tilewright.run_report import SCHEMA_FILE
+from tilewright.stage import StageResult
 from tilewright.task_set import TaskSet
 
 

@@ -18,7 +18,8 @@ from tilewright import Component, hookimpl
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
 from tilewright.measure import MeasureInput, MeasureResult, Trial
-from tilewright.records import BadLineError, Record
+from tilewright.json_object import BadLineError
+from tilewright.record import Record
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.workload import TensorSpec, Workload

@@ -13,16 +13,11 @@ from hypothesis import strategies as st
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError
 from tilewright.measure import Conditions
-from tilewright.records import (
-    BudgetRecord,
-    GraphRecord,
-    JsonlRecordStore,
-    Query,
-    merge_logs,
-    verify_log,
-)
+from tilewright.query import Query
+from tilewright.record import BudgetRecord, GraphRecord
+from tilewright.records import JsonlRecordStore, merge_logs, verify_log
+from tilewright.records.decoding import RecordDecoder
 from tilewright.records.line import seal, unseal
-from tilewright.records.record import RecordDecoder
 
 DATA = Path(__file__).parent / "data"
 INSTALLED = {"plain": 1}

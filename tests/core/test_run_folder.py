@@ -12,8 +12,8 @@ from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright.pipeline import Pipeline
 from tilewright.pipeline.plan import PlannedStage
-from tilewright.roles import StageResult
 from tilewright.run_report import SCHEMA_FILE
+from tilewright.stage import StageResult
 
 
 @dataclass(frozen=True)

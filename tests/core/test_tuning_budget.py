@@ -10,9 +10,10 @@ import pytest
 from toy_tasks import entry
 
 from tilewright.host import PluginHost
+from tilewright.json_object import BadLineError
 from tilewright.options import Choice
 from tilewright.records import JsonlRecordStore, compact_log
-from tilewright.records.line import BadLineError, unseal
+from tilewright.records.line import unseal
 from tilewright.run_setup import make_context
 from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget

@@ -15,7 +15,9 @@ from tilewright.device import Device
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, Failure, FailureKind, MeasureInput, MeasureResult, Trial
 from tilewright.options import Choice
-from tilewright.records import JsonlRecordStore, Query, Record
+from tilewright.query import Query
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore
 from tilewright.records.compact import compact_log
 from tilewright.run_setup import make_context
 from tilewright.task_set import TaskSet

@@ -15,8 +15,8 @@ from tilewright import Component, hookimpl
 from tilewright.host import PluginHost
 from tilewright.measure import MeasureResult
 from tilewright.options import Choice
+from tilewright.records.decoding import RecordDecoder
 from tilewright.records.line import unseal
-from tilewright.records.record import RecordDecoder
 from tilewright.run_setup import make_context
 from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget

@@ -12,7 +12,7 @@ from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
 from tilewright.options import Choice
-from tilewright.records import Record
+from tilewright.record import Record
 from tilewright.run_setup import make_context
 from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget

@@ -20,8 +20,9 @@ from tilewright.errors import UsageError
 from tilewright.layouts import Layouts
 from tilewright.measure import Failure, FailureKind, MeasureResult
 from tilewright.options import Options
-from tilewright.roles import Artifact, BuildResult, StageResult
+from tilewright.roles import Artifact, BuildResult
 from tilewright.space.knobs import Knobs
+from tilewright.stage import StageResult
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.task_set import TaskSet, WeightedTask

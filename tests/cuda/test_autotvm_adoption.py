@@ -13,7 +13,9 @@ import tilewright
 from tilewright.cli.group import run
 from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
-from tilewright.records import BadLineError, JsonlRecordStore, Record, find_reader, merge_logs
+from tilewright.json_object import BadLineError
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore, find_reader, merge_logs
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.tuning.history import translated

@@ -12,7 +12,9 @@ import pytest
 
 from tilewright.cli.group import run
 from tilewright.host import PluginHost
-from tilewright.records import BadLineError, JsonlRecordStore, Record, merge_logs, read_log
+from tilewright.json_object import BadLineError
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore, merge_logs, read_log
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.tuning.history import translated

@@ -15,8 +15,10 @@ from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.pipeline.values import branch_context
-from tilewright.records import GraphRecord, JsonlRecordStore
-from tilewright.roles import Artifact, MeasureContext, RunContext
+from tilewright.record import GraphRecord
+from tilewright.records import JsonlRecordStore
+from tilewright.roles import Artifact, MeasureContext
+from tilewright.run_context import RunContext
 from tilewright_graph.saved_network import Signature, load, save
 
 OUT = "../../outside"

@@ -13,9 +13,11 @@ import pytest
 
 from tilewright.cli.group import run
 from tilewright.device import Device
-from tilewright.records import JsonlReader, JsonlRecordStore, Record
-from tilewright.records.line import BadLineError, seal, unseal
-from tilewright.records.record import OtherVersionError, RecordDecoder
+from tilewright.json_object import BadLineError
+from tilewright.record import Record
+from tilewright.records import JsonlReader, JsonlRecordStore
+from tilewright.records.decoding import OtherVersionError, RecordDecoder
+from tilewright.records.line import seal, unseal
 from tilewright.task import Task
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m<script>alert(1)</script>\u202e\x7f\r../../etc/passwd"

@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+from tilewright.json_object import BadLineError
 from tilewright.records import JsonlRecordStore, verify_log
-from tilewright.records.line import BadLineError, unseal
+from tilewright.records.line import unseal
 from tilewright.records.outline import OutlineReader
 
 

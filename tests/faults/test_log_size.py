@@ -14,7 +14,8 @@ from dataclasses import replace
 import pytest
 
 from tilewright.measure import Conditions
-from tilewright.records import JsonlRecordStore, Query
+from tilewright.query import Query
+from tilewright.records import JsonlRecordStore
 from tilewright.records.line import seal
 from tilewright.task import Task
 from tilewright.workload import TensorSpec, Workload
@@ -24,7 +25,8 @@ MEASURE = """
 import json, sys, time
 from pathlib import Path
 from tilewright.measure import Conditions
-from tilewright.records import JsonlRecordStore, Query
+from tilewright.records import JsonlRecordStore
+from tilewright.query import Query
 
 def timed(make):
     start = time.perf_counter()

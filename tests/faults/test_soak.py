@@ -20,7 +20,8 @@ from fault_bench import Bench
 
 from tilewright.errors import UsageError
 from tilewright.measure import FailureKind, Trial
-from tilewright.records import JsonlRecordStore, Record
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore
 
 EACH = 0.01  # the share of every fault
 BATCH = 16

@@ -11,8 +11,9 @@ import pytest
 from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
-from tilewright.records import JsonlRecordStore, Record
-from tilewright.roles import RunContext
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore
+from tilewright.run_context import RunContext
 from tilewright.target import Target
 from tilewright_graph import graph_tuning
 from tilewright_graph.builder import NetworkBuilder

@@ -22,7 +22,8 @@ from tilewright.dispatch import (
 )
 from tilewright.errors import UsageError
 from tilewright.pipeline import Pipeline
-from tilewright.records import GraphRecord, JsonlRecordStore
+from tilewright.record import GraphRecord
+from tilewright.records import JsonlRecordStore
 from tilewright.task_explanation import TaskExplanation
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.compile import compile_network

@@ -11,7 +11,7 @@ import pytest
 from tilewright.cli.group import run
 from tilewright.config import ConfigEntity
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
-from tilewright.records import Record
+from tilewright.record import Record
 from tilewright_graph.assembly import assemble
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.explanation import Explainer

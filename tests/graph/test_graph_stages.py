@@ -14,7 +14,7 @@ from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.options import Choice
 from tilewright.pipeline import Pipeline
-from tilewright.records import GraphRecord
+from tilewright.record import GraphRecord
 from tilewright.task_set import TaskSet
 from tilewright_graph.compiled_network import CompiledNetwork
 from tilewright_graph.evaluate import evaluate

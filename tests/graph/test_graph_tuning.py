@@ -10,7 +10,8 @@ from tilewright.config import ConfigEntity
 from tilewright.dispatch import ApplyHistoryBest
 from tilewright.errors import UsageError
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
-from tilewright.records import JsonlRecordStore, Record
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore
 from tilewright_graph import graph_tuning
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.candidates import find_candidates

@@ -10,7 +10,8 @@ from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, Failure, FailureKind, MeasureResult, Trial
-from tilewright.records import JsonlRecordStore, Record
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore
 from tilewright.roles import BuildResult, MeasureContext
 
 

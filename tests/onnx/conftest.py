@@ -13,7 +13,8 @@ from tilewright.host import PluginHost
 from tilewright.measure import Conditions
 from tilewright.options import Choice, NoOptions
 from tilewright.records import JsonlRecordStore
-from tilewright.roles import RunContext, StageResult
+from tilewright.run_context import RunContext
+from tilewright.stage import StageResult
 from tilewright_graph.builder import NetworkBuilder
 from tilewright_graph.compile import compile_network
 from tilewright_graph.compiled_network import CompiledNetwork

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.measure import Conditions, MeasureResult, Trial
-from tilewright.records import JsonlRecordStore, Record
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore
 from tilewright.testing.landscape import Landscape
 from tilewright_search.bench_models import models
 from tilewright_search.held_out import TaskTrials, pairwise_accuracy, recall

@@ -16,8 +16,10 @@ from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
-from tilewright.records import JsonlRecordStore, Query, Record
-from tilewright.roles import RunContext
+from tilewright.query import Query
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore
+from tilewright.run_context import RunContext
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.task_text import find_task

@@ -244,7 +244,9 @@ def test_a_function_that_fails_is_told_with_its_line() -> None:
 
     line = rows.__code__.co_firstlineno + 1
     message = _refused(rows, (3,))
-    assert message.startswith(f"rows: test_own_operator.py:{line}: data has 1 dimension, got 2 indexes")
+    assert message.startswith(
+        f"rows: test_own_operator.py:{line}: data has 1 dimension, got 2 indexes"
+    )
 
 
 def test_a_read_outside_a_tensor_is_found_before_anything_runs() -> None:

@@ -18,7 +18,7 @@ from tilewright.measure import Conditions
 from tilewright.options import Choice
 from tilewright.own_records import own_records
 from tilewright.pipeline.plan import factories, stage_that_makes
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.run_report import task_entry
 from tilewright.run_setup import make_context, open_store
 from tilewright.target import Target

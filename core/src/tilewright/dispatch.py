@@ -23,12 +23,13 @@ from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.fallback import fallback_besides
 from tilewright.measure import Conditions
-from tilewright.records.query import Query
+from tilewright.query import Query
 from tilewright.task import Task
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
-    from tilewright.records import GraphRecord, JsonlRecordStore
+    from tilewright.record import GraphRecord
+    from tilewright.roles import RecordStore
     from tilewright.space.config_space import ConfigSpace
 
 
@@ -163,7 +164,7 @@ class ApplyHistoryBest(DispatchContext):
     another epilogue has no seconds.
     """
 
-    store: JsonlRecordStore
+    store: RecordStore
     host: PluginHost
     device: Device
     conditions: Conditions
@@ -201,7 +202,7 @@ class ApplyHistoryBest(DispatchContext):
 class ApplyGraphBest(DispatchContext):
     """What a graph tuner chose, by node; other nodes and changed tasks are asked outside.
 
-    `choices` are by node, as `JsonlRecordStore.graph_choices` gives them; `where` refuses some.
+    `choices` are by node, as `RecordStore.graph_choices` gives them; `where` refuses some.
     """
 
     choices: Mapping[str, GraphRecord]

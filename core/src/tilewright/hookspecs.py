@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     )
     from tilewright.host import PluginHost
     from tilewright.measure import Trial
-    from tilewright.records import JsonlRecordStore
     from tilewright.roles import (
         Builder,
         Oracle,
         RecordReader,
+        RecordStore,
         Reference,
         Runner,
-        Stage,
         TargetBackend,
         TaskScheduler,
         Tuner,
     )
     from tilewright.space.config_space import ConfigSpace
+    from tilewright.stage import Stage
     from tilewright.strategy import Strategy
     from tilewright.target import Target
     from tilewright.task import Task
@@ -101,7 +101,7 @@ def tilewright_oracles() -> Sequence[Component[Oracle]]:
 
 
 @hookspec
-def tilewright_record_stores() -> Sequence[Component[JsonlRecordStore]]:
+def tilewright_record_stores() -> Sequence[Component[RecordStore]]:
     """Where records are kept; (options, path). First: core."""
     raise NotImplementedError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tilewright.config import ConfigEntity
-    from tilewright.roles import RunContext
+    from tilewright.run_context import RunContext
     from tilewright.task import Task
     from tilewright.task_set import TaskSet, WeightedTask
 

@@ -12,7 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from tilewright.errors import UsageError
 from tilewright.reading import read_file
-from tilewright.roles import RunContext, StageResult
+from tilewright.run_context import RunContext
+from tilewright.stage import StageResult
 from tilewright.writing import writing
 
 _log = logging.getLogger("tilewright")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.events import Section, StageOutcome
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.task_set import TaskSet, WeightedTask
 from tilewright.time_text import milliseconds_text, significant_text
 from tilewright.tuning.measurement import summed

@@ -11,8 +11,10 @@ from tilewright.device_peaks import with_peaks
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.measure import Conditions
 from tilewright.options import Choice
-from tilewright.records import Record, read_log, recognised_format
-from tilewright.roles import RunContext, TellsItsParts
+from tilewright.record import Record
+from tilewright.records import read_log, recognised_format
+from tilewright.roles import TellsItsParts
+from tilewright.run_context import RunContext
 from tilewright.writing import check_file, is_file, writing
 
 _log = logging.getLogger("tilewright")
@@ -20,7 +22,7 @@ _LARGEST_SEED = 2**31 - 1
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
-    from tilewright.records import JsonlRecordStore
+    from tilewright.roles import RecordStore
     from tilewright.target import Target
     from tilewright.tuning.budget import Budget
 
@@ -124,7 +126,7 @@ def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
     return options.measured_on(device) if isinstance(options, MeasuresElsewhere) else device
 
 
-def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore:
+def open_store(path: Path, host: PluginHost, choice: Choice) -> RecordStore:
     """The store of a records file, which need not exist yet.
 
     Raises UsageError where the file cannot be read, holds no records, or is a log of another
@@ -141,7 +143,7 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore
             where=str(path),
             remedy="import it: tilewright records merge FILE --into ANOTHER.jsonl",
         )
-    store: JsonlRecordStore = host.choose("record_store", choice, path)
+    store: RecordStore = host.choose("record_store", choice, path)
     if (foreign or known is None) and store.bad_lines and not store.tasks():
         raise UsageError(
             "no line of it is a record", where=str(path), remedy="name a records file, or a new one"
@@ -150,7 +152,7 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> JsonlRecordStore
 
 
 def _tell_misses(
-    store: JsonlRecordStore, target: Target, device: Device | None, host: PluginHost
+    store: RecordStore, target: Target, device: Device | None, host: PluginHost
 ) -> None:
     """Warn where no record is of this device or target, or some are of other revisions.
 

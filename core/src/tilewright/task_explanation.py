@@ -16,8 +16,8 @@ from tilewright.terminal_text import brief
 from tilewright.time_text import time_text
 
 if TYPE_CHECKING:
-    from tilewright.records import Ranked
-    from tilewright.roles import RunContext
+    from tilewright.roles import Ranked
+    from tilewright.run_context import RunContext
     from tilewright.strategy import Declined
     from tilewright.task import Task
 

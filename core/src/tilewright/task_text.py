@@ -15,7 +15,7 @@ from tilewright.workload import Workload
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
-    from tilewright.records import JsonlRecordStore
+    from tilewright.roles import RecordStore
     from tilewright.target import Target
 
 _OWNER = r"(?:[A-Za-z0-9][\w.-]*/)?"
@@ -37,7 +37,7 @@ def names_a_key(text: str) -> bool:
 
 
 def find_task(
-    text: str, target: Target | None, host: PluginHost, store: JsonlRecordStore | None
+    text: str, target: Target | None, host: PluginHost, store: RecordStore | None
 ) -> Task:
     """The task of `operator(arguments)`, of a key in the store, or of a JSON file.
 
@@ -80,9 +80,7 @@ def _agreed(target: Target | None, named: str | None, text: str, host: PluginHos
     return target or of_key
 
 
-def _recorded(
-    key: str, target: Target | None, host: PluginHost, store: JsonlRecordStore | None
-) -> Task:
+def _recorded(key: str, target: Target | None, host: PluginHost, store: RecordStore | None) -> Task:
     for task in reversed(store.tasks() if store is not None else ()):
         if task.workload.key == key:
             if task.workload.definitions:

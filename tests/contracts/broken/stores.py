@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tilewright.measure import Conditions
-from tilewright.records import BudgetRecord, GraphRecord, JsonlRecordStore, Record
+from tilewright.record import BudgetRecord, GraphRecord, Record
+from tilewright.records import JsonlRecordStore
 from tilewright.testing.store import StoreContract
 
 TURNS = "test_what_lost_to_finalists_before_their_turns_stands_behind_them"

@@ -10,7 +10,9 @@ from tilewright.config import ConfigEntity
 from tilewright.device import Device
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, FailureKind, MeasureInput, MeasureResult, Trial
-from tilewright.records import JsonlRecordStore, Query, Record
+from tilewright.query import Query
+from tilewright.record import Record
+from tilewright.records import JsonlRecordStore
 from tilewright.roles import MeasureContext
 from tilewright.task_text import find_task
 from tilewright_cuda.devices import probe

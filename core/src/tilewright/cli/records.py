@@ -16,7 +16,8 @@ from tilewright.time_text import time_text
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
-    from tilewright.records import JsonlRecordStore, Record
+    from tilewright.record import Record
+    from tilewright.records import JsonlRecordStore
 
 
 @click.group()
@@ -34,16 +35,16 @@ records.add_command(best)
 @shared.as_json
 def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
     """List the best record of each task, by device and conditions."""
+    from tilewright.json_object import BadLineError
+    from tilewright.record import Record
     from tilewright.records import (
-        BadLineError,
         JsonlReader,
         JsonlRecordStore,
-        Record,
         expect_log,
         find_reader,
         read_log,
     )
-    from tilewright.records.record import OtherVersionError
+    from tilewright.records.decoding import OtherVersionError
 
     host = shared.load_host(plugin)
     expect_log(file, host)
@@ -101,7 +102,7 @@ def _best_seconds(
     if store is None:
         return min((r.seconds for r in records if r.seconds is not None), default=None)
     from tilewright.measure import Conditions
-    from tilewright.records import Query
+    from tilewright.query import Query
 
     first = records[0]
     conditions = Conditions(first.trial.input.conditions.constants)

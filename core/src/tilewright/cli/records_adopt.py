@@ -24,7 +24,8 @@ def adopt(
 
     Once they are merged into a run's records, these configs are measured before the search begins.
     """
-    from tilewright.records import Record, read_log
+    from tilewright.record import Record
+    from tilewright.records import read_log
     from tilewright.task import Task
     from tilewright.tuning.history import translated
 

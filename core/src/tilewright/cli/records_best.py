@@ -14,7 +14,7 @@ from tilewright.cli import shared_options as shared
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
-    from tilewright.records import JsonlRecordStore, Ranked
+    from tilewright.roles import Ranked, RecordStore
     from tilewright.task import Task
 
 
@@ -77,13 +77,13 @@ def told_apart(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {mark: f"{name} {mark}" if alike[name] > 1 else name for mark, name in names.items()}
 
 
-def _tasks(store: JsonlRecordStore, key: str | None) -> Iterator[Task]:
+def _tasks(store: RecordStore, key: str | None) -> Iterator[Task]:
     return (task for task in store.tasks() if key in (None, task.key, task.workload.key))
 
 
-def _fastest(task: Task, store: JsonlRecordStore, host: PluginHost, count: int) -> Iterator[Ranked]:
+def _fastest(task: Task, store: RecordStore, host: PluginHost, count: int) -> Iterator[Ranked]:
     from tilewright.measure import Conditions
-    from tilewright.records.query import Query
+    from tilewright.query import Query
 
     own = store.records(task.key)
     asked = dict.fromkeys((r.fingerprint, r.trial.input.conditions.constants) for r in own)

@@ -11,7 +11,7 @@ from tilewright.narrowing import narrowed
 from tilewright.strategy import Strategy, own_words
 
 if TYPE_CHECKING:
-    from tilewright.roles import RunContext
+    from tilewright.run_context import RunContext
     from tilewright.task import Task
     from tilewright.task_set import TaskSet, WeightedTask
 

@@ -16,7 +16,7 @@ from tilewright.pipeline.planner import Planner
 from tilewright.pipeline.running import PipelineRun, RunResult
 from tilewright.pipeline.values import RunValues
 from tilewright.pipeline.yaml_source import YamlSource
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.run_setup import make_context
 from tilewright.target import Target
 from tilewright.task_set import TaskSet

@@ -14,9 +14,10 @@ from tilewright.errors import UsageError
 from tilewright.events import RunInfo, RunOutcome, StageOutcome, StageStatus
 from tilewright.pipeline.plan import PlannedStage
 from tilewright.pipeline.values import RunValues, branch_context, is_joint
-from tilewright.roles import RunContext, StageResult
+from tilewright.run_context import RunContext
 from tilewright.run_folder import claim, holds_anything, kept_folder, models_of
 from tilewright.run_report import RunReport, check_report
+from tilewright.stage import StageResult
 from tilewright.task_set import TaskSet
 from tilewright.terminal_text import brief
 from tilewright.tuning.interrupt import Interrupt, is_ctrl_c

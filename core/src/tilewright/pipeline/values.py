@@ -9,7 +9,8 @@ from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.pipeline.plan import PlannedStage
-from tilewright.roles import RunContext, StageResult
+from tilewright.run_context import RunContext
+from tilewright.stage import StageResult
 
 
 class RunValues:

@@ -2,8 +2,6 @@
 
 from tilewright.records.checks import LogReport, Merged, merge_logs, verify_log
 from tilewright.records.compact import Compacted, compact_log
-from tilewright.records.line import BadLineError
-from tilewright.records.query import Query
 from tilewright.records.readers import (
     JsonlReader,
     expect_log,
@@ -11,25 +9,14 @@ from tilewright.records.readers import (
     read_log,
     recognised_format,
 )
-from tilewright.records.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Record
-from tilewright.records.store import Count, JsonlRecordStore, Ranked, Spent
+from tilewright.records.store import JsonlRecordStore
 
 __all__ = [
-    "AnyRecord",
-    "BadLineError",
-    "BudgetRecord",
-    "Charge",
     "Compacted",
-    "Count",
-    "GraphRecord",
     "JsonlReader",
     "JsonlRecordStore",
     "LogReport",
     "Merged",
-    "Query",
-    "Ranked",
-    "Record",
-    "Spent",
     "compact_log",
     "expect_log",
     "find_reader",

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tilewright.canonical import canonical_json
+from tilewright.json_object import BadLineError
 from tilewright.reading import open_file
-from tilewright.records.line import BadLineError
+from tilewright.record import AnyRecord
+from tilewright.records.decoding import OtherVersionError
 from tilewright.records.readers import JsonlReader, read_log
-from tilewright.records.record import AnyRecord, OtherVersionError
-from tilewright.records.store import JsonlRecordStore
+from tilewright.roles import RecordStore
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
@@ -62,7 +63,7 @@ class Merged(NamedTuple):
 
 
 def merge_logs(
-    sources: Sequence[Path], into: JsonlRecordStore, host: PluginHost | None = None
+    sources: Sequence[Path], into: RecordStore, host: PluginHost | None = None
 ) -> Merged:
     """Append the records of other files that the store does not hold yet.
 

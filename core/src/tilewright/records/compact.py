@@ -8,17 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright.records.line import BadLineError, seal, unseal
+from tilewright.json_object import BadLineError
+from tilewright.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Record
+from tilewright.records.decoding import OtherVersionError, RecordDecoder
+from tilewright.records.line import seal, unseal
 from tilewright.records.log_file import LogFile
-from tilewright.records.record import (
-    AnyRecord,
-    BudgetRecord,
-    Charge,
-    GraphRecord,
-    OtherVersionError,
-    Record,
-    RecordDecoder,
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import zlib
 from collections.abc import Iterator, Mapping
 from io import BufferedIOBase
 from typing import Any
 
-MAX_LINE_BYTES = 2**20
-MAX_DEPTH = 32
+from tilewright.json_object import MAX_LINE_BYTES, BadLineError, parse_object
+
 _MARK = b',"crc":"'
 _TAIL = len(_MARK) + 10
-
-
-class BadLineError(ValueError):
-    """A line that is no record; the text says why."""
 
 
 def seal(data: Mapping[str, Any]) -> bytes:
@@ -60,41 +55,3 @@ def whole_lines(file: BufferedIOBase) -> Iterator[bytes]:
         if not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
             return
         yield line.removesuffix(b"\n")
-
-
-def parse_object(text: bytes) -> dict[str, Any]:
-    """A JSON object of finite numbers, at most 32 deep. Raises BadLineError for anything else."""
-    try:
-        decoded = text.decode()
-        data, end = _DECODER.raw_decode(decoded)
-    except RecursionError:
-        raise BadLineError("nested too deeply") from None
-    except ValueError as error:
-        raise BadLineError(f"no JSON: {error}") from None
-    if end != len(decoded):
-        raise BadLineError("more than one JSON value")
-    if not isinstance(data, dict):
-        raise BadLineError("no JSON object")
-    # Looked into only where there are brackets enough.
-    if text.count(b"[") + text.count(b"{") > MAX_DEPTH and not _is_flat(data, MAX_DEPTH):
-        raise BadLineError(f"nested deeper than {MAX_DEPTH}")
-    return data
-
-
-def _is_flat(value: Any, depth: int) -> bool:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if not isinstance(value, list):
-        return True
-    return depth > 0 and all(_is_flat(item, depth - 1) for item in value)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise BadLineError(f"{text} is no finite number")
-    return value
-
-
-# NaN and Infinity are words that JSON does not have; 1e999 is one that it has.
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tilewright.canonical import canonical_json
+from tilewright.json_object import BadLineError, parse_object
 from tilewright.measure import MeasureResult
-from tilewright.records.line import BadLineError, parse_object, sealed
-from tilewright.records.record import BudgetRecord, Charge, GraphRecord, Record, RecordDecoder
+from tilewright.record import BudgetRecord, Charge, GraphRecord, Record
+from tilewright.records.decoding import RecordDecoder
+from tilewright.records.line import sealed
 from tilewright.task import Task
 
 # The lines that `Record.to_json` makes, which every store writes.

@@ -7,16 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
+from tilewright.json_object import MAX_LINE_BYTES, BadLineError, parse_object, sensible
 from tilewright.reading import open_file
-from tilewright.records.line import (
-    MAX_LINE_BYTES,
-    BadLineError,
-    parse_object,
-    seal,
-    unseal,
-    whole_lines,
-)
-from tilewright.records.record import AnyRecord, RecordDecoder, sensible
+from tilewright.record import AnyRecord
+from tilewright.records.decoding import RecordDecoder
+from tilewright.records.line import seal, unseal, whole_lines
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost

@@ -11,63 +11,24 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from math import inf
 from pathlib import Path
-from typing import NamedTuple
 
 from tilewright.config import ConfigEntity
 from tilewright.device import Device
+from tilewright.json_object import BadLineError
 from tilewright.measure import Failure, Trial
-from tilewright.records.line import BadLineError, seal
+from tilewright.query import Query
+from tilewright.race import Race, slower
+from tilewright.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Record
+from tilewright.records.decoding import OtherVersionError
+from tilewright.records.line import seal
 from tilewright.records.log_file import LogFile
 from tilewright.records.outline import Outline, OutlineReader
-from tilewright.records.query import Query
-from tilewright.records.race import Race, slower
-from tilewright.records.record import (
-    AnyRecord,
-    BudgetRecord,
-    Charge,
-    GraphRecord,
-    OtherVersionError,
-    Record,
-)
 from tilewright.records.trial_index import Series, TrialIndex
+from tilewright.roles import Count, Ranked, Spent
 from tilewright.strategy import strategy_of
 from tilewright.target import Target
 from tilewright.task import Task
-from tilewright.time_text import time_text
 from tilewright.workload import Workload
-
-
-class Spent(NamedTuple):
-    """What a stage has spent over all its runs, and whether one of them finished it."""
-
-    finished: bool
-    seconds: float
-    trials: int
-
-
-class Ranked(NamedTuple):
-    """A config's last record, and the seconds that the config is taken to need.
-
-    They are the record's own, with one exception. Finalists are measured again, in turns, and
-    often turn out slower than they had seemed. A config that had lost to them is taken to slow down
-    as they did (as the one that did least): it would lead only for want of a second measurement.
-    """
-
-    record: Record
-    seconds: float
-
-    def __str__(self) -> str:
-        own = self.record.seconds
-        assert own is not None
-        ranked = f", ranked as {time_text(self.seconds)}" if own < self.seconds else ""
-        return f"{time_text(own)}{ranked}"
-
-
-class Count(NamedTuple):
-    """Trials, and how many of them failed."""
-
-    trials: int
-    failures: int
 
 
 class JsonlRecordStore:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import overload
 
+from tilewright.race import Race
+from tilewright.record import Record
+from tilewright.records.decoding import RecordDecoder
 from tilewright.records.line import unseal
 from tilewright.records.outline import Head, Outline
-from tilewright.records.race import Race
-from tilewright.records.record import Record, RecordDecoder
 from tilewright.task import Task
 from tilewright.workload import Workload
 

@@ -4,9 +4,9 @@ from tilewright.roles.array import Array
 from tilewright.roles.measurement import Builder, BuildResult, MeasureContext, Runner
 from tilewright.roles.oracle import Oracle
 from tilewright.roles.record_reader import RecordReader
+from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent
 from tilewright.roles.reference import Reference
 from tilewright.roles.search import TaskScheduler, TaskState, Tuner, TunerContext
-from tilewright.roles.stage import RunContext, Stage, StageResult
 from tilewright.roles.target import Artifact, Kernel, TargetBackend, TellsItsParts, TellsOverruns
 
 __all__ = [
@@ -14,15 +14,16 @@ __all__ = [
     "Artifact",
     "BuildResult",
     "Builder",
+    "Count",
     "Kernel",
     "MeasureContext",
     "Oracle",
+    "Ranked",
     "RecordReader",
+    "RecordStore",
     "Reference",
-    "RunContext",
     "Runner",
-    "Stage",
-    "StageResult",
+    "Spent",
     "TargetBackend",
     "TaskScheduler",
     "TaskState",

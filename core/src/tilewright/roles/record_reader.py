@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tilewright.records import AnyRecord, BadLineError
+    from tilewright.json_object import BadLineError
+    from tilewright.record import AnyRecord
 
 
 class RecordReader(Protocol):

@@ -18,7 +18,9 @@ from tilewright.config import ConfigEntity
 from tilewright.device import Device
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
-from tilewright.records import BudgetRecord, GraphRecord, JsonlRecordStore, Query, Record
+from tilewright.query import Query
+from tilewright.record import BudgetRecord, GraphRecord, Record
+from tilewright.records import JsonlRecordStore
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright.testing.component import ComponentContract

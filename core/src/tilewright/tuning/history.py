@@ -8,8 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
-from tilewright.records.line import BadLineError
-from tilewright.records.record import sensible
+from tilewright.json_object import BadLineError, sensible
 from tilewright.strategy import Adopts, strategy_of
 
 if TYPE_CHECKING:
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from tilewright.config import ConfigEntity
     from tilewright.host import PluginHost
     from tilewright.measure import Trial
-    from tilewright.records import Record
-    from tilewright.roles import RunContext
+    from tilewright.record import Record
+    from tilewright.run_context import RunContext
     from tilewright.task import Task
     from tilewright.workload import Workload
 

@@ -16,8 +16,9 @@ from tilewright.events import EndReason, TuneProgress
 from tilewright.measure import Failure, FailureKind, MeasureInput, Trial
 from tilewright.narrowing import check_narrowing, narrowed
 from tilewright.options import Choice
-from tilewright.records import BudgetRecord
-from tilewright.roles import RunContext, TunerContext
+from tilewright.record import BudgetRecord
+from tilewright.roles import TunerContext
+from tilewright.run_context import RunContext
 from tilewright.task_set import ChecksTasks, TaskSet, WeightedTask
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.history import adopted_configs, best_of_anchor, known_trials

@@ -21,7 +21,7 @@ from tilewright.measure import (
     Trial,
     is_seconds,
 )
-from tilewright.records import Charge, Record
+from tilewright.record import Charge, Record
 from tilewright.roles import BuildResult, MeasureContext
 from tilewright.task_set import ChecksTasks
 from tilewright.tuning.noise import is_disturbed, is_noisy
@@ -29,7 +29,7 @@ from tilewright.tuning.noise import is_disturbed, is_noisy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tilewright.roles import RunContext
+    from tilewright.run_context import RunContext
     from tilewright.task_set import TaskSet
 
 

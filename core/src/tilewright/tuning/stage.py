@@ -9,8 +9,9 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from tilewright.errors import UsageError
 from tilewright.options import BadValueError, Choice, Options
-from tilewright.roles import RunContext, StageResult
+from tilewright.run_context import RunContext
 from tilewright.run_report import task_entry
+from tilewright.stage import StageResult
 from tilewright.task_set import TaskSet
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.loop import tune_tasks

@@ -9,7 +9,7 @@ from tilewright.narrowing import narrowed
 from tilewright.options import Choice
 
 if TYPE_CHECKING:
-    from tilewright.roles import RunContext
+    from tilewright.run_context import RunContext
     from tilewright.task_set import TaskSet
     from tilewright.tuning.budget import Budget
 

@@ -11,7 +11,7 @@ from tilewright.blamed import Blamed
 from tilewright.config import ConfigEntity
 from tilewright.events import EndReason, TuneOutcome
 from tilewright.measure import Conditions, Trial
-from tilewright.records.race import Race, slower
+from tilewright.race import Race, slower
 from tilewright.roles import TaskState
 from tilewright.space.config_space import ConfigSpace
 from tilewright.task_set import WeightedTask

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.events import TuneOutcome
-from tilewright.roles import StageResult
+from tilewright.stage import StageResult
 
 
 @dataclass(frozen=True, slots=True)

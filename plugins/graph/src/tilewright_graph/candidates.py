@@ -12,7 +12,7 @@ from tilewright.fallback import fallback_configs
 from tilewright.host import PluginHost
 from tilewright.layouts import Layouts
 from tilewright.narrowing import narrowed
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.space.config_space import ConfigSpace
 from tilewright.task import Task
 from tilewright_graph.transforms import TRANSFORM

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright.errors import UsageError
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright_graph.candidates import Accuracy
 from tilewright_graph.compiled_network import CompiledNetwork
 from tilewright_graph.dispatching import Best, dispatch_network

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilewright.errors import UsageError
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.task import Task
 from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy, Candidate, find_candidates
 from tilewright_graph.transform_prices import TransformPrices

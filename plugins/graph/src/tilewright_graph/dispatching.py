@@ -19,7 +19,7 @@ from tilewright.dispatch import (
     entered,
 )
 from tilewright.fallback import fallback_besides
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.task import Task
 from tilewright_graph.assembly import Assembly, assemble
 from tilewright_graph.candidates import (

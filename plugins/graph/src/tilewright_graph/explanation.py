@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.task import Task
 from tilewright.terminal_text import brief
 from tilewright.time_text import time_text

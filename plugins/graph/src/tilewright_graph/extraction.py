@@ -20,7 +20,7 @@ from tilewright_graph.network import Network
 from tilewright_tensor.operators.operators import Operators
 
 if TYPE_CHECKING:
-    from tilewright.roles import RunContext
+    from tilewright.run_context import RunContext
     from tilewright_graph.explanation import Explanation
 
 _COMMUTATIVE = ("add", "multiply", "maximum", "minimum")

@@ -10,8 +10,8 @@ from typing import Any
 
 from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
-from tilewright.records import GraphRecord
-from tilewright.roles import RunContext
+from tilewright.record import GraphRecord
+from tilewright.run_context import RunContext
 from tilewright.strategy import strategy_of
 from tilewright.task import Task
 from tilewright.task_set import WeightedTask

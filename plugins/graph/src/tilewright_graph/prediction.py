@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.config import ConfigEntity
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.task import Task
 from tilewright.time_text import time_text
 from tilewright_graph.assembly import Call

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from tilewright.roles import RunContext
+from tilewright.run_context import RunContext
 from tilewright.task import Task
 from tilewright_graph.candidates import context_of, estimated_seconds
 from tilewright_graph.transforms import TRANSFORM

@@ -11,7 +11,7 @@ import click
 from tilewright.cli import shared_options as shared
 
 if TYPE_CHECKING:
-    from tilewright.roles import RunContext
+    from tilewright.run_context import RunContext
     from tilewright.task_set import TaskSet
 
 

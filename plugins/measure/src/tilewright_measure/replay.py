@@ -14,12 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from tilewright.errors import UsageError
+from tilewright.json_object import BadLineError
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.options import Options
 from tilewright.reading import open_file
-from tilewright.records import Record
-from tilewright.records.line import BadLineError, unseal, whole_lines
-from tilewright.records.record import RecordDecoder
+from tilewright.record import Record
+from tilewright.records.decoding import RecordDecoder
+from tilewright.records.line import unseal, whole_lines
 from tilewright.roles import Artifact, BuildResult, MeasureContext
 from tilewright_measure.options import ReplayOptions
 

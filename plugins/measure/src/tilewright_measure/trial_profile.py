@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright_measure.options import LocalBuilderOptions
 
 if TYPE_CHECKING:
-    from tilewright.records import Record
+    from tilewright.record import Record
 
 _BUILT = ("lower", "compile")
 _RUN = ("load", "check", "time")

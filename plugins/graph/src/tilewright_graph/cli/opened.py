@@ -13,7 +13,7 @@ from tilewright.errors import UsageError
 
 if TYPE_CHECKING:
     from tilewright.host import PluginHost
-    from tilewright.roles import RunContext
+    from tilewright.run_context import RunContext
     from tilewright_graph.compiled_network import CompiledNetwork
     from tilewright_graph.network import Network
 

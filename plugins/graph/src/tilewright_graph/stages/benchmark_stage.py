@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from tilewright.options import Choice, Options
-from tilewright.roles import RunContext, StageResult
+from tilewright.run_context import RunContext
+from tilewright.stage import StageResult
 from tilewright_graph.compiled_network import CompiledNetwork, Latency, affordable_runs
 from tilewright_graph.network import Network
 from tilewright_graph.random_inputs import random_inputs

@@ -8,7 +8,8 @@ from statistics import median
 from typing import Any, ClassVar
 
 from tilewright.options import Options
-from tilewright.roles import RunContext, StageResult
+from tilewright.run_context import RunContext
+from tilewright.stage import StageResult
 from tilewright_graph.candidates import Accuracy
 from tilewright_graph.compile import compile_network
 from tilewright_graph.compiled_network import CompiledNetwork

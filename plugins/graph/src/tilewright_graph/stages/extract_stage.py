@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from tilewright.narrowing import tell_narrowing
 from tilewright.options import Options
-from tilewright.roles import RunContext, StageResult
+from tilewright.run_context import RunContext
+from tilewright.stage import StageResult
 from tilewright.task_set import TaskSet
 from tilewright_graph.extraction import ExtractedNetwork, extract
 from tilewright_graph.network import Network

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from tilewright.options import Choice, Options
-from tilewright.roles import RunContext, StageResult
+from tilewright.run_context import RunContext
+from tilewright.stage import StageResult
 from tilewright.writing import check_file, writing
 from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy
 from tilewright_graph.extraction import ExtractedNetwork

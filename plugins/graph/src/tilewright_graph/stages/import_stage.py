@@ -13,7 +13,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.host import PluginHost
 from tilewright.options import Choice, Options, Place
-from tilewright.roles import RunContext, StageResult
+from tilewright.run_context import RunContext
+from tilewright.stage import StageResult
 from tilewright_graph.frontend import Frontend, check_model, frontend_for
 from tilewright_graph.network import Network
 

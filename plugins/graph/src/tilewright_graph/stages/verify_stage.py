@@ -15,7 +15,9 @@ from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.offers import lack_of
 from tilewright.options import Choice, Options, Place
-from tilewright.roles import Oracle, RunContext, StageResult
+from tilewright.roles import Oracle
+from tilewright.run_context import RunContext
+from tilewright.stage import StageResult
 from tilewright_graph.compiled_network import CompiledNetwork
 from tilewright_graph.network import Network
 from tilewright_graph.random_inputs import random_inputs

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
+from tilewright.json_object import MAX_LINE_BYTES, BadLineError, parse_object, sensible
 from tilewright.measure import (
     Conditions,
     Failure,
@@ -26,9 +27,7 @@ from tilewright.measure import (
     Trial,
 )
 from tilewright.reading import open_file
-from tilewright.records import AnyRecord, BadLineError, Record
-from tilewright.records.line import MAX_LINE_BYTES, parse_object
-from tilewright.records.record import sensible
+from tilewright.record import AnyRecord, Record
 from tilewright.target import Target
 from tilewright.task import Task
 from tilewright_tensor.autotvm.templates import template_name, workload_of

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tilewright.records import BadLineError
+from tilewright.json_object import BadLineError
 from tilewright.workload import TensorSpec, Workload
 from tilewright_tensor.operators.operators import Operators
 

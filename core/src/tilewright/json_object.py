@@ -1,0 +1,74 @@
+"""JSON objects that others wrote: read with bounds, and one error for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.errors import UsageError
+
+MAX_LINE_BYTES = 2**20
+"""Of a line of a records file, whatever its format."""
+MAX_DEPTH = 32
+
+
+class BadLineError(ValueError):
+    """A line that is no record; the text says why."""
+
+
+def parse_object(text: bytes) -> dict[str, Any]:
+    """A JSON object of finite numbers, at most 32 deep. Raises BadLineError for anything else."""
+    try:
+        decoded = text.decode()
+        data, end = _DECODER.raw_decode(decoded)
+    except RecursionError:
+        raise BadLineError("nested too deeply") from None
+    except ValueError as error:
+        raise BadLineError(f"no JSON: {error}") from None
+    if end != len(decoded):
+        raise BadLineError("more than one JSON value")
+    if not isinstance(data, dict):
+        raise BadLineError("no JSON object")
+    # Looked into only where there are brackets enough.
+    if text.count(b"[") + text.count(b"{") > MAX_DEPTH and not _is_flat(data, MAX_DEPTH):
+        raise BadLineError(f"nested deeper than {MAX_DEPTH}")
+    return data
+
+
+def sensible(make: Callable[[Any], Any], data: Any) -> Any:
+    """What is made of a line's value. Raises BadLineError where the value is not as expected.
+
+    A line may hold anything, so whatever its types and numbers make Python refuse is its fault.
+    """
+    try:
+        return make(data)
+    except BadLineError:
+        raise
+    except KeyError as error:
+        raise BadLineError(f"no member {error}"[:120]) from None
+    except (
+        *(TypeError, ValueError, AttributeError, LookupError, ArithmeticError),
+        *(RecursionError, UsageError),
+    ) as error:
+        raise BadLineError(str(error)[:120]) from None
+
+
+def _is_flat(value: Any, depth: int) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return True
+    return depth > 0 and all(_is_flat(item, depth - 1) for item in value)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise BadLineError(f"{text} is no finite number")
+    return value
+
+
+# NaN and Infinity are words that JSON does not have; 1e999 is one that it has.
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
