@@ -23,6 +23,8 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from cached_tile import CachedTile
+from result_data import Row
+from saving import add_save_options, save
 from tuned_kernel import TunedKernel, tuned_kernel
 
 from tilewright.host import PluginHost
@@ -58,6 +60,24 @@ def at_best(speeds: Sequence[float]) -> float:
     return quantiles(speeds, n=20)[-1]
 
 
+def row_of(
+    layer: tuple[int, ...],
+    samples: Sequence[tuple[float, float, float]],
+    peaks: Sequence[float],
+) -> Row:
+    """Percent of the peak, with what else was measured."""
+    return Row(
+        case=", ".join(map(str, layer)),
+        ours=100 * median(ours / peak for ours, peak, _ in samples),
+        details={
+            "of tile %": 100 * median(ours / tile for ours, _, tile in samples),
+            "fastest %": 100 * at_best([ours for ours, *_ in samples]) / at_best(peaks),
+            "GFLOP/s": median(ours for ours, *_ in samples) / 1e9,
+            "peak GFLOP/s": median(peaks) / 1e9,
+        },
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--budget", default="10s", help="tuning time of each layer")
@@ -70,6 +90,7 @@ def main() -> None:
         "--layers", nargs="+", type=int, default=range(len(LAYERS)), help="numbers, of all from 0"
     )
     parser.add_argument("--records", type=Path, help="kept there; thrown away where not given")
+    add_save_options(parser)
     options = parser.parse_args()
     layers = [LAYERS[number] for number in options.layers]
     host = PluginHost.load()
@@ -118,6 +139,16 @@ def main() -> None:
     for other in others:
         ratios = sorted(shares[layer, other] / shares[layer, first] for layer in layers)
         print(f"\n{other} over {first}: median {median(ratios):.2f}, least {ratios[0]:.2f}")
+    avx2 = options.isa == "avx2"
+    rows = {key: row_of(key[0], taken, peaks) for key, taken in samples.items()}
+    hand_written = [rows[layer, "conv2d_direct"] for layer, by in rows if by == "conv2d_direct"]
+    save(options, "conv_layers_avx2" if avx2 else "conv_layers", hand_written)
+    derived = [
+        Row(case=row.case, ours=rows[layer, "derived/*"].ours, peer=row.ours)
+        for (layer, by), row in rows.items()
+        if by == "conv2d_direct" and (layer, "derived/*") in rows
+    ]
+    save(options, "derived_layers", derived)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import subprocess
 from pathlib import Path
 from statistics import median
 
+from result_data import Row
+from saving import add_save_options, save
 from tuned_kernel import tuned_kernel
 
 from tilewright.host import PluginHost
@@ -57,6 +59,7 @@ def main() -> None:
     parser.add_argument("--budget", default="20s")
     parser.add_argument("--tuner", default="evolutionary")
     parser.add_argument("--strategies", default="derived/*")
+    add_save_options(parser)
     options = parser.parse_args()
     host = PluginHost.load()
     backend, target = host.backend("x86"), Target.parse("x86:threads=1")
@@ -75,16 +78,21 @@ def main() -> None:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # cores of one machine differ by load
     peer = Peer(options.torch_python)
     ours: dict = {name: [] for name in tuned}
-    ratios: dict = {name: [] for name in tuned}
+    theirs: dict = {name: [] for name in tuned}
     peaks = []
     for _ in range(ROUNDS):
         peaks.append(backend.measure_peak(device, target)[0])
         for name, kernel in tuned.items():
             ours[name].append(kernel.seconds(RUNS))
-            ratios[name].append(peer.seconds(name, RUNS) / ours[name][-1])
+            theirs[name].append(peer.seconds(name, RUNS))
     peer.close()
+    ratios = {
+        name: [peer / own for peer, own in zip(theirs[name], ours[name], strict=True)]
+        for name in tuned
+    }
     print("| operator | ours ms | GFLOP/s | share of peak | PyTorch / ours | alternative |")
     print("|---|---|---|---|---|---|")
+    rows = []
     for name, kernel in tuned.items():
         seconds = median(ours[name])
         flops = kernel.operations / seconds
@@ -93,6 +101,16 @@ def main() -> None:
             f"| `{TASKS[name]}` | {seconds * 1e3:.3f} | {flops / 1e9:.1f} | {share:.1%} "
             f"| {median(ratios[name]):.2f} | {kernel.found.config.strategy} |"
         )
+        rows.append(
+            Row(
+                case=TASKS[name],
+                ours=seconds * 1e3,
+                peer=median(theirs[name]) * 1e3,
+                speedup=median(ratios[name]),
+                details={"share of peak": share, "strategy": kernel.found.config.strategy},
+            )
+        )
+    save(options, "derived_operators", rows, packages=["torch"], peer_python=options.torch_python)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ import argparse
 import time
 from statistics import median
 
+from result_data import Row
+from saving import add_save_options, save
+
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions, MeasureInput
 from tilewright.roles import BuildResult, MeasureContext
@@ -32,12 +35,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--target", default="x86:threads=1")
     parser.add_argument("--rounds", type=int, default=7)
+    add_save_options(parser)
     options = parser.parse_args()
     host = PluginHost.load()
     target = host.resolve_target(options.target)
     backend = host.backend(target.kind)
     device = backend.probe()[0]
     runner = host.make("runner", "local", {}, MeasureContext(host, device))
+    rows = []
     print("| task | runner us | loop us | ratio |")
     print("|---|---|---|---|")
     for text in TASKS:
@@ -58,7 +63,9 @@ def main() -> None:
         measured, plain = (median(times) * 1e6 for times in zip(*pairs, strict=True))
         ratio = median(first / second for first, second in pairs)
         print(f"| {text} | {measured:.1f} | {plain:.1f} | {ratio:.3f} |", flush=True)
+        rows.append(Row(case=text, ours=measured, peer=plain, speedup=1 / ratio))
     runner.close()
+    save(options, "direct_run", rows)
 
 
 def looped(launch) -> float:

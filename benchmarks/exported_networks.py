@@ -18,6 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from result_data import Row
+from saving import add_save_options, save
+
 EXPORT = Path(__file__).parent / "peers" / "torch_networks.py"
 PIPELINE = """
 version: 1
@@ -45,15 +48,20 @@ def main() -> None:
     parser.add_argument("--untuned", action="store_true", help="what strategies advise, unmeasured")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", nargs="+", help="names, all where not given")
+    add_save_options(parser)
     options = parser.parse_args()
     tuning = "" if options.untuned else TUNING.format(budget=options.budget)
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([options.torch_python, str(EXPORT), folder], check=True)
         print("| network | tasks | trials | rel. error | ours ms | ONNX Runtime ms | ORT / ours |")
         print("|---|---|---|---|---|---|---|")
         for model in sorted(Path(folder).glob("*.onnx")):
             if not options.only or model.stem in options.only:
-                print(row(model, run(model, tuning, options.threads)), flush=True)
+                rows.append(row(model, run(model, tuning, options.threads)))
+                print(line(rows[-1]), flush=True)
+    question = "exported_untuned" if options.untuned else "exported_networks"
+    save(options, question, rows, packages=["onnxruntime"])
 
 
 def run(model: Path, tuning: str, threads: int) -> dict:
@@ -66,15 +74,26 @@ def run(model: Path, tuning: str, threads: int) -> dict:
     return json.loads(done.stdout)
 
 
-def row(model: Path, report: dict) -> str:
+def row(model: Path, report: dict) -> Row:
     (entry,) = report["benchmark"]
-    ours = entry["tilewright"]["median_ms"]
-    theirs = entry["peers"]["onnxruntime"]["median_ms"]
-    trials = report.get("measurement", {"trials": 0})["trials"]
+    return Row(
+        case=model.stem,
+        ours=entry["tilewright"]["median_ms"],
+        peer=entry["peers"]["onnxruntime"]["median_ms"],
+        details={
+            "tasks": len(report.get("tasks", ())),
+            "trials": report.get("measurement", {"trials": 0})["trials"],
+            "relative error": report["verify"]["max_rel_error"],
+        },
+    )
+
+
+def line(row: Row) -> str:
+    told = row.details
     return (
-        f"| {model.stem} | {len(report.get('tasks', ()))} | {trials} "
-        f"| {report['verify']['max_rel_error']:.1e} | {ours:.3g} | {theirs:.3g} "
-        f"| {theirs / ours:.2f} |"
+        f"| {row.case} | {told['tasks']:.0f} | {told['trials']:.0f} "
+        f"| {told['relative error']:.1e} | {row.ours:.3g} | {row.peer:.3g} "
+        f"| {row.peer / row.ours:.2f} |"
     )
 
 

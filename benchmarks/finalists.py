@@ -19,6 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import quantiles
 
+from result_data import Row
+from saving import add_save_options, save
+
 from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
 from tilewright.measure import MeasureInput
@@ -44,10 +47,12 @@ def main() -> None:
     parser.add_argument("--target", default="x86:threads=1")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=6)
+    add_save_options(parser)
     options = parser.parse_args()
     host = PluginHost.load()
     print("| task | configs | best ms | samples | regret | without |")
     print("|---|---|---|---|---|---|")
+    rows = []
     for text, strategies in TASKS.items():
         with tempfile.TemporaryDirectory() as folder:
             context = new_run(host, Path(folder), options.target, strategies)
@@ -58,15 +63,24 @@ def main() -> None:
         chosen = [
             choose(host, task, strategies, options.target, seed) for seed in range(options.runs)
         ]
+        behind = [[times[config] / best - 1 for config in pair] for pair in chosen]
         regrets, without = (
-            ", ".join(f"{times[config] / best - 1:.1%}" for config in each)
-            for each in zip(*chosen, strict=True)
+            ", ".join(f"{one:.1%}" for one in each) for each in zip(*behind, strict=True)
         )
+        rows += [
+            Row(
+                case=f"{text}, seed {seed}",
+                ours=100 * regret,
+                details={"without %": 100 * lowest, "best ms": best * 1e3},
+            )
+            for seed, (regret, lowest) in enumerate(behind)
+        ]
         print(
             f"| {text} | {len(times)} of {len(configs)} | {best * 1e3:.4f} "
             f"| {5 * options.rounds} | {regrets} | {without} |",
             flush=True,
         )
+    save(options, "finalists", rows)
 
 
 def new_run(host: PluginHost, folder: Path, target: str, strategies: str) -> RunContext:

@@ -23,8 +23,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 
 import numpy as np
+from result_data import Row
+from saving import add_save_options, save
 
 from tilewright.host import PluginHost
 from tilewright_graph.problem import Problem
@@ -33,6 +36,9 @@ DATA = Path(__file__).parent / "data" / "layout_candidates.json"
 LAYOUTS = ("NCHW", "NHWC", "NCHW16c", "NCHW32c", "NCHW64c")
 DENSE_BLOCKS = (6, 12, 24, 16)
 SPREAD = 0.01
+ABOVE = {"pbqp, choice": 0.1}
+SECONDS = {"pbqp, choice": 2.0, "exact": 60.0, "chain: dp": 1.0}
+"""Goals, by tuner or case."""
 
 
 class Network:
@@ -161,7 +167,7 @@ def build(
 
 
 @dataclass(frozen=True)
-class Row:
+class Solved:
     """What a tuner gave for a problem; `above_best` is relative to the exact tuner's cost."""
 
     shape: str
@@ -195,8 +201,8 @@ TUNERS = {
 }
 
 
-def measure(problem: Problem, shape: str, seed: int, repeats: int) -> Iterator[Row]:
-    """A row for each tuner: seconds are the least of some repeats (exact runs once)."""
+def measure(problem: Problem, shape: str, seed: int, repeats: int) -> Iterator[Solved]:
+    """One for each tuner: seconds are the least of some repeats (exact runs once)."""
     host = PluginHost.load()
     best = None
     for label, (name, options) in TUNERS.items():
@@ -208,7 +214,7 @@ def measure(problem: Problem, shape: str, seed: int, repeats: int) -> Iterator[R
             seconds = min(seconds, time.perf_counter() - start)
         if name == "exact" and found.optimal:
             best = found.cost
-        yield Row(
+        yield Solved(
             shape,
             len(problem.costs),
             len(problem.edges),
@@ -234,18 +240,41 @@ def main() -> None:
     )
     parser.add_argument("--shapes", nargs="+", choices=sorted(SHAPES), default=list(SHAPES))
     parser.add_argument("--json", type=Path, help="write all rows to this file")
+    add_save_options(parser)
     options = parser.parse_args()
-    rows = []
+    rows: list[Solved] = []
     print("| shape | nodes | edges | seed | tuner | s | cost ms | above best | gap | note |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for shape in options.shapes:
         for seed in range(options.seeds):
             problem = build(shape, options.nodes, options.candidates, seed, options.transform_scale)
             for row in measure(problem, shape, seed, options.repeats):
-                rows.append(asdict(row))
+                rows.append(row)
                 print(row.line(), flush=True)
     if options.json:
-        options.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps([*map(asdict, rows)], indent=2) + "\n", "utf-8")
+    save_rows(options, rows)
+
+
+def save_rows(options: argparse.Namespace, rows: list[Solved]) -> None:
+    """Cost and time of each tuner on each shape: medians over seeds."""
+    scale = options.transform_scale
+    dearer = "" if scale == 1 else f", transforms {scale:g} times dearer"
+    above: dict[str, list[float]] = defaultdict(list)
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        case = f"{row.shape}{dearer}: {row.tuner}"
+        seconds[case].append(row.seconds)
+        if row.above_best is not None:
+            above[case].append(100 * row.above_best)
+    save(options, "graph_tuners", [row_of(case, values, ABOVE) for case, values in above.items()])
+    times = [row_of(case, values, SECONDS) for case, values in seconds.items()]
+    save(options, "graph_tuners_time", times)
+
+
+def row_of(case: str, values: list[float], goals: dict[str, float]) -> Row:
+    _, _, tuner = case.partition(": ")
+    return Row(case=case, ours=median(values), goal=goals.get(case, goals.get(tuner)))
 
 
 if __name__ == "__main__":

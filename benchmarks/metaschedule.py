@@ -24,6 +24,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from result_data import Row
+from saving import add_save_options, save
+
 from tilewright.host import PluginHost
 from tilewright.measure import Conditions
 from tilewright.records import JsonlRecordStore
@@ -123,7 +126,9 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--budget", default="20s", help="of ours")
     parser.add_argument("--batch", default="16", help="of the peer, candidates a round of search")
+    add_save_options(parser)
     options = parser.parse_args()
+    rows = []
     print("| task | round | MetaSchedule: GFLOP/s | s | ours passed it after s | trials "
           "| of its wall time | ours at the end: GFLOP/s |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|")
@@ -136,6 +141,19 @@ def main() -> None:
             leaders = ours(task, options.budget, number)
             found = next((one for one in leaders if one.gflops >= theirs["gflops"]), None)
             ratios[task].append(found.seconds / theirs["seconds"] if found else float("inf"))
+            rows.append(
+                Row(
+                    case=f"{TASKS[task][0]}, round {number + 1}",
+                    ours=found.seconds if found else None,
+                    peer=theirs["seconds"],
+                    speedup=theirs["seconds"] / found.seconds if found else 0.0,
+                    details={
+                        "MetaSchedule's GFLOP/s": theirs["gflops"],
+                        "ours at the end, GFLOP/s": leaders[-1].gflops,
+                        **({"trials": found.trials} if found else {}),
+                    },
+                )
+            )
             when = f"{found.seconds:.1f} | {found.trials}" if found else "never | -"
             print(
                 f"| {task} | {number + 1} | {theirs['gflops']:.1f} | {theirs['seconds']:.0f} "
@@ -145,6 +163,7 @@ def main() -> None:
     for task, all_of_it in ratios.items():
         middle = median(all_of_it)
         print(f"\n{task}: median {middle:.4f} of its wall time (1/{1 / middle:.0f}; goal 1/20)")
+    save(options, "metaschedule", rows, packages=["apache-tvm"], peer_python=options.peer_python)
 
 
 if __name__ == "__main__":

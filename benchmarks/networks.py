@@ -25,6 +25,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+import result_data
+from saving import add_save_options, save
+
 from tilewright.host import PluginHost
 from tilewright.options import Choice
 from tilewright.run_context import RunContext
@@ -180,6 +183,7 @@ def main() -> None:
     parser.add_argument("--scheduler", default="gradient")
     parser.add_argument("--peer", help="an oracle that is timed beside them")
     parser.add_argument("--json", type=Path)
+    add_save_options(parser)
     options = parser.parse_args()
     host = PluginHost.load()
     operators = Operators.of(host)
@@ -216,6 +220,38 @@ def main() -> None:
     show(rows)
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1), "utf-8")
+    save(options, "networks", saved(rows), packages=["onnxruntime"] if options.peer else [])
+
+
+def saved(rows: Sequence[Row]) -> list[result_data.Row]:
+    """The fastest of the graph tuners' choices beside history's, a row a network and threads."""
+    cases: dict[tuple[str, int], dict[str, Row]] = {}
+    for row in rows:
+        cases.setdefault((row.network, row.threads), {})[row.configs] = row
+    found = []
+    for (network, threads), by in cases.items():
+        tuned = [row for name, row in by.items() if row.solver_s is not None]
+        if not tuned:
+            continue
+        ours, history = min(tuned, key=lambda row: row.measured_ms), by["history"]
+        details: dict[str, float | str] = {
+            "tuner": ours.configs,
+            "predicted ms": ours.predicted_ms or 0.0,
+            "fallback ms": by["fallback"].measured_ms,
+            "transforms": ours.transforms,
+            "history's transforms": history.transforms,
+            "arena bytes": ours.arena_bytes,
+            "least arena bytes": ours.arena_bound_bytes,
+        }
+        others = {name for name in by if by[name].predicted_ms is None}
+        details |= {f"{name} ms": by[name].measured_ms for name in others}
+        case = f"{network}, {threads} thread{'s' * (threads > 1)}"
+        found.append(
+            result_data.Row(
+                case=case, ours=ours.measured_ms, peer=history.measured_ms, details=details
+            )
+        )
+    return found
 
 
 def _read(name: str, host: PluginHost) -> Network:

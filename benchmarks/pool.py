@@ -16,6 +16,8 @@ from collections.abc import Callable
 from statistics import median
 
 import numpy as np
+from result_data import Row
+from saving import add_save_options, save
 
 from tilewright_x86 import jit
 from tilewright_x86.isa import ISAS
@@ -82,6 +84,7 @@ def meetings(threads: int) -> Callable[[int], float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--threads", type=int, default=2, help="at most as many as there are CPUs")
+    add_save_options(parser)
     options = parser.parse_args()
     hold_pool(main)
     run = meetings(options.threads)
@@ -93,6 +96,12 @@ def main() -> None:
         time.sleep(REST_SECONDS)
         rested.append(run(1))
     print(f"after {REST_SECONDS * 1e3:.0f} ms of rest: {median(rested):.1f} us ({min(rested):.1f})")
+    row = Row(
+        case=f"{options.threads} threads",
+        ours=median(found),
+        details={"least us": min(found), "after a rest us": median(rested)},
+    )
+    save(options, "pool", [row])
 
 
 if __name__ == "__main__":

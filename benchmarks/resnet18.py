@@ -18,6 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from result_data import Row
+from saving import add_save_options, save
+
 from tilewright.host import PluginHost
 from tilewright.target import Target
 
@@ -39,11 +42,12 @@ def run(folder: Path) -> tuple[float, dict]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeat", type=int, default=3)
+    add_save_options(parser)
     options = parser.parse_args()
     backend, target = PluginHost.load().backend("x86"), Target.parse("x86:threads=1")
     device = backend.probe()[0]
-    rows = []
-    for _ in range(options.repeat):
+    rows, saved = [], []
+    for number in range(options.repeat):
         before, _ = backend.measure_peak(device, target)
         with tempfile.TemporaryDirectory() as folder:
             seconds, report = run(Path(folder))
@@ -57,9 +61,23 @@ def main() -> None:
             f"| {seconds:.1f} | {ours['median_ms']:.2f} | {ours['min_ms']:.2f} | {predicted:.2f} "
             f"| {theirs['median_ms']:.2f} | {reached:.0f} | {peak:.0f} | {reached / peak:.1%} |"
         )
+        saved.append(
+            Row(
+                case=f"run {number + 1}",
+                ours=100 * reached / peak,
+                details={
+                    "all in s": seconds,
+                    "ours ms": ours["median_ms"],
+                    "ONNX Runtime ms": theirs["median_ms"],
+                    "predicted ms": predicted,
+                    "peak GFLOP/s": peak,
+                },
+            )
+        )
     print("| all in s | median ms | least ms | predicted ms | ONNX Runtime ms ", end="")
     print("| GFLOP/s | peak | share |\n|---|---|---|---|---|---|---|---|")
     print("\n".join(rows))
+    save(options, "resnet18", saved, packages=["onnxruntime"])
 
 
 if __name__ == "__main__":

@@ -12,6 +12,9 @@ import argparse
 import re
 from pathlib import Path
 
+from result_data import Row
+from saving import add_save_options, save
+
 import tilewright
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "resnet50.yaml"
@@ -31,8 +34,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--budget", default="60s")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    add_save_options(parser)
     options = parser.parse_args()
     rows, splits = [], []
+    networks, predictions, rates, shares = [], [], [], []
     for threads in options.threads:
         settings = [f"tune.budget={options.budget}"]
         path = pipeline_file(threads)
@@ -52,10 +57,22 @@ def main() -> None:
         )
         trials = max(measured["trials"], 1)
         parts = (f"{part} {1e3 * s / trials:.1f}" for part, s in measured["split"].items())
+        case = f"{threads} thread{'s' * (threads > 1)}"
+        told = {"floor ms": floor, "relative error": error}
+        networks.append(Row(case=case, ours=ours, peer=theirs, details=told))
+        told = {"predicted ms": predicted}
+        predictions.append(Row(case=case, ours=100 * abs(predicted / ours - 1), details=told))
+        rates.append(Row(case=case, ours=measured["trials_per_second"]))
+        spent = measured["split"].get("search", 0.0) / measured["seconds"]
+        shares.append(Row(case=case, ours=100 * spent))
         splits.append(f"{threads} threads, ms of one trial: {', '.join(parts)}")
     print("| threads | floor ms | ours ms | ONNX Runtime ms | ORT / ours | predicted ms ", end="")
     print("| rel. error | trials/s |\n|---|---|---|---|---|---|---|---|")
     print("\n".join([*rows, "", *splits]))
+    save(options, "resnet50", networks, packages=["onnxruntime"])
+    save(options, "prediction", predictions)
+    save(options, "trials", rates)
+    save(options, "tuners_share", shares)
 
 
 if __name__ == "__main__":

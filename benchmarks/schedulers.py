@@ -17,7 +17,11 @@ import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
+
+from result_data import Row
+from saving import add_save_options, save
 
 import tilewright
 from tilewright.measure import MeasureInput
@@ -42,7 +46,9 @@ def main() -> None:
     parser.add_argument("--pipeline", type=Path, default=Path("examples/resnet50.yaml"))
     parser.add_argument("--schedulers", nargs=2, default=["gradient", "round-robin"])
     parser.add_argument("--tuner", default="xgb")
+    add_save_options(parser)
     options = parser.parse_args()
+    rows = []
     first, second = options.schedulers
     print(f"{options.pipeline.stem}, {options.budget} each\n")
     print("| pair | scheduler | 1/4 | 1/2 | 3/4 | total ms | again | trials | a task | search |")
@@ -57,8 +63,14 @@ def main() -> None:
         again = measured_again(options.pipeline, reports)
         for name in (first, second):
             print(row(pair, name, reports[name], again[name]), flush=True)
+        if all(map(isfinite, again.values())):
+            trials = {f"{name} trials": reports[name].measurement["trials"] for name in order}
+            totals = {"ours": again[first] * 1e3, "peer": again[second] * 1e3}
+            rows.append(Row(case=f"pair {pair}", **totals, details=trials))
         won += again[first] <= again[second]
     print(f"\n{first} is no worse than {second} in {won} of {options.pairs}")
+    if options.schedulers == ["gradient", "round-robin"]:  # the pair that the question is about
+        save(options, "schedulers", rows)
 
 
 def tuned(path: Path, seed: int, scheduler: str, tuner: str, budget: str) -> TuneReport:

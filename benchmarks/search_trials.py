@@ -18,6 +18,9 @@ from math import log
 from pathlib import Path
 from statistics import median
 
+from result_data import Row
+from saving import add_save_options, save
+
 from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
 from tilewright.testing.recording import Recording
@@ -38,7 +41,9 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--limit", type=int, default=1000, help="trials after which a search ends")
     parser.add_argument("--tuners", nargs="+", default=[*TUNERS, PEER])
+    add_save_options(parser)
     options = parser.parse_args()
+    rows = []
     host = PluginHost.load()
     found = sorted(options.recordings.glob("*.records.jsonl.gz"))
     searches: dict[str, Search] = {}
@@ -64,6 +69,21 @@ def main() -> None:
                 f"| {spent / done * 1e3:.1f} |",
                 flush=True,
             )
+            if name != "random":
+                rows.append(
+                    Row(
+                        case=f"{recording.name}: {name}",
+                        ours=median(needed),
+                        peer=baseline if "random" in searches else None,
+                        details={
+                            "seeds": options.seeds,
+                            "least": needed[0],
+                            "most": needed[-1],
+                            "best after 64": median(best for _, best in runs),
+                        },
+                    )
+                )
+    save(options, "search_trials", rows, packages=["optuna", "xgboost"])
 
 
 def play(search: Search, recording: Recording, seed: int, limit: int) -> tuple[int, float]:

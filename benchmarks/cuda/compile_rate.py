@@ -27,9 +27,15 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from statistics import mean, median
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from result_data import Row
+from saving import add_save_options, save
 
 from tilewright.config import ConfigEntity
 from tilewright.host import PluginHost
@@ -159,7 +165,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200, help="random configs of each space")
     parser.add_argument("--jobs", type=int, default=2, help="processes that compile")
     parser.add_argument("--only", nargs="*", default=list(TASKS), help="strategies")
+    add_save_options(parser)
     options = parser.parse_args()
+    rows, times = [], []
     from tilewright_cuda.compiler import REMEDY, find_compiler
 
     compiler = find_compiler()
@@ -181,6 +189,26 @@ def main() -> None:
                     **summary(list(pool.map(compiled, asked))),
                 }
                 print(json.dumps(entry), flush=True)
+                case = f"{strategy}: {text}"
+                rows.append(Row(case=case, ours=100 * entry["compiled_share"], details=told(entry)))
+                if spent := entry["emission_ms"]:
+                    most = {"most ms": spent["most"]}
+                    times.append(Row(case=case, ours=spent["median"], details=most))
+    save(options, "cuda_compile", rows, packages=["nvidia-cuda-nvrtc"])
+    save(options, "cuda_emission", times)
+
+
+def told(entry: dict[str, Any]) -> dict[str, float | str]:
+    """What else the page may say of a space; what was not counted is left out."""
+    found = {
+        "feasible points": entry["feasible"],
+        "sampled": entry["sampled"],
+        "spill %": 100 * entry["spill_share"],
+        "register model, median error": entry["registers"]["median_error"],
+        "register model, largest error": entry["registers"]["largest_error"],
+        "compiles a second and core": entry["compiles_per_core_s"],
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # Measures the CUDA target on a machine with a driver and a toolkit but no network; asks nothing.
 #
 #     benchmarks/cuda/run_all.sh PART [--wheels dist/cuda-wheels] [--out runs/cuda] [--pycuda]
-#                                [--device emulated] [--seconds N]
+#                                [--device emulated] [--seconds N] [--save]
 #
 # PART, the most telling first, each in a process of its own that leaves OUT/PART.json, written after every
 # step, and all of them in OUT/summary.md; the exit status is 0 where no step of any failed:
@@ -16,10 +16,11 @@
 # A part, the worker it measures with and PyTorch each have a context: the GPU's compute mode has to be Default.
 # The Python is $PYTHON (default python3, 3.11 or newer). What it lacks is taken from the wheels that bundle.sh has
 # collected and put into OUT/site, anew where these are others; a Python that has `tilewright` already needs no wheels.
+# `--save` writes the figures into benchmarks/results/GPU.json; benchmarks/page.py makes the page of it.
 # `--device emulated` rehearses a part without a GPU: small shapes, few trials, times that mean nothing.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
-here=$root/benchmarks/cuda python=${PYTHON:-python3} wheels=$root/dist/cuda-wheels out=$root/runs/cuda pycuda= options=()
+here=$root/benchmarks/cuda python=${PYTHON:-python3} wheels=$root/dist/cuda-wheels out=$root/runs/cuda pycuda= options=() saving=()
 limit=480
 part=${1:?a part: correctness, resnet18, layers, batches or all}
 shift
@@ -28,6 +29,7 @@ while (($#)); do
     --wheels) wheels=$(realpath "$2"); shift 2 ;;
     --out) out=$(realpath -m "$2"); shift 2 ;;
     --pycuda) pycuda=1; shift ;;
+    --save) saving=(--save); shift ;;
     --device) options+=("$1" "$2"); shift 2 ;;
     --seconds) options+=("$1" "$2") limit=$((${2%.*} + 180)); shift 2 ;;
     *) echo "run_all.sh: unknown option $1" >&2; exit 2 ;;
@@ -72,5 +74,5 @@ for part in "${parts[@]}"; do
     echo "run_all.sh: $part failed with $code" >&2
   }
 done
-"$python" "$here/summary.py" "$out" > "$out/summary.md" || code=$?
+"$python" "$here/summary.py" "$out" "${saving[@]}" > "$out/summary.md" || code=$?
 exit $code

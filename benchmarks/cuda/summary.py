@@ -1,12 +1,18 @@
-"""The reports of run_all.sh as Markdown: `python benchmarks/cuda/summary.py OUT`."""
+"""The reports of run_all.sh as Markdown: `python benchmarks/cuda/summary.py OUT [--save]`."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from result_data import Row
+from saving import add_save_options, machine_of, save
 
 PARTS = ("correctness", "resnet18", "layers", "batches")
 
@@ -98,13 +104,52 @@ def _number(value: float | None, form: str) -> str:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    add_save_options(parser)
+    options = parser.parse_args()
+    folder = options.folder
     for part in PARTS:
         path = folder / f"{part}.json"
         if path.exists():
-            print("\n".join(lines(json.loads(path.read_text(encoding="utf-8")))))
+            report = json.loads(path.read_text(encoding="utf-8"))
+            print("\n".join(lines(report)))
+            save_report(options, report)
         else:
             print(f"## {part}\n\nnot run\n")
+
+
+def save_report(options: argparse.Namespace, report: dict[str, Any]) -> None:
+    """Figures of a GPU; those of a rehearsal mean nothing and are left out."""
+    model = report["environment"].get("device", {}).get("attributes", {}).get("model")
+    if report["rehearsal"] or model is None:
+        return
+    machine = machine_of(model, 1)
+    found = [(name, row) for name, row in report.items() if isinstance(row, dict)]
+    layers = [layer(row) for _, row in found if "task" in row and "seconds" in row]
+    save(options, "cuda_layers", layers, machine=machine)
+    networks = [each for name, row in found if "milliseconds" in row for each in modes(name, row)]
+    save(options, "cuda_networks", networks, machine=machine)
+
+
+def layer(row: dict[str, Any]) -> Row:
+    """Microseconds of ours and of the peer's fastest."""
+    others = [seconds for who, seconds in row["seconds"].items() if who != "tilewright"]
+    return Row(
+        case=row["task"],
+        ours=row["seconds"]["tilewright"] * 1e6,
+        peer=min(others) * 1e6 if others else None,
+        details={"GFLOP/s": row["gflops"], "trials a second": row["tuning"]["trials_per_second"]},
+    )
+
+
+def modes(name: str, found: dict[str, Any]) -> Iterator[Row]:
+    """The device's milliseconds beside each mode of PyTorch."""
+    times = found["milliseconds"]
+    for who, each in times.items():
+        if who != "tilewright":
+            ours = times["tilewright"]
+            yield Row(case=f"{name}, {who}", ours=ours["device_ms"], peer=each["device_ms"])
 
 
 if __name__ == "__main__":

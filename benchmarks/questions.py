@@ -1,0 +1,154 @@
+"""What benchmarks ask, in the order of the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tilewright.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing that is measured.
+
+    name     of it in the data
+    title    of it in a table
+    goal     of the speedup where there is a peer, else of our figure
+    by_case  a table row for each case, else one that tells their spread
+    """
+
+    name: str
+    title: str
+    unit: str
+    better: Literal["less", "more"]
+    peer: str | None = None
+    goal: float | None = None
+    by_case: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: a table, and charts of some of its questions."""
+
+    title: str
+    text: str
+    questions: tuple[Question, ...]
+    charts: tuple[str, ...] = ()
+
+
+SECTIONS = (
+    Section(
+        "Is a tuned ResNet-50 as fast as ONNX Runtime's?",
+        "From the ONNX file, one image, a minute of tuning, both in turns in one process "
+        "(`resnet50.py`). The prediction is the sum of the kernels' recorded times; goal: within "
+        "10 % of the network's. Goal of trials: 20 a second, each compiled, checked and timed.",
+        (
+            Question("resnet50", "ResNet-50", "ms", "less", "ONNX Runtime", 1.0, by_case=True),
+            Question("prediction", "its prediction is off by", "%", "less", None, 10.0),
+            Question("trials", "trials a second over its tasks", "1/s", "more", None, 20.0),
+        ),
+        ("resnet50",),
+    ),
+    Section(
+        "And other networks?",
+        "Exported by PyTorch with random weights, two threads (`exported_networks.py`): 20 s of "
+        "tuning each, and untuned. ResNet-18 is made in Python, one thread, a minute from nothing "
+        "(`resnet18.py`); goal: 85 % of the FMA peak over the whole network.",
+        (
+            Question("exported_networks", "exported, tuned", "ms", "less", "ONNX Runtime", 1.0),
+            Question("exported_untuned", "exported, untuned", "ms", "less", "ONNX Runtime", 1.0),
+            Question("resnet18", "ResNet-18, share of peak", "%", "more", None, 85.0),
+        ),
+        ("exported_networks",),
+    ),
+    Section(
+        "How near the FMA peak are ten convolutions?",
+        "One thread, warm, tuned for 10 to 20 s from nothing (`conv_layers.py`). Goals: 95 % of "
+        "the peak on nine of ten (AVX2: 90 % on eight); schedules derived by rules reach 0.70 of "
+        "the hand-written ones' speed on each. Padding counts as work, which kernels skip: small "
+        "images pass 100 %.",
+        (
+            Question("conv_layers", "AVX-512", "% of peak", "more", None, 95.0),
+            Question("conv_layers_avx2", "AVX2", "% of peak", "more", None, 90.0),
+            Question("derived_layers", "derived", "% of peak", "more", "hand-written", 0.7),
+        ),
+        ("conv_layers",),
+    ),
+    Section(
+        "How fast are operators that nobody wrote a schedule for?",
+        "Derived schedules, one thread, 20 s of tuning, beside PyTorch (`derived_operators.py`) "
+        "and beside TVM's MetaSchedule, 64 trials (`metaschedule.py`): its best is to be passed "
+        "within a twentieth of its time.",
+        (
+            Question("derived_operators", "operators", "ms", "less", "PyTorch", 1.0),
+            Question(
+                "metaschedule", "passed after", "s", "less", "MetaSchedule", 20.0, by_case=True
+            ),
+        ),
+        ("derived_operators",),
+    ),
+    Section(
+        "How many trials does a search take?",
+        "Until within 2 % of the optimum of two recorded spaces, medians over seeds, beside random "
+        "search (`search_trials.py`); goal: a third of its trials. The rest on ResNet-50: "
+        "the scheduler `gradient` beside `round-robin` in pairs of runs (`schedulers.py`; goal: no "
+        "worse in four of five), and how far a chosen config is behind the best there is "
+        "(`finalists.py`; goal: 3 %).",
+        (
+            Question("search_trials", "trials", "trials", "less", "random", 3.0, by_case=True),
+            Question("schedulers", "gradient", "ms", "less", "round-robin", 1.0),
+            Question("finalists", "the choice is behind by", "%", "less", None, 3.0),
+            Question("tuners_share", "tuners' share of a run", "%", "less", None, 25.0),
+        ),
+        ("search_trials",),
+    ),
+    Section(
+        "How good are choices of layouts?",
+        "Problems of 1000 kernels, 20 candidates each (`graph_tuners.py`); goals: `pbqp` at most "
+        "0.1 % above the optimum in 2 s. Nine networks at one and two threads: chosen over the "
+        "whole graph beside every kernel's own best (`networks.py`).",
+        (
+            Question("graph_tuners", "above the optimum", "%", "less"),
+            Question("graph_tuners_time", "seconds", "s", "less"),
+            Question("networks", "nine networks", "ms", "less", "history best", 1.0),
+        ),
+        ("networks",),
+    ),
+    Section(
+        "What do the parts cost?",
+        "Medians. One fork and join of the thread pool (`pool.py`); lowering and compiling a "
+        "candidate (`tilewright bench trial`); the runner's times beside a plain loop of calls "
+        "(`direct_run.py`); a million records (`tests/faults`, in full).",
+        (
+            Question("pool", "fork and join", "us", "less", None, 2.0),
+            Question("compile", "lower and compile", "ms", "less", None, 25.0),
+            Question("direct_run", "runner", "us", "less", "a plain loop", None),
+            Question("records", "load a million records", "s", "less"),
+            Question("network_errors", "relative error, nine networks", "", "less"),
+        ),
+    ),
+    Section(
+        "And on a GPU?",
+        "`cuda/run_all.sh` measures networks beside PyTorch and layers beside cuDNN and cuBLAS. "
+        "Without a GPU: the share of random configs that NVRTC compiles (`cuda/compile_rate.py`), "
+        "a candidate's lowering and text (goal: 10 ms), and twelve convolutions of ResNet-18 by "
+        "three configs of each strategy, emulated, all of them right (goal: 90 s).",
+        (
+            Question("cuda_networks", "networks", "ms", "less", "PyTorch", 1.0, by_case=True),
+            Question("cuda_layers", "layers", "us", "less", "cuDNN or cuBLAS", 1.0),
+            Question("cuda_compile", "configs that compile", "%", "more"),
+            Question("cuda_emission", "lowering and text", "ms", "less", None, 10.0),
+            Question("cuda_emulated", "emulated convolutions", "s", "less", None, 90.0),
+        ),
+        ("cuda_layers",),
+    ),
+)
+
+
+def question_named(name: str) -> Question:
+    """Raises UsageError for one that nobody asks."""
+    known = {question.name: question for section in SECTIONS for question in section.questions}
+    if name not in known:
+        raise UsageError(f"no question {name!r}: expected one of {', '.join(sorted(known))}")
+    return known[name]

@@ -1,0 +1,27 @@
+"""Every benchmark starts, and saves what it prints."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+SCRIPTS = sorted(
+    path.relative_to(FOLDER).as_posix()
+    for path in (*FOLDER.glob("*.py"), *FOLDER.glob("cuda/*.py"))
+    if "ArgumentParser" in path.read_text(encoding="utf-8")
+)
+PRINT_NO_RESULT = {"record_space.py", "cuda/part.py", "page.py", "saving.py"}
+"""One makes recordings, one reports that cuda/summary.py reads, one the page."""
+
+
+@pytest.mark.needs("x86", "cuda", "graph", "search", "measure", "onnx")
+@pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "saving.py"])
+def test_it_starts_and_offers_to_save(script):
+    command = [sys.executable, str(FOLDER / script), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ("--save" in done.stdout) == (script not in PRINT_NO_RESULT)
