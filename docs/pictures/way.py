@@ -1,8 +1,8 @@
 """Draws the way of a program through Tilewright.
 
-`python docs/pictures/way.py > docs/pictures/way.svg`. Boxes are values; the part of a plugin that
-turns one into the next stands on the arrow. The colours follow the reader's choice of a light or a
-dark page.
+`python docs/pictures/way.py > docs/pictures/way.svg`. Boxes are values, in the words of
+docs/glossary.md; the part of a plugin that turns one into the next stands on the arrow. The colours
+follow the reader's choice of a light or a dark page.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Row:
 ROWS = (
     Row(
         "Read",
-        ("model file", "network", "tasks", "config space"),
-        ("frontend", "passes", "strategies"),
+        ("model", "network", "task", "config space"),
+        ("frontend", "graph pass", "strategy"),
     ),
     Row(
         "Tune, again and again until the budget is spent",
@@ -56,8 +56,8 @@ ROWS = (
     ),
     Row(
         "Choose and compile",
-        ("records", "graph choice", "compiled network", "report"),
-        ("graph tuner", "target", "oracle, peers"),
+        ("record", "graph choice", "compiled network", "report"),
+        ("graph tuner", "target", "oracle, peer"),
     ),
 )
 BETWEEN = ("tuner, task scheduler", "record store")  # from the end of a row to the next
