@@ -24,12 +24,27 @@ class Attribute:
     default     any value that `canonical` takes; `REQUIRED` where there is none
     of_rank     makes one of the canonical values that mean the same on a first operand of this
                 rank, as the axes -1 and 3; values that mean nothing stay as they are
+    since       the version that added it to an operator that others know without it, empty for
+                those that the operator began with: at its default it stays out of workloads, so
+                that their keys are those of before
+
+    Raises ValueError for one that was added later and has no default.
     """
 
     name: str
     canonical: Callable[[Any], Any]
     default: Any = REQUIRED
     of_rank: Callable[[Any, int], Any] = lambda value, _rank: value
+    since: str = ""
+
+    def __post_init__(self) -> None:
+        if self.since and self.default is REQUIRED:
+            raise ValueError(f"the attribute {self.name!r}, added later, needs a default")
+
+    def at_default(self, rank: int | None = None) -> Any:
+        """The canonical form of its default, for a first operand of `rank` where it is known."""
+        canonical = self.canonical(self.default)
+        return canonical if rank is None else self.of_rank(canonical, rank)
 
 
 def integer(value: Any) -> int:

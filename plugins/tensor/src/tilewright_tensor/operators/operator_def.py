@@ -52,7 +52,7 @@ class OperatorDef:
     compute      the output as a tensor of the compute DAG; its stage has the operator's name
     reference    imports and returns a function (float64 arrays, attributes) -> the output, by numpy
                  and apart from `compute`; None: the interpreted DAG serves
-    attributes   in the order of the text form
+    attributes   in the order of the text form; the functions above are given all of them
     elementwise  operands of one rank broadcast, element by element: it may stand in an epilogue
     values       of what dtypes it is defined: `float`, `number` (not bool), or `any`
     revision     raised by its author when `compute` comes to mean something else, which makes
@@ -95,7 +95,8 @@ class OperatorDef:
     ) -> dict[str, Any]:
         """Every attribute in canonical form, defaults filled in. Raises UsageError.
 
-        Axes in the one form for a first operand of `rank`, where it is known.
+        Without those that were added later (`since`) and have their default. Axes in the one form
+        for a first operand of `rank`, where it is known.
         """
         known = {attribute.name: attribute for attribute in self.attributes}
         for name in attributes:
@@ -114,8 +115,15 @@ class OperatorDef:
                 canonical = attribute.canonical(value)
             except (TypeError, ValueError, OverflowError) as error:
                 raise UsageError(f"{self.name}: attribute {name!r}: {error}", where=where) from None
-            found[name] = canonical if rank is None else attribute.of_rank(canonical, rank)
+            canonical = canonical if rank is None else attribute.of_rank(canonical, rank)
+            if not attribute.since or canonical != attribute.at_default(rank):
+                found[name] = canonical
         return found
+
+    def complete(self, attributes: Attributes) -> Attributes:
+        """What `normalise` gives, with the defaults of what was added later: all that there are."""
+        later = {one.name: one.at_default() for one in self.attributes if one.since}
+        return {**later, **attributes} if later else attributes
 
     def output(
         self, inputs: Inputs, attributes: Attributes, where: str = "", *, empty: bool = False
@@ -149,7 +157,7 @@ class OperatorDef:
                     where=where,
                 )
         try:
-            shape, dtype = self.infer(inputs, attributes)
+            shape, dtype = self.infer(inputs, self.complete(attributes))
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}", where=where) from None
         if any(extent < (0 if empty else 1) for extent in shape):

@@ -150,7 +150,8 @@ class Operators(Mapping[str, OperatorDef]):
             placeholder(definition.operand(i).name, spec.shape, spec.dtype)
             for i, spec in enumerate(inputs)
         ]
-        return definition_key(Dag([definition.compute(operands, attributes)], operands))
+        made = definition.compute(operands, definition.complete(attributes))
+        return definition_key(Dag([made], operands))
 
     def output(self, workload: Workload, where: str = "") -> TensorSpec:
         """The output's specification. Raises UsageError for operands that do not fit."""
@@ -206,12 +207,14 @@ class Operators(Mapping[str, OperatorDef]):
             placeholder(name, changed.get(number, spec.shape), spec.dtype)
             for number, (name, spec) in enumerate(zip(names, workload.inputs, strict=True))
         ]
-        running = (anchor_compute or definition.compute)(inputs[:count], anchor.attributes)
+        computed = anchor_compute or definition.compute
+        running = computed(inputs[:count], definition.complete(anchor.attributes))
         used = Counter([_plain(anchor.operator)])
         for op in workload.epilogue:
             tensors = [inputs[i] for i in op.operands]
             tensors.insert(op.position, running)
-            stage = self.find(op.operator).compute(tensors, op.attributes)
+            step = self.find(op.operator)
+            stage = step.compute(tensors, step.complete(op.attributes))
             repeats = used[_plain(op.operator)]
             running = replace(stage, name=f"{stage.name}_{repeats}") if repeats else stage
             used[_plain(op.operator)] += 1
@@ -228,7 +231,7 @@ class Operators(Mapping[str, OperatorDef]):
         if not definition.reference:
             return evaluate(self.compute_dag(workload), arrays)[0]
         wide = [widened(a, spec.dtype) for a, spec in zip(arrays, workload.inputs, strict=True)]
-        result = definition.reference()(wide, workload.attributes)
+        result = definition.reference()(wide, definition.complete(workload.attributes))
         return widened(result, definition.output(workload.inputs, workload.attributes).dtype)
 
 

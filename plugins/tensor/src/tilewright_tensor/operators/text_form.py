@@ -101,7 +101,8 @@ def _operand(definition: OperatorDef, position: int) -> Operand:
 
 
 def _call_text(definition: OperatorDef, operands: Sequence[str], attributes: Attributes) -> str:
-    named = ((a, thaw(attributes[a.name])) for a in definition.attributes)
+    complete = definition.complete(attributes)
+    named = ((a, thaw(complete[a.name])) for a in definition.attributes)
     shown = [
         f"{attribute.name}={_value_text(_shortest(attribute, value))}"
         for attribute, value in named
