@@ -182,7 +182,7 @@ REFUSED: list[tuple[Element, str]] = [
     (lambda e, x, n, b, i, j: x[True, j], "true or false"),
     (lambda e, x, n, b, i, j: x[i > 0, j], "got Op"),
     (lambda e, x, n, b, i, j: x[i, 1:], "got slice"),
-    (lambda e, x, n, b, i, j: x[i][j], "x has 2 dimensions, got 1 index$"),
+    (lambda e, x, n, b, i, j: x[i][j], r"x has 2 dimensions, got 1 index$"),
     (lambda e, x, n, b, i, j: x[i // -2 + 2, j], "positive whole numbers"),
     (lambda e, x, n, b, i, j: x[i % 0, j], "positive whole numbers"),
     (lambda e, x, n, b, i, j: x[i // j, j], "got Axis"),
