@@ -223,3 +223,39 @@ def _spilling(local_bytes: int | None):
     launch = Launch(0, "plain", (1, 1, 1), (256, 1, 1), 0, arguments)
     program = CudaProgram((text(300),), (launch,), (((400,), "float32"), ((400,), "float32")))
     return Generated(program, {} if local_bytes is None else {"plain": local_bytes})
+
+
+class _Counting:
+    version, major = "nvcc 11.0.0", 1
+
+    def __init__(self, path):
+        self.path, self.asked = str(path), []
+
+    def compile(self, text, arch, *, verbose=False):
+        self.asked.append(arch)
+        if arch == "sm_120":
+            raise CompileError("unknown architecture", self.version)
+        return b"cubin", ""
+
+
+def test_an_architecture_that_a_compiler_knows_is_tried_once_for_all_processes(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    program = tmp_path / "nvcc"
+    program.write_bytes(b"program")
+    one = _Counting(program)
+    for _ in range(2):
+        assert refusal(one, "sm_80") is None
+        assert refusal(one, "sm_120") == "unknown architecture"
+    assert one.asked == ["sm_80", "sm_120", "sm_120"]
+    program.write_bytes(b"another program")
+    assert refusal(one, "sm_80") is None
+    assert one.asked[-1] == "sm_80"
+
+
+def test_a_compiler_whose_file_is_not_known_is_tried_each_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    one = _Counting("libnvrtc.so.13")
+    assert [refusal(one, "sm_80") for _ in range(2)] == [None, None]
+    assert one.asked == ["sm_80"] * 2

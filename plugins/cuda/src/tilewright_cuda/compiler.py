@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Protocol
 
 from tilewright_cuda.arch import DEFAULT, Arch
@@ -51,15 +52,35 @@ def refusal(compiler: Compiler, arch: str) -> str | None:
     driver = driver_version()
     if driver is not None and compiler.major > driver[0]:
         return f"the driver knows CUDA {driver[0]}.{driver[1]} and loads no later code"
+    known = _tried_before(compiler, arch)
+    if known and _TRIALS.find(known):
+        return None
     try:
-        compiler.compile(_NOTHING, arch)
+        cubin, _ = compiler.compile(_NOTHING, arch)
     except CompileError as error:
         return " ".join(error.log.split())
+    if known:
+        with suppress(OSError):  # a full disk costs only speed
+            _TRIALS.keep(known, cubin)
     return None
+
+
+def _tried_before(compiler: Compiler, arch: str) -> str:
+    """What a trial is kept under: nvcc takes half a second for each of eight architectures.
+
+    Empty for a compiler whose file is not known, which may be another the next time.
+    """
+    try:
+        file = Path(compiler.path).stat()
+    except OSError:
+        return ""
+    identity = (compiler.path, file.st_size, file.st_mtime_ns, compiler.version, arch)
+    return "\n".join([*map(str, identity), _NOTHING])
 
 
 _NOTHING = 'extern "C" __global__ void nothing() {}\n'
 CUBINS = CodeCache("cubin", "cubin")
+_TRIALS = CodeCache("cubin-trials", "cubin")
 REMEDY = (
     "pip install 'tilewright-cuda[nvrtc]', nvidia-cuda-nvrtc-cu12 for sm_70 and for a driver "
     "of CUDA 12, or a CUDA toolkit with nvcc in PATH; of a version that the driver knows"

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from tilewright_cuda.compile_error import CompileError
@@ -56,4 +57,10 @@ def nvccs() -> Iterator[Nvcc]:
     ):
         if path and Path(path).exists():
             with suppress(OSError, subprocess.SubprocessError):
-                yield Nvcc(path)
+                yield _asked(path)
+
+
+@cache
+def _asked(path: str) -> Nvcc:
+    """Asked for its version once a process."""
+    return Nvcc(path)
