@@ -8,6 +8,7 @@ from statistics import median
 import numpy as np
 import pytest
 
+from tilewright.blamed import Blamed
 from tilewright.errors import UsageError
 from tilewright.host import PluginHost
 from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
@@ -230,6 +231,19 @@ def test_a_cost_model_that_misbehaves_is_told_with_plugin_file_and_line(fails, m
     tuner = host.make("tuner", "evolutionary", options, context_for(landscape, host))
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         run(tuner, landscape, 256)
+    assert error.value.__notes__ == [f"in the cost model 'odd' of file {path}, {path}:4"]
+
+
+@pytest.mark.parametrize("tuner", ["xgb", "evolutionary"])
+def test_in_a_run_the_cost_model_that_misbehaves_is_named_not_the_tuner(tuner, tmp_path):
+    """The tuner is called under its own name; it only passes on what the model raised."""
+    path = tmp_path / "odd.py"
+    path.write_text(MISBEHAVING.format(fails=True))
+    host, landscape = PluginHost.load([path]), Landscape()
+    options = {"cost_model": "odd", "features": "knobs"}
+    made = host.make("tuner", tuner, options, context_for(landscape, host))
+    with pytest.raises(ValueError, match="on purpose") as error:
+        run(Blamed(made, host, "tuner", tuner), landscape, 256)
     assert error.value.__notes__ == [f"in the cost model 'odd' of file {path}, {path}:4"]
 
 

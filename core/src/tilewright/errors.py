@@ -11,6 +11,18 @@ _LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
 _SHOWN = 60
 
 
+class _Blame(str):
+    """A note that says whose component raised an error."""
+
+    __slots__ = ()
+
+
+def blame(error: Exception, whose: str) -> None:
+    """Note whose component raised it, the innermost: who called that has only passed it on."""
+    if not any(isinstance(note, _Blame) for note in getattr(error, "__notes__", ())):
+        error.add_note(_Blame(whose))
+
+
 class UsageError(Exception):
     """A mistake in what the user asked for; printed without a traceback, exit code 2.
 

@@ -15,7 +15,7 @@ import pluggy
 from tilewright.catalogue import Catalogue, Offer
 from tilewright.distributions import missing_distribution
 from tilewright.elsewhere import role_of_name
-from tilewright.errors import UsageError
+from tilewright.errors import UsageError, blame
 from tilewright.fallback import infeasible
 from tilewright.hook_calls import HookCalls
 from tilewright.hook_names import hook_of, role_of_hook
@@ -180,9 +180,7 @@ class PluginHost:
                 raise missing.placed(f"{word_of(role)} '{name}'") from error
             offer = self._named(role, name)
             place = f", {found}" if (found := place_of(offer.value)) else ""
-            note = f"in the {word_of(role)} '{name}' of {offer.owner}{place}"
-            if note not in getattr(error, "__notes__", ()):
-                error.add_note(note)
+            blame(error, f"in the {word_of(role)} '{name}' of {offer.owner}{place}")
             raise
 
     def tried(self, role: str, name: str, what: str, ask: Callable[[], T]) -> tuple[T | None, str]:
