@@ -191,7 +191,13 @@ def test_explaining_writes_nothing(call, tmp_path):
 def test_a_key_without_a_record_says_how_to_explain_a_task_of_a_network(call):
     code, _, err = call("explain", "0123456789abcdef", *TARGET)
     assert code == 2
-    assert "tilewright explain FILE.yaml|MODEL 0123456789abcdef" in err
+    assert "\n  of a network that was never tuned: tilewright explain FILE.yaml|MODEL 0123" in err
+
+
+def test_a_name_alone_says_how_to_name_it_behind_its_network(call):
+    code, _, err = call("explain", "conv2d_64x56x56_add+relu")
+    assert code == 2
+    assert "tilewright explain FILE.yaml|MODEL conv2d_64x56x56_add+relu" in err
 
 
 def test_a_key_that_tasks_printed_of_a_tuned_network_is_found_in_its_run(

@@ -76,7 +76,11 @@ def test_verify_asks_the_oracle_and_needs_the_right_model(call, folder, saved, m
     (folder / "batch.onnx").write_bytes(make_model(batch=2))
     code, _, err = call("network", "verify", "made", "--model", "batch.onnx")
     assert code == 2
-    assert "batch: shapes: input 'x' is [2, 8, 7, 7], got [1, 8, 7, 7]" in err
+    assert "compiled from another model: input 'x' is [2, 8, 7, 7], got [1, 8, 7, 7]" in err
+    assert "give the one that it was compiled from" in err
+    code, _, err = call("network", "verify", "made", "--model", "zoo:perceptron")
+    assert code == 2
+    assert "zoo:perceptron: the network was compiled from another model: no input" in err
 
 
 def test_benchmark_times_it_alone_and_beside_a_peer(call, saved):

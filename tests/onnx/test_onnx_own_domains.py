@@ -123,7 +123,7 @@ def test_what_nobody_reads_is_told_with_both_ways_to_read_it(mine):
     said = str(caught.value)
     assert "no reader for the ONNX operator 'mine.GridCells'" in said
     assert "an operator named 'grid_cells' (tilewright_operators)" in said
-    assert "a reader 'mine.GridCells' (tilewright_onnx_readers)" in said
+    assert "a reader 'mine.GridCells' (tilewright_onnx_readers); --plugin FILE loads" in said
 
 
 def test_a_strangers_relu_is_not_taken_for_the_built_in_one(mine):
@@ -164,13 +164,19 @@ def test_names_of_onnx_are_written_as_ours(onnx, ours):
     assert operator_name(onnx) == ours
 
 
-def test_a_network_with_an_operator_of_ones_own_is_verified_by_the_oracle_reference(x86, mine):
+def test_a_network_with_an_operator_of_ones_own_is_verified_by_the_oracle_reference(
+    x86, mine, caplog
+):
 
     proto = model(node("PointDistances", ["x", "points"]))
     network = read(mine, proto)
     compiled = tilewright.compile(network, target="x86:threads=1", host=mine)
     given = {CompiledNetwork: compiled, Network: network}
     context = replace(x86, host=mine)
+    unnamed = VerifyStage(VerifyOptions(), context).run(given)
+    assert unnamed.report["verify"]["passed"] is None
+    assert "answers not checked" in caplog.text
+    assert "--set verify.oracle=reference" in caplog.text
     named = VerifyStage(VerifyOptions(oracle=Choice("reference")), context).run(given)
     assert named.ok
     assert named.report["verify"]["oracle"] == "reference"

@@ -90,9 +90,9 @@ def _recorded(key: str, target: Target | None, host: PluginHost, store: RecordSt
     raise UsageError(
         f"no record has the key {key}",
         where=place,
-        remedy="`tilewright records ls FILE` lists keys, --records names another file; what "
-        "`tilewright tasks` lists of a network that was never tuned is explained by "
-        f"tilewright explain FILE.yaml|MODEL {key}, or by its text",
+        remedy=f"of a network that was never tuned: tilewright explain FILE.yaml|MODEL {key}; or "
+        "give its text, as `tilewright tasks` prints it; `tilewright records ls FILE` lists keys, "
+        "and --records FILE names the file that has it",
     )
 
 

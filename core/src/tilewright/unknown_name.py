@@ -12,6 +12,9 @@ from tilewright.errors import UsageError, did_you_mean
 from tilewright.offers import word_of
 from tilewright.owner import Owner
 
+_OFTEN_OWN = ("operator", "reference")
+"""Roles of which users have some in a file of their own, which each command has to be told."""
+
 
 def unknown_name(
     role: str,
@@ -41,8 +44,9 @@ def unknown_name(
         text += f" (from {', '.join(sources)})"
     install = how_to_get(exact or (() if offers else who_has_role(role)))
     kept_out = [owner.distribution for owner in blocked if _may_offer(owner, role)]
+    own = "--plugin FILE loads one of your own" if role in _OFTEN_OWN else ""
     unasked = f"TILEWRIGHT_BLOCK_PLUGINS blocks {', '.join(kept_out)}" if kept_out else ""
-    return UsageError(message, remedy="; ".join(filter(None, (text, install, unasked))))
+    return UsageError(message, remedy="; ".join(filter(None, (text, install, own, unasked))))
 
 
 def _may_offer(owner: Owner, role: str) -> bool:

@@ -62,6 +62,13 @@ def explain(
         else:
             shared.say("\n".join(told.lines()))
         return
+    if _is_a_bare_name(source):
+        raise UsageError(
+            "no file, and no model that has a frontend",
+            where=source,
+            remedy="a kernel or a task is named behind its network: "
+            f"tilewright explain FILE.yaml|MODEL {source}",
+        )
     if records is not None:
         settings = (*settings, f"records={json.dumps(str(records))}")
     found = _of_network(
@@ -74,6 +81,11 @@ def explain(
         shared.say("\n".join(explanation.lines()))
     if not found:
         shared.say("every node is at its own best")
+
+
+def _is_a_bare_name(source: str) -> bool:
+    """Whether it may be a kernel's or a task's name, and is no model: those have a `.` or a `:`."""
+    return source.replace("+", "_").isidentifier() and not Path(source).exists()
 
 
 def _of_task(

@@ -196,6 +196,7 @@ class NodeReading:
             remedy = (
                 f"a plugin may offer an operator named '{operator_name(node.op_type)}' "
                 f"(tilewright_operators), or a reader '{_operator(node)}' (tilewright_onnx_readers)"
+                "; --plugin FILE loads one that is a file"
             )
         if node.domain.startswith(RUNTIMES_OWN):
             remedy = "ONNX Runtime made it: give the model as it was, or optimised at level `basic`"

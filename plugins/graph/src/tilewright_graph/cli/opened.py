@@ -65,15 +65,24 @@ def import_model(
     options: dict[str, Any] = {"model": model, "shapes": shapes}
     if weights_seed is not None:
         options["weights"] = {"seed": weights_seed}
-    (network,) = context.host.make("stage", "import", options, context).run({}).values
+    try:
+        (network,) = context.host.make("stage", "import", options, context).run({}).values
+    except UsageError as error:  # nobody gave shapes but the network
+        if "shapes" not in error.message:
+            raise
+        raise _another(error.message.removeprefix("shapes: "), model) from None
     assert isinstance(network, Network)
     ours = {**compiled.inputs, **compiled.outputs, **compiled.observed}
     theirs = {name: network.specs[name] for name in (*network.inputs, *network.results)}
     for name, spec in theirs.items():
         if (name not in ours) or (ours[name].shape, ours[name].dtype) != (spec.shape, spec.dtype):
-            raise UsageError(
-                f"the network was compiled from another model: this one has {name!r}, {spec}",
-                where=model,
-                remedy="give the one that it was compiled from",
-            )
+            raise _another(f"this one has {name!r}, {spec}", model)
     return network
+
+
+def _another(why: str, model: str) -> UsageError:
+    return UsageError(
+        f"the network was compiled from another model: {why}",
+        where=model,
+        remedy="give the one that it was compiled from",
+    )

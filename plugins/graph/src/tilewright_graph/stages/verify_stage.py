@@ -76,7 +76,8 @@ class VerifyStage:
         except UsageError as error:
             if self._options.oracle is not None or self._options.required:
                 raise
-            _log.warning("%s: answers not checked: %s", network.name, error)
+            untold = f"{network.name}: answers not checked: {error}"
+            _log.warning("%s", "\n  ".join([untold, *_others(self._context.host)]))
             nothing = dict.fromkeys(("oracle", "max_abs_error", "max_rel_error", "passed"))
             return StageResult(report={"verify": nothing})
         result = compare(compiled.observe(inputs), answers, decisive)
@@ -125,6 +126,13 @@ def _asked(options: VerifyOptions, host: PluginHost) -> list[Choice]:
         return [options.oracle]
     known = host.components("oracle").items()
     return [Choice(name) for name, one in known if WHEN_NAMED not in one.capabilities]
+
+
+def _others(host: PluginHost) -> Iterator[str]:
+    """How to ask those that answer only where they are named."""
+    for name, one in host.components("oracle").items():
+        if WHEN_NAMED in one.capabilities:
+            yield f"'{name}' can be asked: --set verify.oracle={name} ({one.summary})"
 
 
 def _lack(oracle: Choice, host: PluginHost) -> str:

@@ -48,9 +48,10 @@ class ZooFrontend:
             raise UsageError(f"the zoo has no network {name!r}", where=model, remedy=remedy)
         builder = NetworkBuilder.of(name, self._host)
         network = _MAKERS[name](builder, self._options, weights_seed or 0)
-        if not shapes.keys().isdisjoint(network.inputs):
+        own = {name: network.specs[name].shape for name in shapes if name in network.inputs}
+        if any(tuple(shapes[name]) != shape for name, shape in own.items()):
             raise UsageError(
-                "networks of the zoo have no dynamic dimensions",
+                "networks of the zoo have no dynamic dimensions, and other shapes than given",
                 where=f"{model}: shapes",
                 remedy="frontend: {zoo: {batch: 1, size: 224}}",
             )

@@ -80,7 +80,7 @@ class Operators(Mapping[str, OperatorDef]):
         except UsageError as error:  # several have the name
             raise error.placed(where) from None
         except KeyError:
-            remedy = did_you_mean(name, list(self))
+            remedy = f"{did_you_mean(name, list(self))}; --plugin FILE loads one of your own"
             raise UsageError(f"no operator named '{name}'", where=where, remedy=remedy) from None
 
     def workload(
