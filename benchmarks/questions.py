@@ -58,6 +58,10 @@ SECTIONS = (
         (
             Question("exported_networks", "exported, tuned", "ms", "less", "ONNX Runtime", 1.0),
             Question("exported_untuned", "exported, untuned", "ms", "less", "ONNX Runtime", 1.0),
+            Question("exported_more", "further ones, tuned", "ms", "less", "ONNX Runtime", 1.0),
+            Question(
+                "exported_more_untuned", "further ones, untuned", "ms", "less", "ONNX Runtime", 1.0
+            ),
             Question("resnet18", "ResNet-18, share of peak", "%", "more", None, 85.0),
         ),
         ("exported_networks",),
@@ -99,6 +103,7 @@ SECTIONS = (
             Question("search_trials", "trials", "trials", "less", "random", 3.0, by_case=True),
             Question("schedulers", "gradient", "ms", "less", "round-robin", 1.0),
             Question("finalists", "the choice is behind by", "%", "less", None, 3.0),
+            Question("cost_models", "recall@16 of cost models", "", "more"),
             Question("tuners_share", "tuners' share of a run", "%", "less", None, 25.0),
         ),
         ("search_trials",),

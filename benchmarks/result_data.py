@@ -45,13 +45,15 @@ class Row(_Value):
 class Entry(_Value):
     """What was measured of a question at one time.
 
-    state    of the machine or of the run, such as `calm`, `shared`, `second run`; empty for usual
+    state    of the machine meanwhile, such as `calm` or `shared`; empty where nobody looked
+    run      number of one of several in that state; what is one run's takes the place of its like
     source   who wrote it down: a script's `--save`, or a page that had the figures before
     tree     commit that was measured, where known
     """
 
     question: str
     state: str = ""
+    run: int = Field(default=1, gt=0)
     date: date
     command: str
     source: str
@@ -115,21 +117,21 @@ class ResultFile(_Value):
 
     @model_validator(mode="after")
     def _tells_each_once(self) -> Self:
-        seen: set[tuple[str, str, str]] = set()
+        seen: set[tuple[str, str, int, str]] = set()
         for entry in self.entries:
             for row in entry.rows:
-                key = (entry.question, entry.state, row.case)
+                key = (entry.question, entry.state, entry.run, row.case)
                 if key in seen:
                     raise ValueError(f"{key} occurs twice")
                 seen.add(key)
         return self
 
     def merged(self, entry: Entry) -> ResultFile:
-        """With an entry more: its cases take the place of those of the same question and state."""
+        """With an entry more: its cases take the place of those of the same run of a question."""
         fresh = {row.case for row in entry.rows}
         kept = [_without(old, fresh) if _alike(old, entry) else old for old in self.entries]
         entries = [*(old for old in kept if old is not None), entry]
-        entries.sort(key=lambda each: (each.question, each.date, each.state))
+        entries.sort(key=lambda each: (each.question, each.date, each.state, each.run))
         return self.model_copy(update={"entries": tuple(entries)})
 
 
@@ -211,7 +213,7 @@ def _rounded(value: Any) -> Any:
 
 
 def _alike(one: Entry, other: Entry) -> bool:
-    return (one.question, one.state) == (other.question, other.state)
+    return (one.question, one.state, one.run) == (other.question, other.state, other.run)
 
 
 def _without(entry: Entry, cases: set[str]) -> Entry | None:

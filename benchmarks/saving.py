@@ -24,11 +24,11 @@ from tilewright.errors import UsageError
 
 _ROOT = Path(__file__).parent.parent
 _OURS = ("tilewright", "numpy", "llvmlite")
-_OWN_OPTIONS = {"--save": 0, "--state": 1}
+_OWN_OPTIONS = {"--save": 0, "--state": 1, "--run": 1}
 
 
 def add_save_options(parser: argparse.ArgumentParser) -> None:
-    """`--save` and `--state`."""
+    """`--save`, `--state` and `--run`."""
     group = parser.add_argument_group("results")
     group.add_argument(
         "--save",
@@ -39,6 +39,12 @@ def add_save_options(parser: argparse.ArgumentParser) -> None:
         "--state",
         default="",
         help="of the machine meanwhile, such as `shared`: such figures stand beside the others",
+    )
+    group.add_argument(
+        "--run",
+        type=int,
+        default=1,
+        help="number of one of several in this state, all of them kept",
     )
 
 
@@ -65,6 +71,7 @@ def save(
     entry = Entry(
         question=question,
         state=options.state,
+        run=options.run,
         date=datetime.now(UTC).date(),
         command=command_line(sys.argv),
         source="--save",

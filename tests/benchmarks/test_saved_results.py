@@ -66,6 +66,13 @@ def test_a_case_takes_the_place_of_what_it_was_and_leaves_the_others(data, machi
     assert len(data.read(path).entries) == 3
 
 
+def test_runs_of_one_state_stand_beside_each_other(data, machine, tmp_path):
+    first = entry(data, a=1.0)
+    for each in (first, first.model_copy(update={"run": 2}), first):
+        path = data.add(machine, each, tmp_path)
+    assert [each.run for each in data.read(path).entries] == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
