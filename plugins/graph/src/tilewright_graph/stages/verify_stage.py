@@ -23,6 +23,7 @@ from tilewright_graph.network import Network
 from tilewright_graph.random_inputs import random_inputs
 from tilewright_graph.reference_oracle import WHEN_NAMED, what_it_runs
 from tilewright_graph.verification import Comparison, check_fit, compare
+from tilewright_tensor.answer_rounding import network_tolerance
 
 _log = logging.getLogger("tilewright")
 
@@ -34,7 +35,7 @@ class VerifyOptions(Options):
               be named; where none can, the answers are not checked, and that is said
     required  such answers are an error
     rtol      the largest relative error of any output or observed tensor that passes; by default
-              1e-4, and 1e-2 for a network with tensors of float16, which are rounded to 5e-4
+              by the coarsest dtype of its tensors: float16 1e-2, float32 1e-4, float64 1e-8
 
     Relative to max |b|; where logits, or outputs without any, vary by less than 5 % of that, to
     max |b - mean b|, unless they are one element.
@@ -116,8 +117,8 @@ class VerifyStage:
 
     def _rtol(self, network: Network) -> float:
         """What was asked for, or what the network's dtypes allow."""
-        halves = any(spec.dtype == "float16" for spec in network.specs.values())
-        return self._options.rtol or (1e-2 if halves else 1e-4)
+        dtypes = (spec.dtype for spec in network.specs.values())
+        return self._options.rtol or network_tolerance(dtypes)
 
 
 def _asked(options: VerifyOptions, host: PluginHost) -> list[Choice]:

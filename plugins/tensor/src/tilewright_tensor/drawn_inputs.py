@@ -1,0 +1,66 @@
+"""Random inputs of a workload, under which a wrong answer differs from the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tilewright.workload import TensorSpec
+from tilewright_tensor.answer_rounding import Rounding
+from tilewright_tensor.operators.operator_def import Operand
+
+if TYPE_CHECKING:
+    from tilewright_tensor.layout import Array
+
+
+def draw_inputs(
+    specs: Sequence[TensorSpec],
+    operands: Sequence[Operand],
+    rounding: Rounding,
+    seed: Sequence[int],
+) -> list[Array]:
+    """One array an operand, as `Operand.values` wants them, thinned as `rounding` says."""
+    made = []
+    for position, (spec, operand) in enumerate(zip(specs, operands, strict=True)):
+        rng = np.random.default_rng((seed[0], position, *seed[1:]))
+        if position in rounding.multiplied:
+            array = _factors(spec, operand, rng)
+        else:
+            array = _values(spec, operand, rng)
+            if operand.values == "weight" and position in rounding.thinned:
+                array = (array / rounding.share ** (len(rounding.thinned) / 2)).astype(array.dtype)
+        if position in rounding.thinned:
+            left = rng.random(spec.shape) < rounding.share
+            rest = np.sign(array) if position in rounding.multiplied else np.zeros_like(array)
+            array = np.where(left, array, rest).astype(array.dtype)
+        made.append(array)
+    return made
+
+
+def _factors(spec: TensorSpec, operand: Operand, rng: np.random.Generator) -> Array:
+    """Of either sign, where the operand may have it; none is 0."""
+    dtype = np.dtype(spec.dtype)
+    sizes = (
+        rng.uniform(0.5, 1.5, spec.shape)
+        if dtype.kind == "f"
+        else rng.choice([3, 5, 7], spec.shape)
+    )
+    either = operand.values != "positive" and dtype.kind != "u"
+    signs = rng.choice([-1, 1], spec.shape) if either else 1
+    return (sizes * signs).astype(dtype)
+
+
+def _values(spec: TensorSpec, operand: Operand, rng: np.random.Generator) -> Array:
+    dtype = np.dtype(spec.dtype)
+    if dtype.kind != "f":
+        low = 1 if operand.values == "positive" else 0 if dtype.kind in "ub" else -7
+        return rng.integers(low, 2 if dtype.kind == "b" else 8, spec.shape).astype(dtype)
+    if operand.values == "exponent":
+        return rng.integers(1, 4, spec.shape).astype(dtype)
+    if operand.values == "positive":
+        return rng.uniform(0.5, 1.5, spec.shape).astype(dtype)
+    scale = 1 / sqrt(prod(spec.shape[1:])) if operand.values == "weight" else 1.0
+    return rng.uniform(-scale, scale, spec.shape).astype(dtype)
