@@ -1,0 +1,66 @@
+"""Makes pages of the site from Markdown files outside `docs/`, and links between them work.
+
+In the repository a page links files by their paths, as GitHub shows them. On the site the README is
+the first page, and those of the parts stand below `repository/`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mkdocs.structure.files import File, Files
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[1]
+FIRST = "README.md"
+OTHERS = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/RESULTS.md")
+LINK = re.compile(r"(?<=\]\()(?!\w+:)([^)#\s]+)((?:#[\w-]+)?)(?=\))")
+
+
+def pages() -> dict[str, str]:
+    """Where the site has what the repository has elsewhere."""
+    parts = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("plugins/*/README.md"))
+    others = {path: f"repository/{path}" for path in (*OTHERS, "core/README.md", *parts)}
+    return {FIRST: "index.md"} | others
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Names the pages of the parts in the navigation."""
+    (parts,) = (entry for entry in config.nav or () if "Parts" in entry)
+    parts["Parts"] = [{title(path): place} for path, place in pages().items() if path != FIRST]
+    return config
+
+
+def title(path: str) -> str:
+    """The first heading of a page."""
+    found = re.search(r"^# (.*)$", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1] if found else path
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds them."""
+    for path, place in pages().items():
+        text = (ROOT / path).read_text(encoding="utf-8")
+        files.append(File.generated(config, place, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Links to files of the repository become links to pages of the site."""
+    places = pages()
+    own = {place: path for path, place in places.items()}
+    here = page.file.src_uri
+    folder = posixpath.dirname(own.get(here, f"docs/{here}"))
+
+    def moved(link: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(folder, link[1]))
+        place = places.get(path, path.removeprefix("docs/"))
+        return posixpath.relpath(place, posixpath.dirname(here) or ".") + link[2]
+
+    return LINK.sub(moved, markdown)
