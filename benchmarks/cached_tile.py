@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright.target import Target
-from tilewright_tensor.affine import Var, index
-from tilewright_tensor.expr import Const, Load, Op
-from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
+from tilewright.vocabulary.target import Target
+from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.expr import Const, Load, Op
+from tilewright_tensor.ir.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
 from tilewright_x86.backend import X86Backend
-from tilewright_x86.isa import isa_of
-from tilewright_x86.kernel import load_kernel
+from tilewright_x86.kernel.kernel import load_kernel
+from tilewright_x86.machine.isa import isa_of
 
 _ROUNDS, _STEPS, _UNROLLED = 300, 64, 4
 _TILES = {512: (6, 4), 256: (6, 2), 128: (4, 2)}

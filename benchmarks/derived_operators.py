@@ -19,8 +19,8 @@ from result_data import Row
 from saving import add_save_options, save
 from tuned_kernel import tuned_kernel
 
-from tilewright.host import PluginHost
-from tilewright.target import Target
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.target import Target
 
 TASKS = {
     "matmul": "matmul(1024x1024, 1024x1024)",

@@ -16,10 +16,10 @@ from statistics import median
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions, MeasureInput
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import BuildResult, MeasureContext
-from tilewright.task_text import find_task
+from tilewright.vocabulary.measure import Conditions, MeasureInput
+from tilewright_pipeline.api.task_text import find_task
 
 TASKS = (  # of a millisecond or so: the loop in Python costs some microseconds a launch
     "conv2d(1x64x56x56, 64x64x3x3, padding=1)",

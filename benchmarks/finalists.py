@@ -22,18 +22,18 @@ from statistics import quantiles
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
-from tilewright.measure import MeasureInput
 from tilewright.options import Choice
-from tilewright.run_context import RunContext
-from tilewright.run_setup import make_context
-from tilewright.task import Task
-from tilewright.task_set import TaskSet, WeightedTask
-from tilewright.task_text import find_task
-from tilewright.tuning.budget import Budget
-from tilewright.tuning.loop import tune_tasks
-from tilewright.tuning.measurement import Measurement
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.budget import Budget
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import MeasureInput
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.task_set import TaskSet, WeightedTask
+from tilewright_pipeline.api.task_text import find_task
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.loop import tune_tasks
+from tilewright_pipeline.tuning.measurement import Measurement
 
 TASKS = {
     "conv2d(1x80x28x28, 48x80x1x1)": "conv2d_direct",

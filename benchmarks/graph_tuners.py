@@ -29,8 +29,8 @@ import numpy as np
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.host import PluginHost
-from tilewright_graph.problem import Problem
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.selection.problem import Problem
 
 DATA = Path(__file__).parent / "data" / "layout_candidates.json"
 LAYOUTS = ("NCHW", "NHWC", "NCHW16c", "NCHW32c", "NCHW64c")

@@ -27,11 +27,11 @@ from typing import Any
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions
-from tilewright.records import JsonlRecordStore
-from tilewright.run_setup import make_context
-from tilewright.tuning.measurement import Measurement
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.measure import Conditions
+from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_records.store.store import JsonlRecordStore
 
 TASKS = {
     "conv2d": ("conv2d(1x64x56x56, 64x64x3x3, padding=1)", 2 * 64 * 56 * 56 * 64 * 9),

@@ -28,23 +28,23 @@ from statistics import median
 import result_data
 from saving import add_save_options, save
 
-from tilewright.host import PluginHost
 from tilewright.options import Choice
-from tilewright.run_context import RunContext
-from tilewright.run_setup import make_context
-from tilewright.task_set import TaskSet, WeightedTask
-from tilewright.tuning.budget import Budget
-from tilewright.tuning.loop import measure_incumbents, tune_tasks
-from tilewright_graph.compile import CompileReport, compile_network
-from tilewright_graph.compiled_network import CompiledNetwork
-from tilewright_graph.dispatching import Best, dispatch_network
-from tilewright_graph.extraction import ExtractedNetwork, extract
-from tilewright_graph.frontend import frontend_for
-from tilewright_graph.graph_tuning import tune_graph
-from tilewright_graph.network import Network
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.budget import Budget
+from tilewright.vocabulary.task_set import TaskSet, WeightedTask
+from tilewright_graph.compiled.compile import CompileReport, compile_network
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.extraction.extraction import ExtractedNetwork, extract
+from tilewright_graph.frontends.frontend import frontend_for
+from tilewright_graph.network.network import Network
+from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.passes.graph_pass import apply_passes
-from tilewright_graph.prediction import recorded_seconds
-from tilewright_graph.random_inputs import random_inputs
+from tilewright_graph.selection.dispatching import Best, dispatch_network
+from tilewright_graph.selection.graph_tuning import tune_graph
+from tilewright_graph.selection.prediction import recorded_seconds
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.loop import measure_incumbents, tune_tasks
 from tilewright_tensor.operators.operators import Operators
 
 MODELS = (

@@ -19,9 +19,9 @@ import numpy as np
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright_x86 import jit
-from tilewright_x86.isa import ISAS
-from tilewright_x86.parallel import hold_pool
+from tilewright_x86.kernel import jit
+from tilewright_x86.kernel.parallel import hold_pool
+from tilewright_x86.machine.isa import ISAS
 
 ROUNDS, LOOPS, RESTS, REST_SECONDS = 21, 5000, 50, 0.01
 MEETING = """

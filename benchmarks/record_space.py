@@ -21,18 +21,18 @@ from pathlib import Path
 from statistics import median
 
 from tilewright.canonical import thaw
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions, MeasureInput
-from tilewright.record import Record
-from tilewright.records.line import seal
-from tilewright.run_context import RunContext
-from tilewright.run_setup import make_context
+from tilewright.plugins.host import PluginHost
 from tilewright.space.alternative import Alternative
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knob_values import KnobValues
-from tilewright.task import Task
-from tilewright.task_text import find_task
-from tilewright.tuning.measurement import Measurement
+from tilewright.vocabulary.measure import Conditions, MeasureInput
+from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.task import Task
+from tilewright_pipeline.api.task_text import find_task
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_records.line import seal
 
 BATCH = 16
 

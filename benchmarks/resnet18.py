@@ -21,8 +21,8 @@ from pathlib import Path
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.host import PluginHost
-from tilewright.target import Target
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.target import Target
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "resnet18.yaml"
 

@@ -24,15 +24,15 @@ from result_data import Row
 from saving import add_save_options, save
 
 import tilewright
-from tilewright.measure import MeasureInput
 from tilewright.options import Choice
-from tilewright.records import JsonlRecordStore
-from tilewright.run_context import RunContext
-from tilewright.task_set import TaskSet
-from tilewright.tuning.budget import Budget
-from tilewright.tuning.loop import tune_tasks
-from tilewright.tuning.measurement import Measurement
-from tilewright.tuning.tune_report import TuneReport
+from tilewright.vocabulary.budget import Budget
+from tilewright.vocabulary.measure import MeasureInput
+from tilewright.vocabulary.task_set import TaskSet
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.tuning.loop import tune_tasks
+from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_pipeline.tuning.tune_report import TuneReport
+from tilewright_records.store.store import JsonlRecordStore
 
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
 ROUNDS = 9

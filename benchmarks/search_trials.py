@@ -21,10 +21,10 @@ from statistics import median
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
-from tilewright.testing.recording import Recording
-from tilewright.testing.tuner import context_for
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright_testing.support.recording import Recording
+from tilewright_testing.tuner import context_for
 
 TUNERS = ("random", "genetic", "xgb", "evolutionary")
 PEER = "Optuna TPE"

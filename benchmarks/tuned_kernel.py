@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import tilewright
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.measure import Conditions
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ tilewright tune "distances(256x64, 512x64)" --plugin examples/own_operator.py --
 """
 
 from tilewright import hookimpl
-from tilewright_tensor.dag import compute, reduce_axis, reduce_sum
-from tilewright_tensor.expr import absolute
+from tilewright_tensor.expressions.expr import absolute
+from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_sum
 from tilewright_tensor.operators.operator import Operand, operator
 
 

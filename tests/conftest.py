@@ -14,10 +14,10 @@ import pytest
 from fault_bench import FAULTS, Bench
 from hypothesis import settings
 
-from tilewright.config import ConfigEntity
-from tilewright.device import Device
-from tilewright.host import PluginHost
-from tilewright.measure import (
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import (
     Conditions,
     Failure,
     FailureKind,
@@ -25,10 +25,10 @@ from tilewright.measure import (
     MeasureResult,
     Trial,
 )
-from tilewright.record import Record
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.workload import EpilogueOp, TensorSpec, Workload
+from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
 
 # Jobs that a shell starts in the background ignore Ctrl-C, and so would all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -124,7 +124,7 @@ def acme(tmp_path_factory):
 
 # --- the toy world: toy_plugin.py is a whole set of plugins in one file
 
-TOY = Path(__file__).with_name("core") / "toy_plugin.py"
+TOY = Path(__file__).with_name("toy") / "toy_plugin.py"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -220,3 +220,18 @@ def living_in():
         return found
 
     return find
+
+
+@pytest.fixture
+def call(capsys, toy, tmp_path, monkeypatch):
+    """A function that runs a verb in a fresh folder: (exit code, stdout, stderr)."""
+    from tilewright_cli.terminal.group import run
+
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments, plugin=True):
+        code = run([*arguments, *(["--plugin", str(toy)] if plugin else [])])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return invoke

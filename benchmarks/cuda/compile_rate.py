@@ -37,10 +37,10 @@ sys.path.append(str(Path(__file__).parents[1]))
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright.task import Task
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
 
 TASKS = {
     "conv2d_igemm.cuda": (
@@ -79,13 +79,13 @@ def task_of(text: str) -> Task:
 
 def compiled(point: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     """What became of one config."""
-    from tilewright_cuda.arch import arch_of
-    from tilewright_cuda.compile_error import CompileError
-    from tilewright_cuda.compiler import find_compiler
-    from tilewright_cuda.cubin import resources_of
-    from tilewright_cuda.emit import emit_kernels
-    from tilewright_cuda.generate import generate
-    from tilewright_cuda.limits import expected_registers
+    from tilewright_cuda.compile.compile_error import CompileError
+    from tilewright_cuda.compile.compiler import find_compiler
+    from tilewright_cuda.compile.cubin import resources_of
+    from tilewright_cuda.device.arch import arch_of
+    from tilewright_cuda.text.emit import emit_kernels
+    from tilewright_cuda.text.generate import generate
+    from tilewright_cuda.text.limits import expected_registers
 
     text, config = point
     task, arch = task_of(text), arch_of(TARGET)
@@ -168,7 +168,7 @@ def main() -> None:
     add_save_options(parser)
     options = parser.parse_args()
     rows, times = [], []
-    from tilewright_cuda.compiler import REMEDY, find_compiler
+    from tilewright_cuda.compile.compiler import REMEDY, find_compiler
 
     compiler = find_compiler()
     if compiler is None:

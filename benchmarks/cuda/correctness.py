@@ -14,13 +14,13 @@ from networks import of_run
 from session import Session
 from workloads import CONVOLUTIONS, ODD, OTHERS, smaller
 
-from tilewright.config import ConfigEntity
-from tilewright.measure import Conditions, MeasureInput
-from tilewright.pipeline import Pipeline
-from tilewright.pipeline.yaml_source import YamlSource
-from tilewright.task import Task
-from tilewright.task_text import find_task
-from tilewright.tuning.measurement import Measurement
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import Conditions, MeasureInput
+from tilewright.vocabulary.task import Task
+from tilewright_pipeline.api.task_text import find_task
+from tilewright_pipeline.pipeline import Pipeline
+from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 _BATCH = 64
 _FINE = {"right", "invalid_config"}
@@ -138,12 +138,12 @@ def _drivers(session: Session) -> Iterator[tuple[str, Any]]:
 
 
 def _answer_through(session: Session, driver: str) -> float:
-    from tilewright_cuda.artifact import contents_of
-    from tilewright_cuda.ctypes_driver import CtypesRuntime
-    from tilewright_cuda.kernel import CudaKernel
+    from tilewright_cuda.compile.artifact import contents_of
+    from tilewright_cuda.driver.ctypes_driver import CtypesRuntime
+    from tilewright_cuda.driver.kernel import CudaKernel
 
     if driver == "pycuda":
-        from tilewright_cuda.pycuda_driver import PycudaRuntime as Runtime
+        from tilewright_cuda.driver.pycuda_driver import PycudaRuntime as Runtime
     else:
         Runtime = CtypesRuntime  # noqa: N806  a class
     host, context = session.host, session.context("correctness")

@@ -13,8 +13,8 @@ from torch_peer import CHAIN
 from workloads import CONVOLUTIONS, parsed, smaller
 
 import tilewright
-from tilewright.api import TuneResult
-from tilewright.measure import Conditions
+from tilewright.vocabulary.measure import Conditions
+from tilewright_pipeline.api.functions import TuneResult
 
 _ROUNDS = 9
 _WARM = Conditions(constants="warm", repeat=5, min_repeat_ms=1.0)

@@ -6,12 +6,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tilewright.host import PluginHost
 from tilewright.options import Choice
-from tilewright_graph.frontend import frontend_for
-from tilewright_graph.network import Network
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.frontends.frontend import frontend_for
+from tilewright_graph.network.network import Network
+from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.passes.graph_pass import apply_passes
-from tilewright_graph.random_inputs import random_inputs
 from tilewright_tensor.operators.operators import Operators
 
 

@@ -14,9 +14,10 @@ from models import import_options, inputs_of, network_named
 from peer import TorchPeer
 from session import Session
 
-from tilewright.pipeline import Pipeline, RunResult
-from tilewright.pipeline.yaml_source import YamlSource
-from tilewright_graph.compiled_network import CompiledNetwork
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_pipeline.pipeline import Pipeline
+from tilewright_pipeline.run.running import RunResult
+from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 MODES = ("compile", "graph", "graph-nhwc", "eager", "eager-nhwc")
 """Compilation comes first: where it takes too long, the process ends with whatever it prepared."""

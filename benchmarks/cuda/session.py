@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
 from tilewright.options import Choice
-from tilewright.run_context import RunContext
-from tilewright.run_setup import make_context
+from tilewright.plugins.host import PluginHost
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.run.run_setup import make_context
 
 RESERVE_SECONDS = 20.0
 """What is kept free at the end of a part, for a step that takes longer than it was given."""
@@ -105,7 +105,7 @@ class Session:
             print(f"{self.part}: {name} failed: {error}", file=sys.stderr, flush=True)
 
     def _environment(self) -> dict[str, Any]:
-        from tilewright_cuda.compiler import find_compiler
+        from tilewright_cuda.compile.compiler import find_compiler
 
         compiler, backend = find_compiler(), self.host.backend("cuda")
         found: dict[str, Any] = {

@@ -10,7 +10,7 @@ import torch
 from torch import fx, nn
 from torch.nn import functional
 
-from tilewright_graph.network import Network, Node
+from tilewright_graph.network.network import Network, Node
 
 
 def torch_network(network: Network) -> fx.GraphModule:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tilewright import hookspecs
-from tilewright.distributions import FILE
-from tilewright.host import PluginHost
+from tilewright.plugins import hookspecs
+from tilewright.plugins.host import PluginHost
+from tilewright.plugins.loading.distributions import FILE
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 # Whose components nobody asks for by a name that only one distribution could have.
@@ -21,16 +21,15 @@ UNNAMED = {"graph_pass", "operator", "reference", "strategy"}
 def brought(host: PluginHost) -> dict[str, Any]:
     """The content of the file, by what is installed."""
     own = {
-        owner.distribution: {
-            "module": owner.module.partition(".")[0],
-            "plugin": owner.plugin,
+        f"tilewright-{folder.name}": {
+            "module": f"tilewright_{folder.name}",
+            "plugin": folder.name,
             "hooks": [],
             "roles": {},
             "verbs": [],
             "templates": [],
         }
-        for owner in (plugin.owner for plugin in host.plugins)
-        if (PLUGINS / owner.plugin).is_dir()
+        for folder in PLUGINS.iterdir()
     }
     for role in host.roles():
         for name, owner in host.owners(role).items():

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tilewright.host import PluginHost
+from tilewright.plugins.host import PluginHost
 
 
 @pytest.fixture(scope="module")
 def hooks() -> dict[str, Callable[..., Any]]:
     """Every specification by name: core's, and those of the plugins."""
-    from tilewright import hookspecs
+    from tilewright.plugins import hookspecs
 
     modules = [hookspecs, *PluginHost.load().hook_values("tilewright_hookspecs")]
     found = {

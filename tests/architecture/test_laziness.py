@@ -31,23 +31,23 @@ COMMANDS = {
         "assert len(plugins) >= 6\n"
         "[plugin.load() for plugin in plugins]"
     ),
-    "PluginHost.load": "from tilewright.host import PluginHost; PluginHost.load()",
+    "PluginHost.load": "from tilewright.plugins.host import PluginHost; PluginHost.load()",
     "list of all components": (
-        "from tilewright.host import PluginHost\n"
+        "from tilewright.plugins.host import PluginHost\n"
         "host = PluginHost.load()\n"
         "roles = 'target tuner builder runner scheduler stage cost_model'.split()\n"
         "assert all(host.components(role) for role in roles)"
     ),
     "tilewright --help": (
         "import contextlib, io, sys\n"
-        "from tilewright.cli import main\n"
+        "from tilewright_cli import main\n"
         "sys.argv[1:] = ['--help']\n"
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
         "    main()"
     ),
     "tilewright plugins": (
         "import contextlib, io, sys\n"
-        "from tilewright.cli import main\n"
+        "from tilewright_cli import main\n"
         "sys.argv[1:] = ['plugins']\n"
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
         "    main()"

@@ -3,5 +3,5 @@ from __future__ import annotations
 import pytest
 
 pytest.register_assert_rewrite(
-    "tilewright.testing", "tilewright_graph.testing", "tilewright_search.testing"
+    "tilewright_testing", "tilewright_graph.testing", "tilewright_search.testing"
 )

@@ -14,9 +14,9 @@ from types import ModuleType
 
 import pytest
 
-import tilewright.testing
 import tilewright_graph.testing
 import tilewright_search.testing
+import tilewright_testing
 
 FILES = sorted(Path(__file__).with_name("broken").glob("*.py"))
 
@@ -86,7 +86,7 @@ def test_each_check_is_failed_by_a_broken_one(file: Path) -> None:
 
 
 def test_no_suite_is_left_out() -> None:
-    shipped = (tilewright.testing, tilewright_graph.testing, tilewright_search.testing)
+    shipped = (tilewright_testing, tilewright_graph.testing, tilewright_search.testing)
     suites = {suite for package in shipped for suite in _suites(package)}
     assert len(suites) > 10
     assert suites - set().union(*(outcomes_of(file).suites for file in FILES)) == set()

@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.testing.backend import BackendContract
-from tilewright.testing.builder import BuilderContract
-from tilewright.testing.component import ComponentContract
-from tilewright.testing.on_target import OnTarget
-from tilewright.testing.runner import RunnerContract
-from tilewright.testing.scheduler import TaskSchedulerContract
-from tilewright.testing.store import StoreContract
-from tilewright.testing.strategy import StrategyContract
-from tilewright.testing.tuner import (
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.testing.graph_tuner import GraphTunerContract
+from tilewright_graph.testing.linking import LinkContract
+from tilewright_search.testing.cost_model import CostModelContract
+from tilewright_testing.backend import BackendContract
+from tilewright_testing.builder import BuilderContract
+from tilewright_testing.component import ComponentContract
+from tilewright_testing.runner import RunnerContract
+from tilewright_testing.scheduler import TaskSchedulerContract
+from tilewright_testing.store import StoreContract
+from tilewright_testing.strategy import StrategyContract
+from tilewright_testing.support.on_target import OnTarget
+from tilewright_testing.tuner import (
     BatchTunerContract,
     ModelGuidedTunerContract,
     ResumableTunerContract,
     TunerContract,
 )
-from tilewright_graph.testing.graph_tuner import GraphTunerContract
-from tilewright_graph.testing.linking import LinkContract
-from tilewright_search.testing.cost_model import CostModelContract
 
 COMPONENTS = (
     BuilderContract,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.measure import MeasureInput, MeasureResult, Trial
-from tilewright.record import Record
-from tilewright.records import JsonlRecordStore
 from tilewright.roles import MeasureContext, Runner
-from tilewright.testing.builder import BuilderContract, IsolatedBuilderContract
-from tilewright.testing.measurement import ImaginaryMeasurementContract
-from tilewright.testing.runner import IsolatedRunnerContract, RunnerContract
+from tilewright.vocabulary.measure import MeasureInput, MeasureResult, Trial
+from tilewright.vocabulary.record import Record
+from tilewright_records.store.store import JsonlRecordStore
+from tilewright_testing.builder import BuilderContract, IsolatedBuilderContract
+from tilewright_testing.measurement import ImaginaryMeasurementContract
+from tilewright_testing.runner import IsolatedRunnerContract, RunnerContract
 
 X86 = ("native", "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)")
 CUDA = ("cuda:arch=sm_90", "dense(5x64, 32x64)")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tilewright.testing.on_target import OnTarget
-from tilewright.testing.scheduler import TaskSchedulerContract
-from tilewright.testing.tuner import ReproducibleTunerContract, TunerContract
+from tilewright_testing.scheduler import TaskSchedulerContract
+from tilewright_testing.support.on_target import OnTarget
+from tilewright_testing.tuner import ReproducibleTunerContract, TunerContract
 
-TOY = ("../core/toy_plugin.py",)
+TOY = ("../toy/toy_plugin.py",)
 
 
 class TestTunerOfAFile(TunerContract, ReproducibleTunerContract):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.testing.scheduler import TaskSchedulerContract
+from tilewright_testing.scheduler import TaskSchedulerContract
 
 
 class TestRoundRobin(TaskSchedulerContract):

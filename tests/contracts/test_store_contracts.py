@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.testing.store import StoreContract
+from tilewright_testing.store import StoreContract
 
 
 class TestJsonl(StoreContract):

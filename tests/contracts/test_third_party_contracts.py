@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright.task_text import find_task
-from tilewright.testing.backend import BackendContract, RotatingBackendContract
-from tilewright.testing.scheduler import TaskSchedulerContract
-from tilewright.testing.strategy import (
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.target import Target
+from tilewright_graph.testing.linking import LinkContract
+from tilewright_pipeline.api.task_text import find_task
+from tilewright_testing.backend import BackendContract, RotatingBackendContract
+from tilewright_testing.scheduler import TaskSchedulerContract
+from tilewright_testing.strategy import (
     ReproducibleStrategyContract,
     StrategyAnswersContract,
     StrategyContract,
 )
-from tilewright.testing.tuner import BatchTunerContract, ReproducibleTunerContract, TunerContract
-from tilewright_graph.testing.linking import LinkContract
+from tilewright_testing.tuner import BatchTunerContract, ReproducibleTunerContract, TunerContract
 
 
 @pytest.fixture(scope="module", autouse=True)

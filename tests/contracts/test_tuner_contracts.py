@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.testing.tuner import (
+from tilewright_testing.tuner import (
     BatchTunerContract,
     ModelGuidedTunerContract,
     ReproducibleTunerContract,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tilewright.testing.backend import BackendContract, RotatingBackendContract
-from tilewright.testing.strategy import (
+from tilewright_graph.testing.linking import LinkContract
+from tilewright_testing.backend import BackendContract, RotatingBackendContract
+from tilewright_testing.strategy import (
     ReproducibleStrategyContract,
     StrategyAnswersContract,
     StrategyContract,
 )
-from tilewright_graph.testing.linking import LinkContract
 
 TASKS = (
     "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",

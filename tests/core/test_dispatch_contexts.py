@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.dispatch import (
+from tilewright.space.config_space import ConfigSpace
+from tilewright.space.knobs import Knobs
+from tilewright.strategies.dispatch import (
     ApplyConfig,
     ApplyFixedConfig,
     ApplyGraphBest,
@@ -16,12 +18,10 @@ from tilewright.dispatch import (
     FallbackContext,
     current,
 )
-from tilewright.measure import Conditions
-from tilewright.record import GraphRecord
-from tilewright.records import JsonlRecordStore
-from tilewright.space.config_space import ConfigSpace
-from tilewright.space.knobs import Knobs
-from tilewright.strategy import selects
+from tilewright.strategies.strategy import selects
+from tilewright.vocabulary.measure import Conditions
+from tilewright.vocabulary.record import GraphRecord
+from tilewright_records.store.store import JsonlRecordStore
 
 
 class ToyHost:

@@ -27,14 +27,14 @@ def heavy_after(code, *arguments):
     return done.stderr.strip().splitlines()[-1].split()[1:]
 
 
-MAIN = "from tilewright.cli import main; main()"
+MAIN = "from tilewright_cli import main; main()"
 
 
 @pytest.mark.parametrize(
     ("code", "arguments"),
     [
         ("import tilewright", ()),
-        ("from tilewright.host import PluginHost; PluginHost.load()", ()),
+        ("from tilewright.plugins.host import PluginHost; PluginHost.load()", ()),
         (MAIN, ("--version",)),
         (MAIN, ("--help",)),
         (MAIN, ("plugins",)),
@@ -48,7 +48,7 @@ def test_nothing_heavy_is_imported(code, arguments):
 def test_making_a_component_without_options_needs_no_pydantic():
     """A worker makes its target before its first candidate; pydantic would take 50 ms of it."""
     code = (
-        "from tilewright.host import PluginHost\nhost = PluginHost.load()\n"
+        "from tilewright.plugins.host import PluginHost\nhost = PluginHost.load()\n"
         "host.make('record_reader', 'jsonl', {}, host)"
     )
     assert heavy_after(code) == []
@@ -56,8 +56,9 @@ def test_making_a_component_without_options_needs_no_pydantic():
 
 def test_help_imports_no_plugin():
     script = (
-        "import sys\nsys.argv = ['tilewright', '--help']\nfrom tilewright.cli.group import run\n"
-        "run(['--help'])\nprint([m for m in sys.modules if m.startswith('tilewright_')])"
+        "import sys\nsys.argv = ['tilewright', '--help']\nfrom tilewright_cli.terminal.group import run\n"
+        "run(['--help'])\nown = ('tilewright_cli', 'tilewright_pipeline')\n"
+        "print([m for m in sys.modules if m.startswith('tilewright_') and not m.startswith(own)])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

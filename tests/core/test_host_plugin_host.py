@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from toy_tasks import entry
 
-from tilewright import Strategy, hookimpl, strategy
+from tilewright import Strategy, hookimpl
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright.task import Task
+from tilewright.plugins.host import PluginHost
+from tilewright.strategies.strategy import strategy
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
 
 TASK = entry(8).task
 
@@ -145,7 +146,7 @@ def test_a_plugins_opinion_on_fallbacks_comes_before_the_strategies_if_it_is_in_
     toy, tmp_path
 ):
     body = """
-from tilewright.config import ConfigEntity
+from tilewright.vocabulary.config import ConfigEntity
 @hookimpl
 def tilewright_fallback_config(task, space):
     size = task.workload.inputs[0].shape[0]

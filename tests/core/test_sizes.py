@@ -6,7 +6,7 @@ import pytest
 
 from tilewright.errors import UsageError
 from tilewright.sizes import MOST_ELEMENTS, MOST_NETWORK_BYTES, check_network_bytes
-from tilewright.workload import TensorSpec
+from tilewright.vocabulary.workload import TensorSpec
 
 
 @pytest.mark.parametrize("shape", [(MOST_ELEMENTS,), (0, 2**62), (), (2**15, 2**15)])

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.space.alternative import Alternative
 from tilewright.space.config_space import ConfigSpace
-from tilewright.space.constraint import Item, Knob, holds
+from tilewright.space.feasible.constraint import Item, Knob, holds
 from tilewright.space.knobs import Knobs
+from tilewright.vocabulary.config import ConfigEntity
 
 
 def two_splits(filtered=False):

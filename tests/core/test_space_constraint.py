@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.space.constraint import (
+from tilewright.space.feasible.constraint import (
     Binary,
     Constant,
     Knob,
@@ -17,8 +17,8 @@ from tilewright.space.constraint import (
     expression_from_json,
     holds,
 )
-from tilewright.space.intervals import atoms_of, compile_bound, hull
-from tilewright.space.point_value import compile_value
+from tilewright.space.feasible.intervals import atoms_of, compile_bound, hull
+from tilewright.space.feasible.point_value import compile_value
 
 VALUES = {"a": [1, 2, 3, 8], "b": [0, 2, 5], "t": [(4, 1), (2, 2), (1, 4)]}
 

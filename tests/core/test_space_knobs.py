@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
 from tilewright.space.config_space import ConfigSpace
-from tilewright.space.constraint import Knob
+from tilewright.space.feasible.constraint import Knob
 from tilewright.space.knobs import Knobs
 from tilewright.space.ordering import annotate_entities, reorder_entities
 from tilewright.space.split import divisors, fallback_split, split_entities
+from tilewright.vocabulary.config import ConfigEntity
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.canonical import canonical_json, content_key, freeze, thaw
-from tilewright.config import ConfigEntity
-from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.layouts import Layouts
-from tilewright.measure import Conditions, Failure, FailureKind, MeasureResult
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.workload import EpilogueOp, TensorSpec, Workload
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.measure import Conditions, Failure, FailureKind, MeasureResult
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
 
 names = st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True)
 scalars = (

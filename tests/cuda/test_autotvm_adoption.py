@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 
 import tilewright
-from tilewright.cli.group import run
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
 from tilewright.json_object import BadLineError
-from tilewright.record import Record
-from tilewright.records import JsonlRecordStore, find_reader, merge_logs
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.tuning.history import translated
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright_cli.terminal.group import run
 from tilewright_cuda.emulation.compile import compiler_version
+from tilewright_pipeline.tuning.history import translated
+from tilewright_records.checks import merge_logs
+from tilewright_records.readers import find_reader
+from tilewright_records.store.store import JsonlRecordStore
 
 DATA = Path(__file__).with_name("data")
 TOPHUB = DATA / "tophub-cuda-sample.log"

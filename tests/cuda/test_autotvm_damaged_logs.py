@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.host import PluginHost
 from tilewright.json_object import BadLineError
-from tilewright.record import Record
-from tilewright.records import JsonlRecordStore, merge_logs, read_log
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.tuning.history import translated
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright_cli.terminal.group import run
+from tilewright_pipeline.tuning.history import translated
+from tilewright_records.checks import merge_logs
+from tilewright_records.readers import read_log
+from tilewright_records.store.store import JsonlRecordStore
 
 DATA = Path(__file__).with_name("data")
 LOGS = ("tophub-cuda-sample.log", "autotvm-v0.1-resnet18-cuda.jsonl")

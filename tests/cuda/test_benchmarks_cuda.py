@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright.task_text import find_task
-from tilewright_cuda.devices import gpus
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.target import Target
+from tilewright_cuda.device.devices import gpus
 from tilewright_cuda.emulation.compile import compiler_version
+from tilewright_pipeline.api.task_text import find_task
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "cuda"
 TARGET = Target.parse("cuda:arch=sm_90")

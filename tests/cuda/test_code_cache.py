@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from tilewright_cuda import code_cache
-from tilewright_cuda.code_cache import CodeCache
+from tilewright_cuda.compile import code_cache
+from tilewright_cuda.compile.code_cache import CodeCache
 from tilewright_cuda.emulation import compile as emulation_compile
 
 CODE = CodeCache("test", "bin")
@@ -95,7 +95,7 @@ def test_a_folder_that_cannot_be_written_to_is_replaced_by_one_of_the_process(
 
 
 _KEEPING = """
-from tilewright_cuda.code_cache import CodeCache
+from tilewright_cuda.compile.code_cache import CodeCache
 code, made = CodeCache("test", "bin"), b"machine code" * 1000
 assert all((code.keep("source", made), code.read("source"))[1] == made for _ in range(200))
 """
@@ -110,7 +110,7 @@ def test_processes_that_make_the_same_see_whole_files_only():
 
 _CLAIMING = """
 import sys
-from tilewright_cuda.code_cache import CodeCache
+from tilewright_cuda.compile.code_cache import CodeCache
 code = CodeCache("test", "bin")
 for source in map(str, range(200)):
     with code.claim(source):

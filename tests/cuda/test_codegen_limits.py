@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.target import Target
-from tilewright_cuda.arch import ARCHS, arch_named, resolve_target, runs_on
-from tilewright_cuda.cubin import Resources
-from tilewright_cuda.generate import generate
-from tilewright_cuda.launch_shape import LaunchShape
-from tilewright_cuda.limits import check_launch, expected_registers, registers_available
-from tilewright_cuda.program import CudaProgram, Launch, Pointer
-from tilewright_tensor.affine import Var, index
-from tilewright_tensor.expr import Load
-from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
+from tilewright.vocabulary.target import Target
+from tilewright_cuda.compile.cubin import Resources
+from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
+from tilewright_cuda.device.arch import ARCHS, arch_named, resolve_target, runs_on
+from tilewright_cuda.text.generate import generate
+from tilewright_cuda.text.launch_shape import LaunchShape
+from tilewright_cuda.text.limits import check_launch, expected_registers, registers_available
+from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.expr import Load
+from tilewright_tensor.ir.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
 
 SM_90, SM_86 = arch_named("sm_90", "test"), arch_named("sm_86", "test")
 

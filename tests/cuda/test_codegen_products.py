@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.target import Target
-from tilewright_cuda.arch import arch_named
-from tilewright_cuda.artifact import artifact_of
+from tilewright.vocabulary.target import Target
 from tilewright_cuda.backend import CudaBackend
-from tilewright_cuda.generate import generate
-from tilewright_cuda.program import CudaProgram, Launch, Pointer
-from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.lower import lower
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.verify import verify
+from tilewright_cuda.compile.artifact import artifact_of
+from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
+from tilewright_cuda.device.arch import arch_named
+from tilewright_cuda.text.generate import generate
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.lowering.verify import verify
+from tilewright_tensor.schedule.schedule import Schedule
 
 TARGET = Target.parse("cuda:arch=sm_90")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright_cuda.cuda_c import CUDA_C
-from tilewright_cuda.emit import emit_kernels
-from tilewright_tensor.affine import Affine, Var, floor_div, index, mod
+from tilewright_cuda.text.cuda_c import CUDA_C
+from tilewright_cuda.text.emit import emit_kernels
 from tilewright_tensor.c_text.c_names import CNames
 from tilewright_tensor.c_text.index_text import IndexText
-from tilewright_tensor.expr import (
+from tilewright_tensor.expressions.affine import Affine, Var, floor_div, index, mod
+from tilewright_tensor.expressions.expr import (
     Const,
     IndexValue,
     Load,
@@ -22,7 +22,7 @@ from tilewright_tensor.expr import (
     select,
     tanh,
 )
-from tilewright_tensor.loop_ir import (
+from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.target import Target
-from tilewright_cuda.arch import arch_named
-from tilewright_cuda.artifact import artifact_of
+from tilewright.vocabulary.target import Target
 from tilewright_cuda.backend import CudaBackend
-from tilewright_cuda.compiler import find_compiler
-from tilewright_cuda.generate import generate
-from tilewright_tensor.affine import Var, floor_div, index, mod
-from tilewright_tensor.expr import OPERATIONS, Const, IndexValue, Load, Op, Value, cast
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.lookup import lookup
-from tilewright_tensor.loop_ir import Block, Buffer, Loop, LoopProgram, Store
+from tilewright_cuda.compile.artifact import artifact_of
+from tilewright_cuda.compile.compiler import find_compiler
+from tilewright_cuda.device.arch import arch_named
+from tilewright_cuda.text.generate import generate
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.affine import Var, floor_div, index, mod
+from tilewright_tensor.expressions.expr import OPERATIONS, Const, IndexValue, Load, Op, Value, cast
+from tilewright_tensor.expressions.lookup import lookup
+from tilewright_tensor.ir.loop_ir import Block, Buffer, Loop, LoopProgram, Store
 
 COUNT = 24
 T, V = Var("t"), Var("v")

@@ -7,23 +7,24 @@ from threading import Thread
 
 import pytest
 
-from tilewright.target import Target
-from tilewright_cuda import build as build_module
-from tilewright_cuda import compiler, peak
-from tilewright_cuda import cubin as cubin_module
-from tilewright_cuda.arch import ARCHS, DEFAULT, arch_named
-from tilewright_cuda.artifact import contents_of
+from tilewright.vocabulary.target import Target
 from tilewright_cuda.backend import CudaBackend
-from tilewright_cuda.compile_error import CompileError
-from tilewright_cuda.compiler import CUBINS, compiled, compilers, find_compiler, refusal
-from tilewright_cuda.cubin import resources_of
-from tilewright_cuda.nvcc import Nvcc
-from tilewright_cuda.nvrtc import Nvrtc
-from tilewright_cuda.prelude import HELPERS, prelude
-from tilewright_cuda.program import CudaProgram, Launch, Pointer
-from tilewright_tensor.affine import Var, index
-from tilewright_tensor.expr import Load
-from tilewright_tensor.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
+from tilewright_cuda.compile import build as build_module
+from tilewright_cuda.compile import compiler
+from tilewright_cuda.compile import cubin as cubin_module
+from tilewright_cuda.compile.artifact import contents_of
+from tilewright_cuda.compile.compile_error import CompileError
+from tilewright_cuda.compile.compiler import CUBINS, compiled, compilers, find_compiler, refusal
+from tilewright_cuda.compile.cubin import resources_of
+from tilewright_cuda.compile.nvcc import Nvcc
+from tilewright_cuda.compile.nvrtc import Nvrtc
+from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
+from tilewright_cuda.device import peak
+from tilewright_cuda.device.arch import ARCHS, DEFAULT, arch_named
+from tilewright_cuda.text.prelude import HELPERS, prelude
+from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.expr import Load
+from tilewright_tensor.ir.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
 
 SM_90 = arch_named("sm_90", "test")
 TARGET = Target.parse("cuda:arch=sm_90")
@@ -217,7 +218,7 @@ def test_a_candidate_that_spills_is_refused_and_a_kernel_by_hand_is_not(monkeypa
 
 
 def _spilling(local_bytes: int | None):
-    from tilewright_cuda.generate import Generated
+    from tilewright_cuda.text.generate import Generated
 
     arguments = (Pointer(1), Pointer(0))
     launch = Launch(0, "plain", (1, 1, 1), (256, 1, 1), 0, arguments)

@@ -9,12 +9,14 @@ from types import ModuleType
 
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.device import Device
-from tilewright_cuda import devices, libcuda, nvcc, nvrtc
-from tilewright_cuda.arch import ARCHS
-from tilewright_cuda.compile_error import CompileError
-from tilewright_cuda.compiler import find_compiler
+from tilewright.vocabulary.device import Device
+from tilewright_cli.terminal.group import run
+from tilewright_cuda.compile import nvcc, nvrtc
+from tilewright_cuda.compile.compile_error import CompileError
+from tilewright_cuda.compile.compiler import find_compiler
+from tilewright_cuda.device import devices
+from tilewright_cuda.device.arch import ARCHS
+from tilewright_cuda.driver.libcuda import libcuda
 from tilewright_cuda.emulation import compile as emulation_compile
 
 
@@ -131,7 +133,7 @@ def test_doctor_names_compilers_that_are_too_new_for_the_driver(capsys, monkeypa
 )
 def test_a_driver_is_told_with_what_calls_it(monkeypatch, installed, loads, side):
     module = ModuleType("pycuda_driver") if loads else None
-    monkeypatch.setitem(sys.modules, "tilewright_cuda.pycuda_driver", module)
+    monkeypatch.setitem(sys.modules, "tilewright_cuda.driver.pycuda_driver", module)
     monkeypatch.setattr(devices, "find_spec", lambda _: installed or None)
     monkeypatch.setattr(devices, "gpus", lambda: (Device("gpu0", {"cuda_driver": "13.0"}),))
     monkeypatch.setattr(devices, "_gpu_count", lambda: 1)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.pipeline import Pipeline
-from tilewright_cuda.devices import gpus
+from tilewright_cli.terminal.group import run
+from tilewright_cuda.device.devices import gpus
 from tilewright_cuda.emulation.compile import compiler_version
+from tilewright_pipeline.pipeline import Pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

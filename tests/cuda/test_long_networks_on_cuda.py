@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tilewright
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.evaluate import evaluate
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
 from tilewright_tensor.operators.operators import builtin_operators
 
 

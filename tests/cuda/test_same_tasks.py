@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.pipeline import Pipeline
-from tilewright.pipeline.yaml_source import YamlSource
+from tilewright_cli.terminal.group import run
+from tilewright_pipeline.pipeline import Pipeline
+from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 TARGETS = ("x86:isa=avx2,threads=1", "cuda:arch=sm_90")
 

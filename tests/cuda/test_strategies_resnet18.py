@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from answers import tolerance
 
-from tilewright.strategy import Strategy
+from tilewright.strategies.strategy import Strategy
 
 CONVOLUTIONS = """
 conv2d(1x3x224x224, 64x3x7x7, strides=2, padding=3)

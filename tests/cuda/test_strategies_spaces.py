@@ -7,9 +7,9 @@ import random
 import pytest
 from answers import host, task_of
 
-from tilewright.task import Task
-from tilewright_cuda.arch import ARCHS, arch_of
-from tilewright_cuda.generate import generate
+from tilewright.vocabulary.task import Task
+from tilewright_cuda.device.arch import ARCHS, arch_of
+from tilewright_cuda.text.generate import generate
 
 LAYERS = (
     "conv2d(1x3x224x224, 64x3x7x7, strides=2, padding=3)",

@@ -10,10 +10,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.host import PluginHost
-from tilewright.pipeline.schema import pipeline_schema
-from tilewright.pipeline.yaml_source import YamlSource
+from tilewright.plugins.host import PluginHost
+from tilewright_cli.terminal.group import run
+from tilewright_pipeline.yaml.schema import pipeline_schema
+from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.hook_specification import hook_specifications, hooks_page
-from tilewright.host import PluginHost
+from tilewright.plugins.host import PluginHost
+from tilewright_cli.reference.hook_specification import hook_specifications, hooks_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "hooks.md"
 

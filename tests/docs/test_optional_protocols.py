@@ -7,7 +7,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from tilewright.records import JsonlRecordStore
+from tilewright_records.store.store import JsonlRecordStore
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "writing-plugins.md").read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.protocol_reference import protocols_page, role_references
+from tilewright.plugins.host import PluginHost
+from tilewright_cli.reference.protocol_reference import protocols_page, role_references
 
 PAGE = Path(__file__).parents[2] / "docs" / "protocols.md"
 

@@ -71,7 +71,7 @@ def folder(tmp_path, cache, monkeypatch):
 @pytest.fixture
 def call(folder, capsys):
     """A function that runs a verb: (exit code, stdout, stderr)."""
-    from tilewright.cli.group import run
+    from tilewright_cli.terminal.group import run
 
     def invoke(*arguments):
         code = run([str(argument) for argument in arguments])

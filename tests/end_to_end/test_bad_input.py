@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-import tilewright_x86.isa
-from tilewright.distributions import installer
+import tilewright_x86.machine.isa
+from tilewright.plugins.loading.distributions import installer
 
 
 @pytest.fixture
@@ -154,8 +154,8 @@ def test_a_dynamic_dimension_wants_a_value_and_takes_it(refused, call, folder, m
 
 
 def test_an_isa_that_this_machine_lacks_is_refused(refused, monkeypatch):
-    narrow = tuple(isa for isa in tilewright_x86.isa.ISAS if isa.name == "sse4")
-    monkeypatch.setattr("tilewright_x86.isa.available", lambda: narrow)
+    narrow = tuple(isa for isa in tilewright_x86.machine.isa.ISAS if isa.name == "sse4")
+    monkeypatch.setattr("tilewright_x86.machine.isa.available", lambda: narrow)
     first, second = refused("run", "tiny.yaml", "--target", "x86:isa=avx512")
     assert first == "error: --target: target x86:isa=avx512,threads=1: this machine runs sse4"
     assert second == "  compile for x86:isa=sse4"

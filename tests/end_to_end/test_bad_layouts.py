@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from tilewright.fallback import fallback_configs
-from tilewright.host import PluginHost
-from tilewright.measure import Failure, FailureKind, MeasureResult, Trial
-from tilewright.records import JsonlRecordStore
+from tilewright.plugins.host import PluginHost
+from tilewright.strategies.fallback import fallback_configs
+from tilewright.vocabulary.measure import Failure, FailureKind, MeasureResult, Trial
+from tilewright_records.store.store import JsonlRecordStore
 
 HERE = ("--set", "records=r.jsonl")
 
@@ -102,7 +102,7 @@ def test_a_cycle_is_named_with_a_node_of_it(graph_tune, folder):
 
 
 def test_a_solver_that_is_not_installed_says_what_to_install(graph_tune, monkeypatch):
-    monkeypatch.setattr("tilewright_graph.solvers.exact.find_spec", lambda _: None)
+    monkeypatch.setattr("tilewright_graph.selection.solvers.exact.find_spec", lambda _: None)
     code, err = graph_tune("--set", "graph-tune.graph_tuner=exact")
     assert code == 2
     assert "graph tuner 'exact' needs PuLP and HiGHS" in err
@@ -127,7 +127,7 @@ def test_an_unknown_solver_is_named(graph_tune):
 
 LATE = '''
 from tilewright import Component, hookimpl
-from tilewright_graph.problem import Solution
+from tilewright_graph.selection.problem import Solution
 
 
 class Late:

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tilewright.hook_specification import hook_specifications
-from tilewright.host import PluginHost
+from tilewright.plugins.host import PluginHost
+from tilewright_cli.reference.hook_specification import hook_specifications
 
 HEAD = "from tilewright import hookimpl\n\nCALLED = {}\n"
 HOOK = """

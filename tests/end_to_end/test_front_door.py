@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 
 import tilewright
-from tilewright.cli.group import run
-from tilewright.host import PluginHost
-from tilewright.pipeline.schema import pipeline_schema
-from tilewright.pipeline.yaml_source import YamlSource
+from tilewright.plugins.host import PluginHost
+from tilewright_cli.terminal.group import run
+from tilewright_pipeline.yaml.schema import pipeline_schema
+from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -12,9 +12,9 @@ import pytest
 
 import tilewright
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.records import JsonlRecordStore
-from tilewright.run_report import SCHEMA_FILE
+from tilewright.plugins.host import PluginHost
+from tilewright_pipeline.run.run_report import SCHEMA_FILE
+from tilewright_records.store.store import JsonlRecordStore
 
 
 def test_a_model_file_becomes_a_tuned_checked_timed_network(call, folder):

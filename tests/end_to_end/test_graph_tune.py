@@ -12,8 +12,8 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from tilewright.records import JsonlRecordStore
-from tilewright.run_report import SCHEMA_FILE
+from tilewright_pipeline.run.run_report import SCHEMA_FILE
+from tilewright_records.store.store import JsonlRecordStore
 
 HERE = ("--set", "records=r.jsonl")
 
@@ -76,7 +76,7 @@ def test_another_process_compiles_by_the_choices_and_says_how_many(tuned, folder
     (folder / "compile.yaml").write_text(
         (folder / "tiny.yaml").read_text().replace("  - graph-tune: {graph_tuner: greedy}\n", "")
     )
-    code = "from tilewright.cli import main; main()"
+    code = "from tilewright_cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "compile", "compile.yaml", *HERE],
         capture_output=True,

@@ -15,9 +15,9 @@ import tilewright
 from tilewright.canonical import canonical_json
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
-from tilewright.workload import TensorSpec
-from tilewright_graph.compiled_network import CompiledNetwork
-from tilewright_graph.saved_network import Signature, save
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.compiled.saved_network import Signature, save
 
 
 @pytest.fixture

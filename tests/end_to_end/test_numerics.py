@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import tilewright
-from tilewright.host import PluginHost
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.extraction import extract
-from tilewright_graph.network import Network
-from tilewright_tensor.interpret import interpret
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.network import Network
+from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.operators.operators import Operators
 
 pytestmark = pytest.mark.needs("x86")
@@ -298,7 +298,7 @@ def test_compiled_code_answers_as_the_page_says(target: str, tmp_path: Path) -> 
         if build.compiler_version() is None:
             pytest.skip("emulation needs g++")
     else:
-        found = pytest.importorskip("tilewright_x86.isa").available()
+        found = pytest.importorskip("tilewright_x86.machine.isa").available()
         if isa not in ("", *(one.name for one in found)):
             pytest.skip("not on this machine")
     without = "float16" if kind == "cuda" or isa == "sse4" else "none"

@@ -11,17 +11,17 @@ import random
 import numpy as np
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright_graph.assembly import Assembly, assemble
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.compiled_network import CompiledNetwork
-from tilewright_graph.evaluate import evaluate
-from tilewright_graph.extraction import ExtractedNetwork, extract
-from tilewright_graph.linking import lower_network
-from tilewright_graph.network import Network
-from tilewright_graph.random_inputs import random_inputs
-from tilewright_graph.saved_network import Signature
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.target import Target
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.compiled.linking import lower_network
+from tilewright_graph.compiled.saved_network import Signature
+from tilewright_graph.extraction.extraction import ExtractedNetwork, extract
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.network import Network
+from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.selection.assembly import Assembly, assemble
 from tilewright_tensor.operators.operators import Operators
 
 SEEDS = range(40)

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tilewright.run_report import SCHEMA_FILE
+from tilewright_pipeline.run.run_report import SCHEMA_FILE
 
 SMALL = [
     f"--set={setting}"

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.records import JsonlRecordStore
+from tilewright.plugins.host import PluginHost
+from tilewright_records.store.store import JsonlRecordStore
 
 pytestmark = pytest.mark.usefixtures("acme")
 PIPELINE = """\

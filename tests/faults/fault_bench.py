@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.config import ConfigEntity
-from tilewright.device import Device
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions, MeasureInput
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import MeasureContext
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.workload import TensorSpec, Workload
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import Conditions, MeasureInput
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import TensorSpec, Workload
 
 FAULTS = Path(__file__).with_name("fault_target.py")
 TIMEOUT_SECONDS = 30  # who waits for one gives less

@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from tilewright import Component, hookimpl
-from tilewright.device import Device
-from tilewright.layouts import Layouts
-from tilewright.measure import DeviceFaultError, FailureKind
 from tilewright.roles import Artifact
-from tilewright.strategy import Strategy
+from tilewright.strategies.strategy import Strategy
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.measure import DeviceFaultError, FailureKind
 
 
 class AffineReference:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tilewright.cli.group import run
+from tilewright_cli.terminal.group import run
 
 pytestmark = pytest.mark.needs("tensor", "search", "x86", "graph", "measure", "onnx")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tilewright import Pipeline
-from tilewright.records import JsonlRecordStore
+from tilewright_records.store.store import JsonlRecordStore
 
 SHIPPED = [
     path

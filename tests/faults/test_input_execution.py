@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.space.constraint import expression_from_json
+from tilewright.space.feasible.constraint import expression_from_json
 
 MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"}
 BUILTINS = {"eval", "exec", "__import__", "compile"}
@@ -123,10 +123,10 @@ def audited(tmp_path):
 def test_d29_a_whole_tune_unpickles_nothing_and_starts_no_shell(audited):
     flags = ("--target", "x86:threads=1", "--tuner", "xgb", "--budget", "24", "--json")
     out, noted = audited(
-        "from tilewright.cli import main; main()", "tune", "dense(8x64, 64x64)", *flags
+        "from tilewright_cli import main; main()", "tune", "dense(8x64, 64x64)", *flags
     )
     assert json.loads(out)["trials"] >= 24
-    assert sum("tilewright_measure.worker" in line for line in noted) >= 2
+    assert sum("tilewright_measure.worker.worker" in line for line in noted) >= 2
     assert [line for line in noted if not line.startswith("audited")] == []
 
 
@@ -184,11 +184,11 @@ EVALUATIONS = """
 import sys
 from pathlib import Path
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.pipeline.planner import Planner
-from tilewright.pipeline.yaml_source import YamlSource
-from tilewright.target import Target
-from tilewright.task_text import find_task
+from tilewright.plugins.host import PluginHost
+from tilewright_pipeline.yaml.planner import Planner
+from tilewright_pipeline.yaml.yaml_source import YamlSource
+from tilewright.vocabulary.target import Target
+from tilewright_pipeline.api.task_text import find_task
 
 host, heard, listening = PluginHost.load(), [], False
 

@@ -10,16 +10,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.pipeline.values import branch_context
-from tilewright.record import GraphRecord
-from tilewright.records import JsonlRecordStore
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import Artifact, MeasureContext
-from tilewright.run_context import RunContext
-from tilewright_graph.saved_network import Signature, load, save
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.record import GraphRecord
+from tilewright_cli.terminal.group import run
+from tilewright_graph.compiled.saved_network import Signature, load, save
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.stages.values import branch_context
+from tilewright_records.store.store import JsonlRecordStore
 
 OUT = "../../outside"
 

@@ -14,8 +14,8 @@ from hostile_models import HOSTILE, WEIGHT, model, node, one, tensor
 from onnx import TensorProto
 
 from tilewright.errors import UsageError
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_onnx.model_file import load_model
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_onnx.model.model_file import load_model
 from tilewright_onnx.reader import read_model
 
 SECONDS, BYTES = 2, 500e6
@@ -122,7 +122,7 @@ def external(tmp_path, monkeypatch):
         opened.append(path)
         return path.open("rb")
 
-    monkeypatch.setattr("tilewright_onnx.model_file.open_file", watched)
+    monkeypatch.setattr("tilewright_onnx.model.model_file.open_file", watched)
 
     def read_with(dims=(2,), **told):
         weight = tensor(dims=dims, data_location=TensorProto.EXTERNAL)

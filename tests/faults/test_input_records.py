@@ -11,14 +11,15 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.device import Device
 from tilewright.json_object import BadLineError
-from tilewright.record import Record
-from tilewright.records import JsonlReader, JsonlRecordStore
-from tilewright.records.decoding import OtherVersionError, RecordDecoder
-from tilewright.records.line import seal, unseal
-from tilewright.task import Task
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.task import Task
+from tilewright_cli.terminal.group import run
+from tilewright_records.decoding import OtherVersionError, RecordDecoder
+from tilewright_records.line import seal, unseal
+from tilewright_records.readers import JsonlReader
+from tilewright_records.store.store import JsonlRecordStore
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m<script>alert(1)</script>\u202e\x7f\r../../etc/passwd"
 

@@ -10,9 +10,9 @@ from contextlib import suppress
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.pipeline import Pipeline
-from tilewright.pipeline.planner import Planner
-from tilewright.pipeline.yaml_source import YamlSource
+from tilewright_pipeline.pipeline import Pipeline
+from tilewright_pipeline.yaml.planner import Planner
+from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 GOOD = """\
 version: 1

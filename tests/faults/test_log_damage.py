@@ -7,9 +7,10 @@ import random
 import pytest
 
 from tilewright.json_object import BadLineError
-from tilewright.records import JsonlRecordStore, verify_log
-from tilewright.records.line import unseal
-from tilewright.records.outline import OutlineReader
+from tilewright_records.checks import verify_log
+from tilewright_records.line import unseal
+from tilewright_records.store.outline import OutlineReader
+from tilewright_records.store.store import JsonlRecordStore
 
 
 def test_d01_a_log_cut_at_any_byte_keeps_every_earlier_record_and_both_new_ones(tmp_path, samples):

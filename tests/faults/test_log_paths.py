@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.cli.group import run
 from tilewright.errors import UsageError
-from tilewright.records import JsonlRecordStore
 from tilewright.terminal_text import printable
+from tilewright_cli.terminal.group import run
+from tilewright_records.store.store import JsonlRecordStore
 
 ROOT = os.geteuid() == 0
 BAD = {

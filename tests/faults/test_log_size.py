@@ -13,20 +13,20 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.measure import Conditions
-from tilewright.query import Query
-from tilewright.records import JsonlRecordStore
-from tilewright.records.line import seal
-from tilewright.task import Task
-from tilewright.workload import TensorSpec, Workload
+from tilewright.vocabulary.measure import Conditions
+from tilewright.vocabulary.query import Query
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import TensorSpec, Workload
+from tilewright_records.line import seal
+from tilewright_records.store.store import JsonlRecordStore
 
 TASKS = 100
 MEASURE = """
 import json, sys, time
 from pathlib import Path
-from tilewright.measure import Conditions
-from tilewright.records import JsonlRecordStore
-from tilewright.query import Query
+from tilewright.vocabulary.measure import Conditions
+from tilewright_records.store.store import JsonlRecordStore
+from tilewright.vocabulary.query import Query
 
 def timed(make):
     start = time.perf_counter()

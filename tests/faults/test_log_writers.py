@@ -13,7 +13,8 @@ from functools import partial
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.records import JsonlRecordStore, verify_log
+from tilewright_records.checks import verify_log
+from tilewright_records.store.store import JsonlRecordStore
 
 
 def numbers(path):
@@ -156,7 +157,7 @@ def test_d05_a_failure_at_any_write_or_sync_leaves_whole_records(
         store = JsonlRecordStore(path)
         with monkeypatch.context() as patch:
             system = FailingSystem(failing, code, short)
-            patch.setattr("tilewright.records.log_file.os", system)
+            patch.setattr("tilewright_records.store.log_file.os", system)
             written = [0]
             for number in (1, 2):
                 try:
@@ -182,7 +183,7 @@ def test_d05_a_file_that_took_no_record_is_left_only_if_it_was_there(
     store = JsonlRecordStore(path)
     with monkeypatch.context() as patch:
         system = FailingSystem(1, errno.ENOSPC, short=True)
-        patch.setattr("tilewright.records.log_file.os", system)
+        patch.setattr("tilewright_records.store.log_file.os", system)
         with pytest.raises(UsageError, match="No space left"):
             store.append([samples.record(1)])
     assert path.exists() == was_there
@@ -264,7 +265,7 @@ def test_d06_what_was_acknowledged_survives_a_power_cut_at_any_step(
         path = tmp_path / f"{cut_at}.jsonl"
         system, acknowledged = LosingSystem(path, cut_at, surviving, zeroed), []
         with monkeypatch.context() as patch:
-            patch.setattr("tilewright.records.log_file.os", system)
+            patch.setattr("tilewright_records.store.log_file.os", system)
             try:
                 store = JsonlRecordStore(path)
                 for first in range(0, 8, 2):

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.config import ConfigEntity
-from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.task import Task
-from tilewright.testing.bound_kernel import bound_kernel
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.task import Task
+from tilewright_cli.terminal.group import run
+from tilewright_testing.support.bound_kernel import bound_kernel
 
 pytestmark = pytest.mark.needs("tensor", "search", "x86", "graph", "measure")
 
@@ -34,7 +34,8 @@ def tilewright_{hook}():
     return [Component("{name}", "a rival", lambda: None)]
 """
 STRATEGY = """
-from tilewright import hookimpl, strategy
+from tilewright import hookimpl
+from tilewright.strategies.strategy import strategy
 
 @strategy("dense_packed", operator="dense", target="x86")
 class Rival:
@@ -48,7 +49,7 @@ def tilewright_strategies():
 """
 OPERATOR = """
 from tilewright import hookimpl
-from tilewright_tensor.dag import compute
+from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.operators.operator import operator
 
 @operator(elementwise=True)
@@ -219,7 +220,9 @@ def test_a_target_that_clashes_is_chosen_with_the_strategies_of_its_plugin(distr
 def test_a_verb_that_clashes_is_chosen_by_its_owner_and_blocked_with_its_plugin(
     distribution, capsys, monkeypatch
 ):
-    distribution("rival-one", points="[tilewright.commands]\ntune = tilewright.cli.schema:schema\n")
+    distribution(
+        "rival-one", points="[tilewright.commands]\ntune = tilewright_cli.verbs.schema:schema\n"
+    )
     code, out, _ = listed(capsys, "--help")
     assert code == 0
     assert {"rival-one/tune", "tilewright/tune"} <= set(out.split())
@@ -238,7 +241,7 @@ def test_a_template_that_clashes_is_chosen_by_its_owner(
     distribution, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    own = "[tilewright.templates]\ntuner = tilewright.templates.tuner\n"
+    own = "[tilewright.templates]\ntuner = tilewright_cli.templates.tuner\n"
     distribution("rival-one", points=own)
     code, _, err = listed(capsys, "new", "plugin", "climber", "--kind", "tuner")
     assert code == 2

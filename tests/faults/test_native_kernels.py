@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions, Failure, FailureKind, MeasureInput
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import BuildResult, MeasureContext
-from tilewright.target import Target
-from tilewright.task_text import find_task
-from tilewright_measure.building import artifact_to_json
-from tilewright_measure.measuring import Measurer
-from tilewright_x86 import jit
-from tilewright_x86.artifact import artifact_of
-from tilewright_x86.isa import available
+from tilewright.vocabulary.measure import Conditions, Failure, FailureKind, MeasureInput
+from tilewright.vocabulary.target import Target
+from tilewright_measure.local.building import artifact_to_json
+from tilewright_measure.local.measuring import Measurer
+from tilewright_pipeline.api.task_text import find_task
+from tilewright_x86.kernel import jit
+from tilewright_x86.kernel.artifact import artifact_of
+from tilewright_x86.machine.isa import available
 
 SIZE = 37
 TARGET = Target("x86", {"threads": "1"})

@@ -1,4 +1,4 @@
-"""D-22 for real: a run on cores that others load says so; tests/core has it with a made-up neighbour."""
+"""D-22 for real: a run on cores that others load says so; tests/pipeline has it with a made-up neighbour."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from tilewright.cli.group import run
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
+from tilewright.plugins.host import PluginHost
+from tilewright_cli.terminal.group import run
 
 TUNER = """
 @hookimpl
@@ -167,7 +167,7 @@ def test_d31_what_a_plugin_prints_goes_to_stderr(fake_distribution, capsys):
     assert "hello" in captured.err
 
 
-MAIN = "from tilewright.cli import main; main()"
+MAIN = "from tilewright_cli import main; main()"
 
 
 def tilewright(folder, *arguments):

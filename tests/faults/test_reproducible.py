@@ -12,9 +12,9 @@ import sys
 
 import pytest
 
-from tilewright.records import JsonlRecordStore
+from tilewright_records.store.store import JsonlRecordStore
 
-MAIN = "from tilewright.cli import main; main()"
+MAIN = "from tilewright_cli import main; main()"
 # What differs between two machines and may leak into an order: hashes, threads, place, language.
 MACHINES = (
     {"PYTHONHASHSEED": "1", "OMP_NUM_THREADS": "1", "TZ": "UTC", "LC_ALL": "C"},

@@ -19,9 +19,9 @@ import pytest
 from fault_bench import Bench
 
 from tilewright.errors import UsageError
-from tilewright.measure import FailureKind, Trial
-from tilewright.record import Record
-from tilewright.records import JsonlRecordStore
+from tilewright.vocabulary.measure import FailureKind, Trial
+from tilewright.vocabulary.record import Record
+from tilewright_records.store.store import JsonlRecordStore
 
 EACH = 0.01  # the share of every fault
 BATCH = 16

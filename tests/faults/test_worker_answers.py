@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.measure import Conditions, FailureKind
-from tilewright_measure.answer import compare
-from tilewright_measure.failures import RefusedError
+from tilewright.vocabulary.measure import Conditions, FailureKind
+from tilewright_measure.timing.answer import compare
+from tilewright_measure.worker.failures import RefusedError
 
 
 @pytest.mark.parametrize("layout", ["plain", "reversed"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.measure import FailureKind
+from tilewright.vocabulary.measure import FailureKind
 
 
 @pytest.mark.parametrize("launch", ["hang_with_gil", "hang_deaf", "stop_itself"])

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.measure import FailureKind
-from tilewright_measure import process
-from tilewright_measure.scratch import end_residents
+from tilewright.vocabulary.measure import FailureKind
+from tilewright_measure.worker import process
+from tilewright_measure.worker.scratch import end_residents
 
 MEBIBYTE = 1 << 20
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.records import verify_log
-from tilewright_measure.scratch import Scratch
+from tilewright_measure.worker.scratch import Scratch
+from tilewright_records.checks import verify_log
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_d15_ctrl_c_ends_a_run_whose_log_is_whole(tmp_path, living_in, soon, tim
     task = ["matmul(64x64, 64x64)", "--target", "x86:threads=1", "--budget", "1h"]
     process = subprocess.Popen(
         [
-            *(sys.executable, "-c", "from tilewright.cli import main; main()", "tune", *task),
+            *(sys.executable, "-c", "from tilewright_cli import main; main()", "tune", *task),
             *("--quiet", "--records", str(log)),
         ],
         stdout=subprocess.DEVNULL,

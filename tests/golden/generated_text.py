@@ -15,12 +15,12 @@ from itertools import chain, islice, product, zip_longest
 from pathlib import Path
 from typing import Any
 
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
-from tilewright.strategy import strategy_of
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.workload import Workload
+from tilewright.plugins.host import PluginHost
+from tilewright.strategies.strategy import strategy_of
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import Workload
 
 FOLDER = Path(__file__).parent
 KINDS = ("cuda", "x86")
@@ -84,16 +84,16 @@ def text_of(task: Task, config: ConfigEntity) -> str:
     """All that the target's compiler is given."""
     program = host().lower(task, config)
     if task.target.kind == "x86":
-        from tilewright_x86.emit import emit
-        from tilewright_x86.isa import isa_of
-        from tilewright_x86.program import as_x86_program
+        from tilewright_x86.kernel.program import as_x86_program
+        from tilewright_x86.machine.isa import isa_of
+        from tilewright_x86.text.emit import emit
 
         chosen = as_x86_program(program)
         kernel = emit(chosen.loops, isa_of(task.target), task.target.threads)
         passes = f"passes {chosen.passes}, joins {kernel.joins}"
         return f"; {passes}, workspace {kernel.workspace_bytes}\n{kernel.module}"
-    from tilewright_cuda.arch import arch_of
-    from tilewright_cuda.generate import generate
+    from tilewright_cuda.device.arch import arch_of
+    from tilewright_cuda.text.generate import generate
 
     made = generate(program, arch_of(task.target)).program
     return "\n".join([*made.modules, json.dumps(made.to_json(), sort_keys=True)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from generated_text import KINDS, corpus, sha256_of, strategies_of, write
 
-from tilewright.strategy import strategy_of
+from tilewright.strategies.strategy import strategy_of
 
 
 @pytest.fixture(params=[pytest.param(kind, marks=pytest.mark.needs(kind)) for kind in KINDS])

@@ -12,10 +12,14 @@ import pytest
 from generated_text import KINDS, host
 
 from tilewright.canonical import thaw
-from tilewright.device import Device
-from tilewright.dispatch import ApplyHistoryBest
-from tilewright.measure import FailureKind
-from tilewright.records import GraphRecord, JsonlRecordStore, Query, read_log, verify_log
+from tilewright.strategies.dispatch import ApplyHistoryBest
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import FailureKind
+from tilewright.vocabulary.query import Query
+from tilewright.vocabulary.record import GraphRecord
+from tilewright_records.checks import verify_log
+from tilewright_records.readers import read_log
+from tilewright_records.store.store import JsonlRecordStore
 
 FILE = Path(__file__).parent / "records.jsonl"
 DEVICES = {

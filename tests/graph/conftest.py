@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
-from tilewright.record import Record
-from tilewright.records import JsonlRecordStore
-from tilewright.run_context import RunContext
-from tilewright.target import Target
-from tilewright_graph import graph_tuning
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.network import Network
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import Conditions, MeasureInput, MeasureResult, Trial
+from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.target import Target
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.network import Network
+from tilewright_graph.selection import graph_tuning
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.operators.operators import Operators
 
 PAPER = Path(__file__).with_name("paper_target.py")

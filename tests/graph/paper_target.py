@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright import Component, hookimpl
-from tilewright.config import ConfigEntity
-from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.layouts import Layouts
 from tilewright.roles import Artifact
 from tilewright.space.knobs import Knobs
-from tilewright.strategy import Strategy
-from tilewright.task import Task
-from tilewright_tensor.layout import Layout
+from tilewright.strategies.strategy import Strategy
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.layouts.layout import Layout
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.workload import TensorSpec
-from tilewright_graph.array_files import read_arrays, write_arrays
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_graph.compiled.array_files import read_arrays, write_arrays
 
 SPECS = {"x": TensorSpec((2, 3)), "y/z:0": TensorSpec((), "int64"), "file": TensorSpec((0,))}
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import tilewright
-from tilewright.config import ConfigEntity
-from tilewright.dispatch import (
+from tilewright.errors import UsageError
+from tilewright.strategies.dispatch import (
     Answer,
     ApplyConfig,
     ApplyFixedConfig,
@@ -20,18 +20,18 @@ from tilewright.dispatch import (
     ApplyHistoryBest,
     DispatchContext,
 )
-from tilewright.errors import UsageError
-from tilewright.pipeline import Pipeline
-from tilewright.record import GraphRecord
-from tilewright.records import JsonlRecordStore
-from tilewright.task_explanation import TaskExplanation
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.compile import compile_network
-from tilewright_graph.explanation import Explainer
-from tilewright_graph.extraction import extract
-from tilewright_graph.graph_tuning import Effort, tune_graph
-from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.record import GraphRecord
+from tilewright_graph.compiled.compile import compile_network
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.reports.explanation import Explainer
+from tilewright_graph.selection.graph_tuning import Effort, tune_graph
+from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.stages import compile_stage
+from tilewright_pipeline.api.task_explanation import TaskExplanation
+from tilewright_pipeline.pipeline import Pipeline
+from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.operators.operators import Operators
 
 BLOCK_1, BLOCK_8 = (ConfigEntity("paper", {"block": block}) for block in (1, 8))

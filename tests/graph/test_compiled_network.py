@@ -12,18 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
-from tilewright.target import Target
-from tilewright_graph.assembly import assemble
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.compile import compile_network
-from tilewright_graph.compiled_network import CompiledNetwork
-from tilewright_graph.evaluate import evaluate
-from tilewright_graph.extraction import extract
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.target import Target
+from tilewright_graph.compiled.compile import compile_network
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.passes.builtin import BUILTIN_PASSES
 from tilewright_graph.passes.graph_pass import apply_passes
-from tilewright_graph.random_inputs import random_inputs
+from tilewright_graph.selection.assembly import assemble
 from tilewright_tensor.operators.operators import Operators
 
 
@@ -137,7 +137,7 @@ def test_strict_accuracy_takes_only_strategies_with_the_direct_error(residual, c
     conv = next(k for k in extracted.kernels if k.task.workload.operator == "conv2d")
 
     def strategies(accuracy):
-        from tilewright_graph.compile import dispatch_network
+        from tilewright_graph.compiled.compile import dispatch_network
 
         calls = dispatch_network(extracted, free, accuracy).assembly.calls
         return {c.config.strategy for c in calls if c.task == conv.task}
@@ -272,13 +272,13 @@ def test_a_saved_network_gives_the_same_answers_in_a_fresh_process(residual, con
     script = (
         "import sys, numpy as np\n"
         "from pathlib import Path\n"
-        "from tilewright.host import PluginHost\n"
-        "from tilewright_graph.compiled_network import CompiledNetwork\n"
+        "from tilewright.plugins.host import PluginHost\n"
+        "from tilewright_graph.compiled.compiled_network import CompiledNetwork\n"
         "folder, plugin = Path(sys.argv[1]), Path(sys.argv[2])\n"
         "network = CompiledNetwork.load(folder / 'saved', PluginHost.load([plugin]))\n"
         "(answer,) = network.run([np.load(folder / 'x.npy')]).values()\n"
         "np.save(folder / 'y.npy', answer)\n"
-        "for heavy in ('onnx', 'onnxruntime', 'llvmlite', 'tilewright_graph.extraction', 'tilewright.tuning.loop'):\n"
+        "for heavy in ('onnx', 'onnxruntime', 'llvmlite', 'tilewright_graph.extraction.extraction', 'tilewright_pipeline.tuning.loop'):\n"
         "    assert heavy not in sys.modules, heavy\n"
     )
     plugin = context.host.files[0]

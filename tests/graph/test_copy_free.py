@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright_graph.assembly import assemble
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.candidates import Candidate
-from tilewright_graph.compile import compile_network
-from tilewright_graph.evaluate import evaluate
-from tilewright_graph.extraction import extract
-from tilewright_graph.layout_problem import layout_problem
-from tilewright_graph.random_inputs import random_inputs
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright_graph.compiled.compile import compile_network
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.selection.assembly import assemble
+from tilewright_graph.selection.candidates import Candidate
+from tilewright_graph.selection.layout_problem import layout_problem
 from tilewright_tensor.operators.operators import Operators
 
 

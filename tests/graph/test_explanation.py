@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.config import ConfigEntity
-from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
-from tilewright.record import Record
-from tilewright_graph.assembly import assemble
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.explanation import Explainer
-from tilewright_graph.extraction import extract
-from tilewright_graph.graph_tuning import tune_graph
-from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
-from tilewright_graph.transforms import TRANSFORM
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
+from tilewright.vocabulary.record import Record
+from tilewright_cli.terminal.group import run
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.extraction.transforms import TRANSFORM
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.reports.explanation import Explainer
+from tilewright_graph.selection.assembly import assemble
+from tilewright_graph.selection.graph_tuning import tune_graph
+from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_tensor.operators.operators import Operators
 
 

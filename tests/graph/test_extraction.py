@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright.target import Target
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.evaluate import evaluate
-from tilewright_graph.extraction import extract
+from tilewright.vocabulary.target import Target
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.passes.builtin import BUILTIN_PASSES
 from tilewright_graph.passes.graph_pass import apply_passes
-from tilewright_graph.random_inputs import random_inputs
 
 PAPER = Target("paper")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.fusion import fuse
+from tilewright_graph.extraction.fusion import fuse
+from tilewright_graph.network.builder import NetworkBuilder
 
 ONES = np.ones
 

@@ -11,23 +11,23 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
 from tilewright.options import Choice
-from tilewright.pipeline import Pipeline
-from tilewright.record import GraphRecord
-from tilewright.task_set import TaskSet
-from tilewright_graph.compiled_network import CompiledNetwork
-from tilewright_graph.evaluate import evaluate
-from tilewright_graph.extraction import ExtractedNetwork
-from tilewright_graph.frontend import frontend_for
-from tilewright_graph.graph_tuning import GraphChoice
-from tilewright_graph.network import Network
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.record import GraphRecord
+from tilewright.vocabulary.task_set import TaskSet
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.frontends.frontend import frontend_for
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.network import Network
+from tilewright_graph.selection.graph_tuning import GraphChoice
 from tilewright_graph.stages import benchmark_stage
 from tilewright_graph.stages.benchmark_stage import BenchmarkOptions, BenchmarkStage
 from tilewright_graph.stages.compile_stage import CompileOptions, CompileStage
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
 from tilewright_graph.stages.graph_tune_stage import GraphTuneOptions, GraphTuneStage
 from tilewright_graph.stages.verify_stage import VerifyOptions, VerifyStage
+from tilewright_pipeline.pipeline import Pipeline
 from tilewright_tensor.operators.operators import Operators
 
 

@@ -6,25 +6,25 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright.dispatch import ApplyHistoryBest
 from tilewright.errors import UsageError
-from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
-from tilewright.record import Record
-from tilewright.records import JsonlRecordStore
-from tilewright_graph import graph_tuning
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.candidates import find_candidates
-from tilewright_graph.compile import compile_network
-from tilewright_graph.dispatching import dispatch_network
-from tilewright_graph.extraction import extract
-from tilewright_graph.graph_tuning import Effort, tune_graph
-from tilewright_graph.network import Network
-from tilewright_graph.prediction import recorded_seconds
-from tilewright_graph.problem import Solution
-from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
+from tilewright.strategies.dispatch import ApplyHistoryBest
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
+from tilewright.vocabulary.record import Record
+from tilewright_graph.compiled.compile import compile_network
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.extraction.transforms import TRANSFORM
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.network import Network
+from tilewright_graph.selection import graph_tuning
+from tilewright_graph.selection.candidates import find_candidates
+from tilewright_graph.selection.dispatching import dispatch_network
+from tilewright_graph.selection.graph_tuning import Effort, tune_graph
+from tilewright_graph.selection.prediction import recorded_seconds
+from tilewright_graph.selection.problem import Solution
+from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
-from tilewright_graph.transforms import TRANSFORM
+from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.operators.operators import Operators
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.extraction import extract
-from tilewright_graph.graph_tuning import Effort, tune_graph
-from tilewright_graph.problem import Problem
-from tilewright_graph.solvers.dp import DpOptions, DpTuner
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.selection.graph_tuning import Effort, tune_graph
+from tilewright_graph.selection.problem import Problem
+from tilewright_graph.selection.solvers.dp import DpOptions, DpTuner
 from tilewright_tensor.operators.operators import Operators
 
 COUNT = 120

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
+from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.testing.graph_tuner import GraphTunerContract
 
 

@@ -8,14 +8,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright_graph.assembly import assemble
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.extraction import extract
-from tilewright_graph.layered_drawing import draw_layers
-from tilewright_graph.layout_flow import FlowEdge, FlowNode, LayoutFlow, layout_flow
-from tilewright_graph.layout_picture import layout_picture
-from tilewright_graph.transforms import TRANSFORM
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.extraction.transforms import TRANSFORM
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.pictures.layered_drawing import draw_layers
+from tilewright_graph.pictures.layout_flow import FlowEdge, FlowNode, LayoutFlow, layout_flow
+from tilewright_graph.pictures.layout_picture import layout_picture
+from tilewright_graph.selection.assembly import assemble
 from tilewright_tensor.operators.operators import Operators
 
 SVG = {"s": "http://www.w3.org/2000/svg"}

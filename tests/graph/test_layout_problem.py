@@ -7,14 +7,14 @@ from itertools import product
 
 import pytest
 
-from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError
-from tilewright_graph.assembly import assemble
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.candidates import Candidate
-from tilewright_graph.extraction import extract
-from tilewright_graph.layout_problem import layout_problem
-from tilewright_graph.transforms import TRANSFORM
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.extraction.transforms import TRANSFORM
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.selection.assembly import assemble
+from tilewright_graph.selection.candidates import Candidate
+from tilewright_graph.selection.layout_problem import layout_problem
 from tilewright_tensor.operators.operators import Operators
 
 CONFIGS = [ConfigEntity("paper", {"block": block}) for block in (1, 4, 8)]

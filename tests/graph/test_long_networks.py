@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 import tilewright
-from tilewright.target import Target
-from tilewright_graph import memory_plan
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.evaluate import evaluate
-from tilewright_graph.expression_size import MOST_OPERANDS, MOST_OPERATIONS
-from tilewright_graph.extraction import extract
-from tilewright_graph.memory_plan import Lifetime, plan_memory
+from tilewright.vocabulary.target import Target
+from tilewright_graph.extraction.extraction import extract, memory_plan
+from tilewright_graph.extraction.memory_plan import Lifetime, plan_memory
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.expression_size import MOST_OPERANDS, MOST_OPERATIONS
 from tilewright_graph.passes.rewrite import rewrite
-from tilewright_tensor.expr import leaves
+from tilewright_tensor.expressions.expr import leaves
 from tilewright_tensor.operators.operators import builtin_operators
-from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.schedule.schedule import Schedule
 
 WIDTH = 24
 TARGET = Target("x86", {"threads": "1"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright_graph.memory_plan import ALIGNMENT, Lifetime, plan_memory
+from tilewright_graph.extraction.memory_plan import ALIGNMENT, Lifetime, plan_memory
 
 
 @st.composite

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network.builder import NetworkBuilder
 
 
 def test_shapes_are_inferred_node_by_node(residual):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.compile import compile_network
-from tilewright_graph.compiled_network import Latency
-from tilewright_graph.extraction import extract
+from tilewright_graph.compiled.compile import compile_network
+from tilewright_graph.compiled.compiled_network import Latency
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_tensor.operators.operators import Operators
 
 SCREEN = 400

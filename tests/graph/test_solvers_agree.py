@@ -7,12 +7,12 @@ from functools import cache
 
 import pytest
 
-from tilewright_graph.problem import InfeasibleProblemError, Problem, Solution
-from tilewright_graph.solvers.dp import DpOptions, DpTuner
-from tilewright_graph.solvers.exact import ExactOptions, ExactTuner
-from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
-from tilewright_graph.solvers.greedy import GreedyOptions, GreedyTuner
-from tilewright_graph.solvers.pbqp import PbqpOptions, PbqpTuner
+from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.solvers.dp import DpOptions, DpTuner
+from tilewright_graph.selection.solvers.exact import ExactOptions, ExactTuner
+from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
+from tilewright_graph.selection.solvers.greedy import GreedyOptions, GreedyTuner
+from tilewright_graph.selection.solvers.pbqp import PbqpOptions, PbqpTuner
 from tilewright_graph.testing.random_problems import random_problems, tree
 
 PROBLEMS = tuple(random_problems(1000, seed=2006))

@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright_graph.problem import InfeasibleProblemError, Problem, Solution
-from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 
 Solve = Callable[[Problem], Solution]
 PENALTY = 10e9

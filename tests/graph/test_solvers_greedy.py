@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from tilewright_graph.problem import Problem
-from tilewright_graph.solvers.greedy import GreedyOptions, GreedyTuner
+from tilewright_graph.selection.problem import Problem
+from tilewright_graph.selection.solvers.greedy import GreedyOptions, GreedyTuner
 
 
 def solve(problem: Problem):

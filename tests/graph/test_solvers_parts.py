@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright_graph.problem import InfeasibleProblemError, Problem, Solution
-from tilewright_graph.solvers import exact
-from tilewright_graph.solvers.cost_graph import CostGraph
-from tilewright_graph.solvers.dp import DpOptions, DpTuner
-from tilewright_graph.solvers.dual_bound import DualBound
-from tilewright_graph.solvers.elimination import elimination_order
-from tilewright_graph.solvers.exact import ExactOptions, ExactTuner
-from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
-from tilewright_graph.solvers.feasible import feasible_choice
-from tilewright_graph.solvers.integer_program import IntegerProgram
-from tilewright_graph.solvers.pbqp import PbqpOptions, PbqpTuner
-from tilewright_graph.solvers.reductions import complete, remove_dominated, simplify
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.solvers import exact
+from tilewright_graph.selection.solvers.cost_graph import CostGraph
+from tilewright_graph.selection.solvers.dp import DpOptions, DpTuner
+from tilewright_graph.selection.solvers.dual_bound import DualBound
+from tilewright_graph.selection.solvers.elimination import elimination_order
+from tilewright_graph.selection.solvers.exact import ExactOptions, ExactTuner
+from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
+from tilewright_graph.selection.solvers.feasible import feasible_choice
+from tilewright_graph.selection.solvers.integer_program import IntegerProgram
+from tilewright_graph.selection.solvers.pbqp import PbqpOptions, PbqpTuner
+from tilewright_graph.selection.solvers.reductions import complete, remove_dominated, simplify
 from tilewright_graph.testing.random_problems import dense, series_parallel
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright_graph.problem import Problem
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.selection.problem import Problem
 
 RATE = 1.91224744e-05 / 131072
 BLOCKS = [[(1, 4), (3, 8)], [(8, 32), (4, 16)], [(4, 8), (2, 4)]]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.target import Target
-from tilewright.workload import TensorSpec
-from tilewright_graph.transform_prices import Line, TransformPrices, moved_bytes
-from tilewright_graph.transforms import canonical_layout, same_bytes, transform_task
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_graph.extraction.transforms import canonical_layout, same_bytes, transform_task
+from tilewright_graph.selection.transform_prices import Line, TransformPrices, moved_bytes
 
 
 def task(size, source, wanted):

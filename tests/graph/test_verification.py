@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright_graph.verification import check_fit, compare
+from tilewright_graph.verification.verification import check_fit, compare
 
 
 def test_the_relative_error_is_over_the_largest_of_the_oracle():

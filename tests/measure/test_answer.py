@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.measure import FailureKind
-from tilewright_measure.answer import compare
-from tilewright_measure.failures import RefusedError
+from tilewright.vocabulary.measure import FailureKind
+from tilewright_measure.timing.answer import compare
+from tilewright_measure.worker.failures import RefusedError
 
 EXPECTED = np.array([1.0, -2.0, np.nan, np.inf, -np.inf, 0.5], np.float32)
 

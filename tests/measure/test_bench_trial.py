@@ -7,10 +7,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from tilewright.measure import Conditions
-from tilewright_measure.bench_trial import trial
-from tilewright_measure.options import LocalBuilderOptions
-from tilewright_measure.trial_profile import TrialProfile
+from tilewright.vocabulary.measure import Conditions
+from tilewright_measure.cli.bench_trial import trial
+from tilewright_measure.local.options import LocalBuilderOptions
+from tilewright_measure.timing.trial_profile import TrialProfile
 
 PHASES = ["search", "lower", "compile", "wait", "load", "check", "time", "store", "rest"]
 

@@ -11,15 +11,15 @@ import time
 
 import pytest
 
-from tilewright.device import Device
-from tilewright.measure import FailureKind
-from tilewright_measure.device_lease import DeviceLease
-from tilewright_measure.scratch import lock_file
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import FailureKind
+from tilewright_measure.local.device_lease import DeviceLease
+from tilewright_measure.worker.scratch import lock_file
 
 HOLDER = """
 import sys, time
-from tilewright.device import Device
-from tilewright_measure.device_lease import DeviceLease
+from tilewright.vocabulary.device import Device
+from tilewright_measure.local.device_lease import DeviceLease
 with DeviceLease(Device("fake")).held():
     print("held", flush=True)
     time.sleep(600)
@@ -44,7 +44,7 @@ def waits(call):
 
 
 def test_a_batch_waits_for_another_run_and_says_so(make_bench, caplog, monkeypatch):
-    monkeypatch.setattr("tilewright_measure.device_lease._TELL_SECONDS", 0.0)
+    monkeypatch.setattr("tilewright_measure.local.device_lease._TELL_SECONDS", 0.0)
     bench = make_bench()
     asked = [bench.ask()]
     builds = bench.builder.build(asked)
@@ -98,7 +98,7 @@ def test_a_run_that_is_killed_gives_the_device_back():
 
 
 def test_a_run_that_is_suspended_keeps_the_device_and_is_named(caplog, monkeypatch):
-    monkeypatch.setattr("tilewright_measure.device_lease._TELL_SECONDS", 0.0)
+    monkeypatch.setattr("tilewright_measure.local.device_lease._TELL_SECONDS", 0.0)
     command = [sys.executable, "-c", HOLDER]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "held\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright_measure.frames import FrameBuffer, FrameError, encode
+from tilewright_measure.worker.frames import FrameBuffer, FrameError, encode
 
 _JSON = st.recursive(
     st.none()

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tilewright.measure import FailureKind
+from tilewright.vocabulary.measure import FailureKind
 
 
 def test_results_come_in_order_and_a_failure_costs_its_own_candidate(make_bench):

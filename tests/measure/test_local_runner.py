@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.measure import FailureKind
-from tilewright_measure.process import WorkerProcess
+from tilewright.vocabulary.measure import FailureKind
+from tilewright_measure.worker.process import WorkerProcess
 
 
 def test_a_task_is_prepared_when_it_changes_and_in_every_new_worker(make_bench, monkeypatch):

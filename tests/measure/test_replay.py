@@ -6,13 +6,13 @@ import gzip
 import pytest
 
 from tilewright import tune
-from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions, Failure, FailureKind, MeasureResult, Trial
-from tilewright.record import Record
-from tilewright.records import JsonlRecordStore
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import BuildResult, MeasureContext
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import Conditions, Failure, FailureKind, MeasureResult, Trial
+from tilewright.vocabulary.record import Record
+from tilewright_records.store.store import JsonlRecordStore
 
 
 @pytest.fixture

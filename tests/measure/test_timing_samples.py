@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from tilewright.measure import Conditions
-from tilewright_measure.failures import RefusedError
-from tilewright_measure.timing import take_samples
+from tilewright.vocabulary.measure import Conditions
+from tilewright_measure.timing.timing import take_samples
+from tilewright_measure.worker.failures import RefusedError
 
 
 class Kernel:

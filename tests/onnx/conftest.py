@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 from onnx import TensorProto, checker, helper, numpy_helper
 
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions
 from tilewright.options import Choice, NoOptions
-from tilewright.records import JsonlRecordStore
-from tilewright.run_context import RunContext
-from tilewright.stage import StageResult
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.compile import compile_network
-from tilewright_graph.compiled_network import CompiledNetwork
-from tilewright_graph.evaluate import evaluate
-from tilewright_graph.extraction import ExtractedNetwork
-from tilewright_graph.network import Network
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.measure import Conditions
+from tilewright_graph.compiled.compile import compile_network
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.network import Network
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
 from tilewright_graph.stages.verify_stage import VerifyOptions, VerifyStage
+from tilewright_onnx.model.writer import write_model
 from tilewright_onnx.reader import read_model
-from tilewright_onnx.runtime import OnnxRuntime
-from tilewright_onnx.writer import write_model
+from tilewright_onnx.runtime.runtime import OnnxRuntime
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.stages.stage import StageResult
+from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.operators.operators import builtin_operators
 
 

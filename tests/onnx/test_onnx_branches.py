@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.errors import UsageError
-from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_onnx.reader import read_model
 
 node = helper.make_node

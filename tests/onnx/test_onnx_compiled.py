@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_onnx.reader import read_model
 
 node = helper.make_node

@@ -7,10 +7,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.errors import UsageError
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.evaluate import evaluate
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_onnx.model.writer import write_model
 from tilewright_onnx.reader import read_model
-from tilewright_onnx.writer import write_model
 from tilewright_tensor.operators.operators import builtin_operators
 
 node = helper.make_node

@@ -11,13 +11,13 @@ import pytest
 
 from tilewright import Pipeline
 from tilewright.errors import UsageError
-from tilewright.pipeline.yaml_source import YamlSource
-from tilewright.run_report import SCHEMA_FILE
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.frontend import frontend_for
-from tilewright_graph.network import Network
+from tilewright_graph.frontends.frontend import frontend_for
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.network import Network
 from tilewright_graph.stages.import_stage import ImportOptions, ImportStage
 from tilewright_onnx.reader import read_model
+from tilewright_pipeline.run.run_report import SCHEMA_FILE
+from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from mutation import mutated
 from random_model import SETTINGS, RandomModel
 
 from tilewright.errors import UsageError
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.evaluate import evaluate
-from tilewright_onnx.model_file import load_model
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_onnx.model.model_file import load_model
 from tilewright_onnx.reader import read_model
 from tilewright_tensor.operators.operators import builtin_operators
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from tilewright_onnx.writer import WRITERS
+from tilewright_onnx.model.writer import WRITERS
 from tilewright_tensor.operators.operators import builtin_operators
 
 RNG = np.random.default_rng(2)

@@ -11,18 +11,18 @@ from onnx import TensorProto, helper, numpy_helper
 import tilewright
 from tilewright import hookimpl
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
 from tilewright.options import Choice
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.compiled_network import CompiledNetwork
-from tilewright_graph.evaluate import evaluate
-from tilewright_graph.network import Network
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.network import Network
 from tilewright_graph.stages.verify_stage import VerifyOptions, VerifyStage
+from tilewright_onnx.nodes.own_domains import operator_name
 from tilewright_onnx.onnx_reader import OnnxReader
-from tilewright_onnx.own_domains import operator_name
 from tilewright_onnx.reader import OnnxFrontend
-from tilewright_tensor.dag import compute, reduce_axis, reduce_sum
-from tilewright_tensor.expr import absolute
+from tilewright_tensor.expressions.expr import absolute
+from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_sum
 from tilewright_tensor.operators.operator import Operand, operator
 from tilewright_tensor.operators.operators import Operators
 

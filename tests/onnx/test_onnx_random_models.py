@@ -8,8 +8,8 @@ from random_model import RandomModel
 
 import tilewright
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright_graph.builder import NetworkBuilder
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_onnx.reader import read_model
 
 DEFAULT, WHOLE = 100, 2000

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, defs, helper
 
 from tilewright.errors import UsageError
-from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_onnx.reader import read_model
 
 README = Path(__file__).parents[2] / "plugins" / "onnx" / "README.md"

@@ -7,7 +7,7 @@ import pytest
 from onnx import helper
 
 from tilewright.errors import UsageError
-from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.passes.graph_pass import apply_passes
 from tilewright_onnx.reader import read_model
 from tilewright_tensor.operators.operators import Operators

@@ -11,7 +11,7 @@ from onnx import helper
 
 from tilewright.errors import UsageError
 from tilewright.options import NoOptions
-from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_onnx.reader import OnnxFrontend, read_model
 
 

@@ -7,13 +7,13 @@ from collections import Counter
 import pytest
 
 from tilewright.options import NoOptions
-from tilewright.target import Target
-from tilewright_graph.evaluate import evaluate
-from tilewright_graph.extraction import extract
+from tilewright.vocabulary.target import Target
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.passes.builtin import BUILTIN_PASSES
 from tilewright_graph.passes.graph_pass import apply_passes
-from tilewright_graph.random_inputs import random_inputs
-from tilewright_graph.verification import check_fit, compare
+from tilewright_graph.verification.verification import check_fit, compare
 from tilewright_onnx.reader import OnnxFrontend
 from tilewright_tensor.operators.operators import builtin_operators
 
@@ -71,7 +71,7 @@ def test_its_logits_tell_answers_apart(network, answers):
 def test_without_new_weights_its_logits_do_not(oracle, network):
     """Every weight 0.02: what the file says is unfit for verification."""
     from tilewright.errors import UsageError
-    from tilewright_onnx.model_file import load_model
+    from tilewright_onnx.model.model_file import load_model
 
     source = load_model("onnx-light:resnet50")[1].SerializeToString()
     flat = oracle.run(source, random_inputs(network, 0), network.observed)

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 
 from tilewright.errors import UsageError
 from tilewright.sizes import MOST_ELEMENTS
-from tilewright_graph.builder import NetworkBuilder
+from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_onnx.reader import read_model
 
 node = helper.make_node
@@ -86,7 +86,7 @@ def test_margins_may_be_many_times_as_wide_as_the_data(mode, extent, make_model,
 
 
 def test_what_many_nodes_make_is_bounded_together(make_model, monkeypatch):
-    monkeypatch.setattr("tilewright_onnx.reading_budget._FREE_BYTES", 2**16)
+    monkeypatch.setattr("tilewright_onnx.model.reading_budget._FREE_BYTES", 2**16)
     pads = [node("Pad", ["x", "p"], [f"y{i}"], mode="edge") for i in range(8)]
     model = make_model(
         [*pads, node("Sum", [f"y{i}" for i in range(8)], ["y"])],

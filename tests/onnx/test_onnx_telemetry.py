@@ -15,12 +15,12 @@ from onnx import helper
 
 SWITCH = "ORT_DISABLE_TELEMETRY"
 PLAIN = "import onnxruntime"
-OURS = "from tilewright_onnx.silent_runtime import import_onnxruntime as load; load()"
+OURS = "from tilewright_onnx.runtime.silent_runtime import import_onnxruntime as load; load()"
 A_RUN = """
 import time
 from tilewright.options import NoOptions
-from tilewright_onnx.runtime import OnnxRuntime
-from tilewright_graph.builder import NetworkBuilder
+from tilewright_onnx.runtime.runtime import OnnxRuntime
+from tilewright_graph.network.builder import NetworkBuilder
 import numpy as np
 b = NetworkBuilder("net")
 network = b.network([b.relu(b.input("x", (1, 8)))])
@@ -32,7 +32,7 @@ time.sleep(12)  # what it sends, it begins to send after ten seconds
 """
 
 A_PIPELINE = """
-from tilewright.cli.group import run
+from tilewright_cli.terminal.group import run
 assert run(["run", "one.yaml", "--quiet"]) == 0
 """
 PIPELINE = """\
@@ -76,7 +76,7 @@ def test_loading_onnx_runtime_leaves_no_identifier_of_the_machine(tmp_path):
 
 @pytest.mark.parametrize("value", [None, "0"])
 def test_loading_onnx_runtime_changes_no_variable_of_the_user(monkeypatch, value):
-    from tilewright_onnx.silent_runtime import import_onnxruntime
+    from tilewright_onnx.runtime.silent_runtime import import_onnxruntime
 
     if value is None:
         monkeypatch.delenv(SWITCH, raising=False)

@@ -8,8 +8,8 @@ from onnx import helper, numpy_helper
 
 import tilewright
 from tilewright.errors import UsageError
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.compiled_network import CompiledNetwork
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_onnx.reader import read_model
 
 pytestmark = pytest.mark.needs("x86")

@@ -11,9 +11,9 @@ import pytest
 from onnx import numpy_helper
 
 from tilewright.options import NoOptions
-from tilewright_graph.compiled_network import CompiledNetwork
-from tilewright_graph.network import Network
-from tilewright_graph.random_inputs import random_inputs
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.network.network import Network
+from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_onnx.reader import OnnxFrontend
 
 CONVOLUTIONS, PADDED, RESIDUALS = 53, 17, 16

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.target import Target
-from tilewright_graph.extraction import extract
+from tilewright.vocabulary.target import Target
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.frontends.zoo.zoo_frontend import ZooFrontend, ZooOptions
 from tilewright_graph.passes.builtin import BUILTIN_PASSES
 from tilewright_graph.passes.graph_pass import apply_passes
-from tilewright_graph.zoo.zoo_frontend import ZooFrontend, ZooOptions
+from tilewright_onnx.model.writer import write_model
 from tilewright_onnx.reader import read_model
-from tilewright_onnx.writer import write_model
 from tilewright_tensor.operators.operators import builtin_operators
 
 LOG = Path(__file__).parent / "data" / "autotvm-v0.1-resnet18-cuda.jsonl"
@@ -76,7 +76,7 @@ def test_layouts_give_the_same_answers(zoo, oracle):
 
 
 def test_a_written_network_is_read_back_as_it_was(zoo):
-    from tilewright_graph.builder import NetworkBuilder
+    from tilewright_graph.network.builder import NetworkBuilder
 
     network = zoo(size=32)
     again = read_model(write_model(network), NetworkBuilder("resnet-18"), {})
@@ -104,7 +104,7 @@ def test_shapes_are_refused(zoo):
 
 
 def test_an_operator_that_onnx_lacks_is_named_with_its_node():
-    from tilewright_graph.builder import NetworkBuilder
+    from tilewright_graph.network.builder import NetworkBuilder
 
     b = NetworkBuilder("net")
     x = b.layout_transform(b.input("x", (1, 8, 3, 3)), src="NCHW", dst="NHWC")

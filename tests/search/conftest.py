@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.host import PluginHost
+from tilewright.plugins.host import PluginHost
 
 
 @pytest.fixture(scope="session")

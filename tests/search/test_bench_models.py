@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.measure import Conditions, MeasureResult, Trial
-from tilewright.record import Record
-from tilewright.records import JsonlRecordStore
-from tilewright.testing.landscape import Landscape
-from tilewright_search.bench_models import models
-from tilewright_search.held_out import TaskTrials, pairwise_accuracy, recall
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import Conditions, MeasureResult, Trial
+from tilewright.vocabulary.record import Record
+from tilewright_records.store.store import JsonlRecordStore
+from tilewright_search.cli.bench_models import models
+from tilewright_search.models.held_out import TaskTrials, pairwise_accuracy, recall
+from tilewright_testing.support.landscape import Landscape
 
 STRATEGY = """
 from tilewright import hookimpl
-from tilewright.strategy import Strategy
+from tilewright.strategies.strategy import Strategy
 
 class Hill:
     def lower(self, task, config):

@@ -7,19 +7,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.distributions import installer
-from tilewright.host import PluginHost
-from tilewright.testing.landscape import Landscape
-from tilewright.testing.tuner import context_for
-from tilewright_search.cost_model.features import Features
-from tilewright_search.experience import Experience
-from tilewright_search.featurizer import Featurizer
+from tilewright.plugins.host import PluginHost
+from tilewright.plugins.loading.distributions import installer
+from tilewright_cli.terminal.group import run
+from tilewright_search.models.experience import Experience
+from tilewright_search.models.features import Features
+from tilewright_search.models.featurizer import Featurizer
+from tilewright_testing.support.landscape import Landscape
+from tilewright_testing.tuner import context_for
 
 
 def test_d36_without_xgboost_a_ridge_regression_stands_in_and_says_so_once(monkeypatch, caplog):
-    from tilewright_search.cost_model import xgboost_trees
-    from tilewright_search.cost_model.ridge import RidgeModel
+    from tilewright_search.models import xgboost_trees
+    from tilewright_search.models.ridge import RidgeModel
 
     monkeypatch.setitem(sys.modules, "xgboost", None)
     xgboost_trees._say_that_xgboost_is_missing.cache_clear()

@@ -7,10 +7,10 @@ import pytest
 
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
-from tilewright.testing.landscape import Landscape
-from tilewright.testing.tuner import context_for, run
-from tilewright_search.evolution import evolve
-from tilewright_search.tile_moves import TileMoves
+from tilewright_search.moves.evolution import evolve
+from tilewright_search.moves.tile_moves import TileMoves
+from tilewright_testing.support.landscape import Landscape
+from tilewright_testing.tuner import context_for, run
 
 
 def _split_space(length, **options):

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.workload import TensorSpec, Workload
-from tilewright_search.cost_model.knob_features import knob_features
-from tilewright_search.featurizer import Featurizer
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import TensorSpec, Workload
+from tilewright_search.models.featurizer import Featurizer
+from tilewright_search.models.knob_features import knob_features
 
 TASK = Task(Workload("thing", (TensorSpec((3, 5)),), {"stride": 2}), Target("imaginary"))
 

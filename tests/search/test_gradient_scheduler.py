@@ -9,8 +9,8 @@ import pytest
 
 from tilewright.errors import UsageError
 from tilewright.roles import TaskState
-from tilewright.task_set import TaskSet, WeightedTask
-from tilewright.testing.landscape import Landscape
+from tilewright.vocabulary.task_set import TaskSet, WeightedTask
+from tilewright_testing.support.landscape import Landscape
 
 ROUND = 16
 
@@ -79,7 +79,7 @@ def test_a_dead_task_does_not_keep_its_network_above_the_target(host):
 def test_a_task_much_slower_than_those_alike_promises_more():
     reference = SimpleNamespace(operations=lambda workload: workload.inputs[0].shape[0] ** 2)
     host = SimpleNamespace(reference=lambda operator: reference)
-    from tilewright_search.gradient import GradientOptions, GradientScheduler
+    from tilewright_search.schedulers.gradient import GradientOptions, GradientScheduler
 
     states = [_state(16, trials=800, best=1e-3), _state(17, trials=800, best=9e-3)]
     states.append(_state(96, trials=400, best=8e-3))

@@ -8,15 +8,15 @@ from statistics import median
 import numpy as np
 import pytest
 
-from tilewright.blamed import Blamed
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
+from tilewright.plugins.blamed import Blamed
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import TunerContext
-from tilewright.testing.landscape import Landscape
-from tilewright.testing.tuner import context_for, run
-from tilewright_search.annealing import anneal
-from tilewright_search.diverse import pick_diverse
+from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
+from tilewright_search.moves.annealing import anneal
+from tilewright_search.moves.diverse import pick_diverse
+from tilewright_testing.support.landscape import Landscape
+from tilewright_testing.tuner import context_for, run
 
 
 def _best(landscape, configs):
@@ -101,14 +101,14 @@ def test_a_lost_device_is_not_held_against_the_config(host):
         )
         for config in landscape.space.sample(random.Random(9), 40)
     ]
-    from tilewright_search.experience import Experience
+    from tilewright_search.models.experience import Experience
 
     experience = Experience.of(context_for(landscape, host, history=[*good, *lost]), "knobs")
     assert len(experience.rows(landscape.task)[0]) == 40
 
 
 def test_failed_configs_get_the_worst_score(host):
-    from tilewright_search.experience import Experience
+    from tilewright_search.models.experience import Experience
 
     landscape = Landscape()
     trials = landscape.measure_all(landscape.space.sample(random.Random(0), 100))
@@ -129,7 +129,7 @@ def test_an_unknown_cost_model_names_those_installed(host):
 
 
 def test_of_many_own_trials_the_fastest_and_the_latest_are_learned_from(host, monkeypatch):
-    from tilewright_search import experience
+    from tilewright_search.models import experience
 
     monkeypatch.setattr(experience, "_OWN_ROWS", 40)
     landscape = Landscape()
@@ -160,7 +160,7 @@ def test_with_epsilon_a_batch_holds_random_configs(host, name):
 
 
 def test_the_population_holds_every_alternative_and_the_fastest_measured(host, monkeypatch):
-    from tilewright_search import evolutionary
+    from tilewright_search.tuners import evolutionary
 
     populations = []
 

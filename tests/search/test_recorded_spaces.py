@@ -7,9 +7,9 @@ from statistics import median
 
 import pytest
 
-from tilewright.measure import FailureKind
-from tilewright.testing.recording import Recording
-from tilewright.testing.tuner import batches, context_for, run
+from tilewright.vocabulary.measure import FailureKind
+from tilewright_testing.support.recording import Recording
+from tilewright_testing.tuner import batches, context_for, run
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.records.jsonl.gz"))

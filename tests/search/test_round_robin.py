@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.roles import TaskState
-from tilewright.testing.landscape import Landscape
-from tilewright_search.round_robin import RoundRobinScheduler
+from tilewright_search.schedulers.round_robin import RoundRobinScheduler
+from tilewright_testing.support.landscape import Landscape
 
 
 def _states(*trials):

@@ -7,14 +7,14 @@ import pytest
 
 from tilewright import Component, hookimpl
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
 from tilewright.options import Choice
+from tilewright.plugins.host import PluginHost
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
-from tilewright.testing.landscape import Landscape
-from tilewright.testing.tuner import context_for
-from tilewright_search.cost_model.signature import Signature
-from tilewright_search.held_out import FeatureTable, TaskTrials
+from tilewright_search.models.held_out import FeatureTable, TaskTrials
+from tilewright_search.models.signature import Signature
+from tilewright_testing.support.landscape import Landscape
+from tilewright_testing.tuner import context_for
 
 
 def _made(host, name):

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.measure import Failure, FailureKind, MeasureResult
-from tilewright.testing.landscape import Landscape
-from tilewright.testing.tuner import context_for, run
+from tilewright.vocabulary.measure import Failure, FailureKind, MeasureResult
+from tilewright_testing.support.landscape import Landscape
+from tilewright_testing.tuner import context_for, run
 
 
 def test_grid_goes_through_the_space_in_order_of_index(host):

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
-from tilewright.workload import Workload
-from tilewright_tensor.evaluate import evaluate
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.lower import lower
+from tilewright.vocabulary.workload import Workload
+from tilewright_tensor.evaluation.evaluate import evaluate
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.lowering.verify import verify
 from tilewright_tensor.operators.operators import Operators, builtin_operators
-from tilewright_tensor.reference import OperatorReference
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.verify import verify
+from tilewright_tensor.operators.reference import OperatorReference
+from tilewright_tensor.schedule.schedule import Schedule
 
 
 @pytest.fixture(scope="session")

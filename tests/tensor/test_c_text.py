@@ -11,13 +11,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright_tensor.affine import Var, floor_div, index, mod
 from tilewright_tensor.c_text.c_module import CFunction, CModule, network_module, program_module
 from tilewright_tensor.c_text.dialect import Dialect
-from tilewright_tensor.expr import OPERATIONS, Const, IndexValue, Load, Op, Value, cast, limits, lt
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.lookup import lookup
-from tilewright_tensor.loop_ir import (
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.affine import Var, floor_div, index, mod
+from tilewright_tensor.expressions.expr import (
+    OPERATIONS,
+    Const,
+    IndexValue,
+    Load,
+    Op,
+    Value,
+    cast,
+    limits,
+    lt,
+)
+from tilewright_tensor.expressions.lookup import lookup
+from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
@@ -28,8 +38,8 @@ from tilewright_tensor.loop_ir import (
     Statement,
     Store,
 )
-from tilewright_tensor.network_program import KernelCall, NetworkBuffer, NetworkProgram
-from tilewright_tensor.shared_object import SharedObject
+from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
+from tilewright_tensor.kernels.shared_object import SharedObject
 
 COUNT = 40
 I = Var("i")

@@ -5,8 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright_tensor import evaluate as evaluate_module
-from tilewright_tensor.dag import (
+from tilewright_tensor.evaluation import evaluate as evaluate_module
+from tilewright_tensor.evaluation.evaluate import evaluate
+from tilewright_tensor.expressions.expr import (
+    Const,
+    IndexValue,
+    as_value,
+    cast,
+    erf,
+    exp,
+    ge,
+    maximum,
+    select,
+)
+from tilewright_tensor.ir.dag import (
     Combiner,
     Dag,
     compute,
@@ -18,8 +30,6 @@ from tilewright_tensor.dag import (
     reduce_prod,
     reduce_sum,
 )
-from tilewright_tensor.evaluate import evaluate
-from tilewright_tensor.expr import Const, IndexValue, as_value, cast, erf, exp, ge, maximum, select
 
 RNG = np.random.default_rng(0)
 

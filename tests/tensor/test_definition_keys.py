@@ -11,30 +11,30 @@ from typing import Any
 
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
-from tilewright.query import Query
-from tilewright.record import Record
-from tilewright.records import JsonlRecordStore
-from tilewright.run_context import RunContext
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.task_text import find_task
-from tilewright.tuning.history import known_trials
-from tilewright.workload import Workload
-from tilewright_tensor.dag import Tensor, compute, reduce_axis, reduce_sum
-from tilewright_tensor.expr import exp, tanh
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import Conditions, MeasureInput, MeasureResult, Trial
+from tilewright.vocabulary.query import Query
+from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import Workload
+from tilewright_pipeline.api.task_text import find_task
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.tuning.history import known_trials
+from tilewright_records.store.store import JsonlRecordStore
+from tilewright_tensor.expressions.expr import exp, tanh
+from tilewright_tensor.ir.dag import Tensor, compute, reduce_axis, reduce_sum
 from tilewright_tensor.operators.operator import operator
 from tilewright_tensor.operators.operators import Operators, builtin_operators
-from tilewright_tensor.reference import OperatorReference
+from tilewright_tensor.operators.reference import OperatorReference
 
 PLUGIN = """
 from tilewright import hookimpl
-from tilewright_tensor.dag import compute
-from tilewright_tensor.expr import exp, tanh
+from tilewright_tensor.ir.dag import compute
+from tilewright_tensor.expressions.expr import exp, tanh
 from tilewright_tensor.operators.operator import operator
 
 @operator(elementwise=True)

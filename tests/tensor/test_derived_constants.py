@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tilewright.space.config_space import ConfigSpace
-from tilewright_tensor.dag import (
+from tilewright_tensor.expressions.expr import eq, logical_and, lt, select
+from tilewright_tensor.ir.dag import (
     Axis,
     Dag,
     Tensor,
@@ -18,14 +19,13 @@ from tilewright_tensor.dag import (
     reduce_max,
     reduce_sum,
 )
-from tilewright_tensor.derived.limits import Limits
-from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.rules import derive
-from tilewright_tensor.derived.unrolled import Unrolled
-from tilewright_tensor.expr import eq, logical_and, lt, select
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.winograd import Winograd
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.layouts.winograd import Winograd
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.nests.unrolled import Unrolled
+from tilewright_tensor.sketches.rules import derive
+from tilewright_tensor.sketches.structure.limits import Limits
+from tilewright_tensor.sketches.structure.problem import Problem
 
 Rows = Sequence[Sequence[float]]
 

@@ -10,16 +10,16 @@ from math import prod
 import pytest
 
 from tilewright.space.config_space import ConfigSpace
-from tilewright.workload import Workload
-from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.derived.limits import Limits
-from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.rules import RULES, Rule, State, derive
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.lower import lower
+from tilewright.vocabulary.workload import Workload
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.rules import RULES, Rule, State, derive
+from tilewright_tensor.sketches.structure.limits import Limits
+from tilewright_tensor.sketches.structure.problem import Problem
 
 LIMITS = Limits(lanes=4, registers=16, cache_bytes=1 << 16, threads=1)
 CASES = """

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.target import Target
-from tilewright.workload import TensorSpec
-from tilewright_tensor.dag import Tensor, compute
-from tilewright_tensor.evaluate import evaluate
-from tilewright_tensor.expr import cast
-from tilewright_tensor.expression_bounds import DEEPEST
-from tilewright_tensor.lookup import lookup
-from tilewright_tensor.lower import lower
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_tensor.evaluation.evaluate import evaluate
+from tilewright_tensor.expressions.bounds import DEEPEST
+from tilewright_tensor.expressions.expr import cast
+from tilewright_tensor.expressions.lookup import lookup
+from tilewright_tensor.ir.dag import Tensor, compute
+from tilewright_tensor.ir.text import program_text
+from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.operators.operator import operator
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.text import program_text
-from tilewright_x86.emit import emit
-from tilewright_x86.isa import isa_of
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_x86.machine.isa import isa_of
+from tilewright_x86.text.emit import emit
 
 
 def _repeated(name, tensor, step, count):

@@ -11,18 +11,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.workload import TensorSpec, Workload
-from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import TensorSpec, Workload
+from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.features.footprint import footprint, strides
 from tilewright_tensor.features.loop_features import NAMES, loop_features, program_features
-from tilewright_tensor.loop_ir import Buffer, LoopProgram
-from tilewright_tensor.lower import lower
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.ir.loop_ir import Buffer, LoopProgram
+from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.schedule.schedule import Schedule
 
 CASES = (Path(__file__).parent / "operator_cases.txt").read_text().splitlines()
 CACHES = ("2K", "16K", "128K", "1M", "8M", "64M")

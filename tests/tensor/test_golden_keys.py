@@ -10,14 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright.device import Device
-from tilewright.measure import Conditions, MeasureInput, MeasureResult, Trial
-from tilewright.records import JsonlRecordStore, Query, Record
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.workload import Workload
-from tilewright_tensor.dag import compute
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import Conditions, MeasureInput, MeasureResult, Trial
+from tilewright.vocabulary.query import Query
+from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import Workload
+from tilewright_records.store.store import JsonlRecordStore
+from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.operators.attribute import Attribute, from_front, integer, number
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.text_form import format_workload, parse_workload

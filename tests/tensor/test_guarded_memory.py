@@ -7,8 +7,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from tilewright_tensor.cold_copies import ColdCopies
-from tilewright_tensor.guarded_memory import GuardedMemory
+from tilewright_tensor.kernels.cold_copies import ColdCopies
+from tilewright_tensor.kernels.guarded_memory import GuardedMemory
 
 
 @pytest.mark.parametrize("size", [1, 3, 37, 148, 4096, 4099])
@@ -95,7 +95,7 @@ def test_copies_about_to_change_are_given_to_nobody_else():
 
 
 def test_no_more_than_a_limit_is_kept(monkeypatch):
-    monkeypatch.setattr("tilewright_tensor.cold_copies._KEPT_BYTES", 600)
+    monkeypatch.setattr("tilewright_tensor.kernels.cold_copies._KEPT_BYTES", 600)
     cold, arrays = ColdCopies(), [constant(value) for value in range(3)]
     made = [cold.of(array, 4, 0xFFFFFFFE) for array in arrays]  # 240 bytes each
     assert cold.of(arrays[2], 4, 0xFFFFFFFE) is made[2]

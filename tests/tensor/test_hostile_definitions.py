@@ -17,9 +17,12 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.workload import TensorSpec
-from tilewright_tensor import expr
-from tilewright_tensor.dag import (
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_tensor.evaluation.evaluate import evaluate
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions import expr
+from tilewright_tensor.expressions.lookup import lookup
+from tilewright_tensor.ir.dag import (
     Dag,
     Tensor,
     compute,
@@ -28,13 +31,10 @@ from tilewright_tensor.dag import (
     reduce_max,
     reduce_sum,
 )
-from tilewright_tensor.evaluate import evaluate
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.lookup import lookup
-from tilewright_tensor.lower import lower
+from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.operators.operator import operator
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.schedule.schedule import Schedule
 
 NUMPY = SimpleNamespace(
     select=lambda condition, then, otherwise: then if condition else otherwise,

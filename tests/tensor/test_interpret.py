@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.expr import Const, IndexValue, Load, cast, lt, select
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import (
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.expr import Const, IndexValue, Load, cast, lt, select
+from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,

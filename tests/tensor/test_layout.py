@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright.errors import UsageError
-from tilewright_tensor.affine import Var, index
-from tilewright_tensor.layout import Layout
+from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.layouts.layout import Layout
 
 CASES = [
     ("NCHW", (2, 3, 5, 7)),

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_max, reduce_sum
-from tilewright_tensor.expr import exp, ge, logical_and, lt, maximum, select
-from tilewright_tensor.loop_ir import Loop
-from tilewright_tensor.lower import lower
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.verify import verify
+from tilewright_tensor.expressions.expr import exp, ge, logical_and, lt, maximum, select
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.ir.loop_ir import Loop
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.lowering.verify import verify
+from tilewright_tensor.schedule.schedule import Schedule
 
 
 def matmul(m, n, k):

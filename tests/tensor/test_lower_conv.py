@@ -6,12 +6,20 @@ import json
 
 import pytest
 
-from tilewright_tensor.affine import FloorDiv, Mod
-from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.expr import ge, indexes_in, leaves, logical_and, lt, maximum, select
-from tilewright_tensor.loop_ir import Guard, Loop, Store, stores, walk
-from tilewright_tensor.lower import lower
-from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.expressions.affine import FloorDiv, Mod
+from tilewright_tensor.expressions.expr import (
+    ge,
+    indexes_in,
+    leaves,
+    logical_and,
+    lt,
+    maximum,
+    select,
+)
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.ir.loop_ir import Guard, Loop, Store, stores, walk
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.schedule.schedule import Schedule
 
 
 def conv(c, hw, f, k, stride=1, n=1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright_tensor.network_program import NetworkBuffer, NetworkProgram
+from tilewright_tensor.ir.network_program import NetworkBuffer, NetworkProgram
 
 BUFFERS = (
     NetworkBuffer("inner", (4,), "float32", "intermediate", 128),

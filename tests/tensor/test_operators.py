@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.workload import EpilogueOp, TensorSpec, Workload
-from tilewright_tensor.evaluate import evaluate
+from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
+from tilewright_tensor.evaluation.evaluate import evaluate
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.reference import OperatorReference
+from tilewright_tensor.operators.reference import OperatorReference
 
 # text forms that cover every built-in operator, on sizes that divide nothing
 CASES = (Path(__file__).parent / "operator_cases.txt").read_text().splitlines()

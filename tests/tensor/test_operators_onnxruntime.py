@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.workload import Workload
-from tilewright_tensor.reference import OperatorReference
+from tilewright.vocabulary.workload import Workload
+from tilewright_tensor.operators.reference import OperatorReference
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

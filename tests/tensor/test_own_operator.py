@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.workload import EpilogueOp, TensorSpec
-from tilewright_tensor.dag import Tensor, compute, reduce_axis, reduce_max, reduce_sum
-from tilewright_tensor.expr import cast, exp, ge, select
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.lower import lower
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.workload import EpilogueOp, TensorSpec
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.expr import cast, exp, ge, select
+from tilewright_tensor.ir.dag import Tensor, compute, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.operators.attribute import Attribute, extents
 from tilewright_tensor.operators.operator import operator
 from tilewright_tensor.operators.operator_def import Operand, OperatorDef
 from tilewright_tensor.operators.operators import Operators, builtin_operators
-from tilewright_tensor.reference import OperatorReference
-from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.operators.reference import OperatorReference
+from tilewright_tensor.schedule.schedule import Schedule
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_operator.py"
 

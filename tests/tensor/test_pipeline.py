@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import Barrier, CopyGroup, CopyWait, walk
-from tilewright_tensor.lower import lower
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.verify import verify, verify_schedule
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.ir.loop_ir import Barrier, CopyGroup, CopyWait, walk
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.lowering.verify import verify, verify_schedule
+from tilewright_tensor.schedule.schedule import Schedule
 
 
 def _row_sums(columns: int, factor: int, scope: str = "shared") -> Schedule:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.workload import EpilogueOp, Workload
-from tilewright_tensor.reference import OperatorReference
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.workload import EpilogueOp, Workload
+from tilewright_tensor.operators.reference import OperatorReference
 
 Parse = Callable[[str], Workload]
 References = Mapping[str, OperatorReference]
@@ -149,7 +149,7 @@ def test_pack_and_unpack_follow_the_layout(references: References) -> None:
 
 THIRD_PARTY = """
 from tilewright import hookimpl
-from tilewright_tensor.dag import compute
+from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.operators.attribute import Attribute, number
 from tilewright_tensor.operators.operator_def import Operand, OperatorDef
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.lower import lower
-from tilewright_tensor.schedule import PRIMITIVES, Schedule
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.schedule.schedule import PRIMITIVES, Schedule
 
 
 def matmul_relu(m=12, n=20, k=8):

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright.errors import UsageError
-from tilewright.workload import EpilogueOp, TensorSpec, Workload
+from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
 from tilewright_tensor.operators.operators import builtin_operators
+from tilewright_tensor.operators.reference import OperatorReference
 from tilewright_tensor.operators.text_form import format_workload, parse_workload
-from tilewright_tensor.reference import OperatorReference
 
 Parse = Callable[[str], Workload]
 CASES = (Path(__file__).parent / "operator_cases.txt").read_text().splitlines()

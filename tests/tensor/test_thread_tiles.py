@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tilewright_tensor.affine import Affine, FloorDiv, Mod, Var
-from tilewright_tensor.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import Allocate, Barrier, Block, Loop, walk
-from tilewright_tensor.lower import lower
-from tilewright_tensor.rejoined import rejoined
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.verify import verify
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.affine import Affine, FloorDiv, Mod, Var
+from tilewright_tensor.expressions.regrouped import rejoined
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.ir.loop_ir import Allocate, Barrier, Block, Loop, walk
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.lowering.verify import verify
+from tilewright_tensor.schedule.schedule import Schedule
 
 
 def scratch(program: Any) -> dict[str, tuple[int, ...]]:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.dag import Dag, compute, placeholder
-from tilewright_tensor.expr import Const, IndexValue, Load, cast, lt, select
-from tilewright_tensor.lookup import lookup
-from tilewright_tensor.loop_ir import (
+from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.expr import Const, IndexValue, Load, cast, lt, select
+from tilewright_tensor.expressions.lookup import lookup
+from tilewright_tensor.ir.dag import Dag, compute, placeholder
+from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
@@ -20,8 +20,8 @@ from tilewright_tensor.loop_ir import (
     LoopProgram,
     Store,
 )
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.verify import verify, verify_schedule
+from tilewright_tensor.lowering.verify import verify, verify_schedule
+from tilewright_tensor.schedule.schedule import Schedule
 
 A, B = Buffer("a", (8,)), Buffer("b", (8,))
 I = Var("i")

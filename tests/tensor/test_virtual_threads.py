@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright_tensor.affine import Var, index
-from tilewright_tensor.expr import Const, Load
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import (
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.expr import Const, Load
+from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
@@ -20,8 +20,8 @@ from tilewright_tensor.loop_ir import (
     LoopProgram,
     Store,
 )
-from tilewright_tensor.verify import verify
-from tilewright_tensor.virtual_threads import without_virtual_threads
+from tilewright_tensor.lowering.verify import verify
+from tilewright_tensor.lowering.virtual_threads import without_virtual_threads
 
 A, B = Buffer("a", (8,)), Buffer("b", (8,))
 OWN, TILE = Buffer("own", (2,), scope="register"), Buffer("tile", (8,), scope="shared")

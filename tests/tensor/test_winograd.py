@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.winograd import Winograd
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.layouts.winograd import Winograd
 
 
 @pytest.mark.parametrize("outputs", [2, 4])

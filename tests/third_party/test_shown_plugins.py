@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.cli.new_plugin import plugin_files
+from tilewright_cli.new.new_plugin import plugin_files
+from tilewright_cli.terminal.group import run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "writing-plugins.md").read_text(encoding="utf-8")
 TASK = ("tune", "dense(16x24, 32x24)", "--target", "x86:threads=1", "--budget", "4", "--json")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.cli.group import run
-from tilewright.cli.new_plugin import plugin_files
+from tilewright_cli.new.new_plugin import plugin_files
+from tilewright_cli.terminal.group import run
 
 KINDS = sorted(point.name for point in entry_points(group="tilewright.templates"))
 APART = {"strategy", "target", "tuner"}  # their tests are run in environments of their own

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright.workload import Workload
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import Workload
 
 
 @cache

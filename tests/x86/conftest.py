@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.target import Target
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import LoopProgram
+from tilewright.vocabulary.target import Target
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_x86.backend import X86Backend
-from tilewright_x86.isa import available
+from tilewright_x86.machine.isa import available
 
 ISA_NAMES = [isa.name for isa in available()]
 

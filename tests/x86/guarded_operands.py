@@ -15,7 +15,7 @@ import sys
 import numpy as np
 from answers import expected, host, task_of
 
-from tilewright.task import Task
+from tilewright.vocabulary.task import Task
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright_tensor.affine import Affine, Var, index
-from tilewright_tensor.expr import Load, Op, Value, dtype_of
-from tilewright_tensor.loop_ir import Buffer, Loop, Statement, Store
+from tilewright_tensor.expressions.affine import Affine, Var, index
+from tilewright_tensor.expressions.expr import Load, Op, Value, dtype_of
+from tilewright_tensor.ir.loop_ir import Buffer, Loop, Statement, Store
 
 
 def i(name: str) -> Affine:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright_tensor.affine import Var, index
-from tilewright_tensor.expr import Load, Op
-from tilewright_tensor.loop_ir import Block, Buffer, Loop, LoopKind, LoopProgram, Store
-from tilewright_tensor.network_program import KernelCall, NetworkBuffer, NetworkProgram
+from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.expr import Load, Op
+from tilewright_tensor.ir.loop_ir import Block, Buffer, Loop, LoopKind, LoopProgram, Store
+from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
 
 COUNT = 37
 STEP = 192  # bytes from one tensor to the next: whole lines

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
-from tilewright.target import Target
-from tilewright_tensor.affine import Var, index
-from tilewright_tensor.expr import Load, Op
-from tilewright_tensor.loop_ir import Buffer, Loop, LoopProgram, Store
-from tilewright_x86 import kernel as kernel_module
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.target import Target
+from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.expr import Load, Op
+from tilewright_tensor.ir.loop_ir import Buffer, Loop, LoopProgram, Store
 from tilewright_x86.backend import X86Backend
-from tilewright_x86.cpu import cache_bytes
-from tilewright_x86.isa import ISAS, available, resolve_target
-from tilewright_x86.jit import PIPELINES
-from tilewright_x86.program import X86Program
+from tilewright_x86.kernel import kernel as kernel_module
+from tilewright_x86.kernel.jit import PIPELINES
+from tilewright_x86.kernel.program import X86Program
+from tilewright_x86.machine.cpu import cache_bytes
+from tilewright_x86.machine.isa import ISAS, available, resolve_target
 
 
 def _add(count: int = 100) -> LoopProgram:
@@ -112,7 +112,7 @@ def test_an_artefact_survives_json_and_another_backend() -> None:
 
 def test_d35_code_for_an_isa_that_is_not_here_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     artifact = X86Backend().build(_add(), Target.parse("x86:isa=avx512"))
-    monkeypatch.setattr("tilewright_x86.isa.available", lambda: ISAS[1:])
+    monkeypatch.setattr("tilewright_x86.machine.isa.available", lambda: ISAS[1:])
     with pytest.raises(UsageError, match="avx512"):
         X86Backend().load(artifact, Device("cpu"))
 

@@ -9,18 +9,12 @@ import numpy as np
 import pytest
 from loop_notation import at, i, loop, op, put
 
-from tilewright_tensor.affine import Affine, index
-from tilewright_tensor.expr import Const, IndexValue
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import (
-    Block,
-    Buffer,
-    Guard,
-    LoopProgram,
-    Statement,
-)
-from tilewright_x86.emit import emit
-from tilewright_x86.isa import ISAS
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.affine import Affine, index
+from tilewright_tensor.expressions.expr import Const, IndexValue
+from tilewright_tensor.ir.loop_ir import Block, Buffer, Guard, LoopProgram, Statement
+from tilewright_x86.machine.isa import ISAS
+from tilewright_x86.text.emit import emit
 
 
 def matmul(rows: int, columns: int, depth: int, guard_lanes: bool) -> LoopProgram:
@@ -173,7 +167,7 @@ def test_masked_lanes_read_and_write_nothing_outside(random_inputs: Callable[...
     import ctypes
     import mmap
 
-    from tilewright_x86 import jit
+    from tilewright_x86.kernel import jit
 
     page = mmap.PAGESIZE
     libc = ctypes.CDLL(None)

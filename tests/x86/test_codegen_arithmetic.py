@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 from loop_notation import at, i, loop, op, put
 
-from tilewright_tensor.expr import Const, Op
-from tilewright_tensor.loop_ir import (
-    Buffer,
-    LoopProgram,
-)
-from tilewright_x86.emit import emit
-from tilewright_x86.isa import ISAS
+from tilewright_tensor.expressions.expr import Const, Op
+from tilewright_tensor.ir.loop_ir import Buffer, LoopProgram
+from tilewright_x86.machine.isa import ISAS
+from tilewright_x86.text.emit import emit
 
 
 def elementwise(

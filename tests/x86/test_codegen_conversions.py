@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright_tensor.affine import Var, index
-from tilewright_tensor.expr import DTYPES, OPERATIONS, Const, Load, Op, limits
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import Block, Buffer, Loop, LoopProgram, Store
-from tilewright_x86.emit import emit
-from tilewright_x86.isa import ISAS, Isa
-from tilewright_x86.jit import assembly
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.expr import DTYPES, OPERATIONS, Const, Load, Op, limits
+from tilewright_tensor.ir.loop_ir import Block, Buffer, Loop, LoopProgram, Store
+from tilewright_x86.kernel.jit import assembly
+from tilewright_x86.machine.isa import ISAS, Isa
+from tilewright_x86.text.emit import emit
 
 COUNT = 57
 PLACE = (index(Var("i")),)

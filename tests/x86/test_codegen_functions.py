@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright_tensor.affine import Var, index
-from tilewright_tensor.expr import Load, Op
-from tilewright_tensor.loop_ir import Buffer, Loop, LoopProgram, Store
+from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.expr import Load, Op
+from tilewright_tensor.ir.loop_ir import Buffer, Loop, LoopProgram, Store
 
 
 def _unary(name: str, count: int, dtype: str = "float32", kind: Any = "vectorized") -> LoopProgram:

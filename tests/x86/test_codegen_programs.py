@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from loop_notation import at, i, loop, op, put
 
-from tilewright_tensor.affine import index
-from tilewright_tensor.expr import Const
-from tilewright_tensor.loop_ir import (
+from tilewright_tensor.expressions.affine import index
+from tilewright_tensor.expressions.expr import Const
+from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
@@ -21,9 +21,9 @@ from tilewright_tensor.loop_ir import (
     Prefetch,
     Statement,
 )
-from tilewright_x86.emit import emit
-from tilewright_x86.isa import ISAS
-from tilewright_x86.jit import assembly
+from tilewright_x86.kernel.jit import assembly
+from tilewright_x86.machine.isa import ISAS
+from tilewright_x86.text.emit import emit
 
 
 def conv(width: int, tile: int, vectors: int, out_width: int) -> LoopProgram:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright_tensor.affine import Affine, Var, index
-from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import (
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.affine import Affine, Var, index
+from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value
+from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Block,
     Buffer,
@@ -22,7 +22,7 @@ from tilewright_tensor.loop_ir import (
     Statement,
     Store,
 )
-from tilewright_x86.isa import available
+from tilewright_x86.machine.isa import available
 
 X = Buffer("x", (7, 41))
 EXTENTS = (1, 2, 3, 5, 17)

@@ -7,7 +7,7 @@ import random
 import pytest
 from answers import host, task_of, tolerance, x86_error
 
-from tilewright_x86.isa import available
+from tilewright_x86.machine.isa import available
 
 CASES = """
 matmul(7x13, 13x17) + relu()

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright.task import Task
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
 
 PLUGIN = """
 from tilewright import hookimpl
-from tilewright.strategy import Strategy
+from tilewright.strategies.strategy import Strategy
 
 
 def load(host):
-    from tilewright_tensor.derived.rules import RULES, Rule
+    from tilewright_tensor.sketches.rules import RULES, Rule
     from tilewright_tensor.operators.operators import Operators
     from tilewright_x86.strategies.derived import make
 

@@ -8,16 +8,24 @@ from typing import Any
 import numpy as np
 
 from tilewright.space.config_space import ConfigSpace
-from tilewright_tensor.dag import Axis, Dag, Tensor, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.derived.limits import Limits
-from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.rules import derive
-from tilewright_tensor.expr import eq, logical_and, select
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.lower import lower
-from tilewright_tensor.winograd import Winograd
-from tilewright_x86.emit import emit
-from tilewright_x86.isa import ISAS
+from tilewright_tensor.expressions.expr import eq, logical_and, select
+from tilewright_tensor.ir.dag import (
+    Axis,
+    Dag,
+    Tensor,
+    compute,
+    placeholder,
+    reduce_axis,
+    reduce_sum,
+)
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.layouts.winograd import Winograd
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.sketches.rules import derive
+from tilewright_tensor.sketches.structure.limits import Limits
+from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_x86.machine.isa import ISAS
+from tilewright_x86.text.emit import emit
 
 MATRIX = Winograd.of(2).data
 SIZE, TILES, CHANNELS = len(MATRIX), 3, 16

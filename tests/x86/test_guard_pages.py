@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tilewright_x86.isa import available
+from tilewright_x86.machine.isa import available
 
 _ISAS = [isa.name for isa in available()]
 _COUNTS = st.sampled_from([1, 2, 3, 5, 7, 8, 13, 16, 17, 24, 32, 33, 48])

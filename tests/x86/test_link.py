@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from small_network import arrays, binary, network
 
 from tilewright.errors import UsageError
-from tilewright.target import Target
-from tilewright_tensor.network_program import KernelCall, NetworkProgram
+from tilewright.vocabulary.target import Target
+from tilewright_tensor.ir.network_program import KernelCall, NetworkProgram
 from tilewright_x86.backend import X86Backend
-from tilewright_x86.object_file import section
+from tilewright_x86.kernel.object_file import section
 
 
 def _network() -> NetworkProgram:

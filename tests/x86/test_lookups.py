@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from guarded_operands import guarded
 
-from tilewright.target import Target
-from tilewright_tensor.dag import Dag, Tensor, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.expr import as_value, cast, ge, logical_and, lt, select
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.lookup import lookup
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.lower import lower
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.verify import verify
+from tilewright.vocabulary.target import Target
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.expr import as_value, cast, ge, logical_and, lt, select
+from tilewright_tensor.expressions.lookup import lookup
+from tilewright_tensor.ir.dag import Dag, Tensor, compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.lowering.verify import verify
+from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_x86.backend import X86Backend
 
 

@@ -8,12 +8,12 @@ from math import prod
 import numpy as np
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright_tensor.affine import Var
-from tilewright_tensor.loop_ir import Guard, Loop, LoopProgram, Prefetch, Statement, inside, walk
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.expressions.affine import Var
+from tilewright_tensor.ir.loop_ir import Guard, Loop, LoopProgram, Prefetch, Statement, inside, walk
 
 LINE = 16
 """float32 elements."""

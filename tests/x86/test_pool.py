@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tilewright_x86 import jit
-from tilewright_x86.isa import ISAS
-from tilewright_x86.parallel import hold_pool
+from tilewright_x86.kernel import jit
+from tilewright_x86.kernel.parallel import hold_pool
+from tilewright_x86.machine.isa import ISAS
 
 _CALLER = """
 declare void @tw_parallel_for(ptr, ptr, i64, i64)
@@ -132,9 +132,9 @@ _SUM = """
 import os, threading, time
 from pathlib import Path
 import numpy as np
-from tilewright.target import Target
+from tilewright.vocabulary.target import Target
 from tilewright_x86.backend import X86Backend
-from tilewright_x86.peak import _sum
+from tilewright_x86.machine.peak import _sum
 def a_kernel():
     program, backend = _sum(4, 1024), X86Backend()
     artifact = backend.build(program, Target("x86", {"threads": "2"}))

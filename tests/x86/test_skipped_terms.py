@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
-from tilewright.target import Target
-from tilewright.task import Task
-from tilewright_tensor.affine import Affine, Var, index
-from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value, lt, select
-from tilewright_tensor.facts import Facts
-from tilewright_tensor.interpret import interpret
-from tilewright_tensor.loop_ir import (
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_tensor.expressions.affine import Affine, Var, index
+from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value, lt, select
+from tilewright_tensor.expressions.facts import Facts
+from tilewright_tensor.ir.loop_ir import (
     Block,
     Buffer,
     Guard,
@@ -27,10 +27,10 @@ from tilewright_tensor.loop_ir import (
     inside,
     walk,
 )
-from tilewright_tensor.peel import ranges
-from tilewright_x86.emit import emit
-from tilewright_x86.isa import ISAS
-from tilewright_x86.skipped_terms import skipping_zero_terms
+from tilewright_tensor.lowering.peel import ranges
+from tilewright_x86.machine.isa import ISAS
+from tilewright_x86.passes.skipped_terms import skipping_zero_terms
+from tilewright_x86.text.emit import emit
 
 
 def lowered(text: str, **tile: object) -> LoopProgram:

@@ -7,7 +7,7 @@ import random
 import pytest
 from answers import host, task_of, tolerance, x86_error
 
-from tilewright_x86.isa import available
+from tilewright_x86.machine.isa import available
 
 CASES = """
 conv2d(1x16x7x7, 32x16x3x3, padding=1) + add(1x32x1x1:const) + add(1x32x7x7) + relu()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from answers import host, task_of
 
-from tilewright.task import Task
+from tilewright.vocabulary.task import Task
 
 
 def task(text: str, isa: str = "avx512") -> Task:

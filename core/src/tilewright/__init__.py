@@ -2,70 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points, version
+from typing import Any
 
-# Not late like the others: importing the module of that name would put the module in its place.
-from tilewright.strategy import Strategy, strategy
-
-if TYPE_CHECKING:
-    from tilewright.api import compile, explain, tune  # noqa: A004  what users expect
-    from tilewright.dispatch import DispatchContext
-    from tilewright.errors import UsageError
-    from tilewright.measure import MeasureInput, MeasureResult
-    from tilewright.pipeline import Pipeline
-    from tilewright.plugin import Component, hookimpl, hookspec
-    from tilewright.space.config_space import ConfigSpace
-    from tilewright.task import Task
-
-    __version__: str
-
-# Imported when first used: `import tilewright` costs next to nothing.
+# Imported when first used: `import tilewright` costs next to nothing. `__init__.pyi` has the types.
 _HOMES = {
-    "Component": "tilewright.plugin",
-    "ConfigSpace": "tilewright.space.config_space",
-    "DispatchContext": "tilewright.dispatch",
-    "MeasureInput": "tilewright.measure",
-    "MeasureResult": "tilewright.measure",
-    "Pipeline": "tilewright.pipeline",
-    "Task": "tilewright.task",
-    "UsageError": "tilewright.errors",
-    "compile": "tilewright.api",
-    "explain": "tilewright.api",
-    "hookimpl": "tilewright.plugin",
-    "hookspec": "tilewright.plugin",
-    "tune": "tilewright.api",
+    "Component": "plugins.plugin",
+    "ConfigSpace": "space.config_space",
+    "DispatchContext": "strategies.dispatch",
+    "MeasureInput": "vocabulary.measure",
+    "MeasureResult": "vocabulary.measure",
+    "PluginHost": "plugins.host",
+    "Strategy": "strategies.strategy",
+    "Target": "vocabulary.target",
+    "Task": "vocabulary.task",
+    "UsageError": "errors",
+    "Workload": "vocabulary.workload",
+    "hookimpl": "plugins.plugin",
+    "hookspec": "plugins.plugin",
+    "strategy": "strategies.strategy",
 }
-__all__ = [
-    "Component",
-    "ConfigSpace",
-    "DispatchContext",
-    "MeasureInput",
-    "MeasureResult",
-    "Pipeline",
-    "Strategy",
-    "Task",
-    "UsageError",
-    "__version__",
-    "compile",
-    "explain",
-    "hookimpl",
-    "hookspec",
-    "strategy",
-    "tune",
-]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
-
         return version("tilewright")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tilewright' has no attribute '{name}'")
-    from importlib import import_module
-
-    return getattr(import_module(_HOMES[name]), name)
+    if name in _HOMES:
+        return getattr(import_module(f"tilewright.{_HOMES[name]}"), name)
+    if name in _added():
+        return _added()[name].load()
+    if name == "__all__":
+        return __dir__()
+    raise AttributeError(f"module 'tilewright' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*_HOMES, *_added(), "__version__"])
+
+
+@cache
+def _added() -> dict[str, EntryPoint]:
+    """What distributions add to the package's own names: `tune`, `compile`, `Pipeline`."""
+    return {point.name: point for point in entry_points(group="tilewright.names")}

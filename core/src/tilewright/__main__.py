@@ -1,6 +1,10 @@
-"""`python -m tilewright` is the command line."""
+"""`python -m tilewright` is the command line, where tilewright-cli is installed."""
 
-from tilewright.cli import main
+import sys
+from importlib.metadata import entry_points
 
 if __name__ == "__main__":
-    main()
+    found = entry_points(group="console_scripts", name="tilewright")
+    if not found:
+        sys.exit("tilewright: no command line here; install tilewright-cli")
+    next(iter(found)).load()()

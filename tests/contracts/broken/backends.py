@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tilewright import Component, Strategy, hookimpl
-from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import Artifact
-from tilewright.testing.backend import BackendContract, RotatingBackendContract
-from tilewright.testing.imaginary_target import (
+from tilewright.vocabulary.device import Device
+from tilewright_testing.backend import BackendContract, RotatingBackendContract
+from tilewright_testing.support.imaginary_target import (
     NAME,
     ImaginaryBackend,
     ImaginaryKernel,

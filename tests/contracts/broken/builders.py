@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.measure import Failure, FailureKind
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import Artifact, BuildResult
-from tilewright.testing import imaginary_target
-from tilewright.testing.builder import BuilderContract, IsolatedBuilderContract
-from tilewright.testing.measurement import ImaginaryMeasurementContract
+from tilewright.vocabulary.measure import Failure, FailureKind
+from tilewright_testing.builder import BuilderContract, IsolatedBuilderContract
+from tilewright_testing.measurement import ImaginaryMeasurementContract
+from tilewright_testing.support import imaginary_target
 
 KINDS = {
     "refuse": FailureKind.INVALID_CONFIG,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright_search.cost_model.signature import Signature
+from tilewright_search.models.signature import Signature
 from tilewright_search.testing.cost_model import (
     CostModelContract,
     RankingCostModelContract,

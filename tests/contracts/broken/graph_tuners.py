@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
-from tilewright_graph.problem import InfeasibleProblemError, Problem, Solution
-from tilewright_graph.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
+from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.testing.graph_tuner import ExactGraphTunerContract
 
 PROVED = "test_every_small_problem_is_solved_with_proof"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.measure import Failure, FailureKind, MeasureResult
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import Artifact, BuildResult
-from tilewright.testing import imaginary_target
-from tilewright.testing.measurement import ImaginaryMeasurementContract
-from tilewright.testing.runner import IsolatedRunnerContract, RunnerContract
+from tilewright.vocabulary.measure import Failure, FailureKind, MeasureResult
+from tilewright_testing.measurement import ImaginaryMeasurementContract
+from tilewright_testing.runner import IsolatedRunnerContract, RunnerContract
+from tilewright_testing.support import imaginary_target
 
 KINDS = {
     "wrong": FailureKind.WRONG_ANSWER,

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tilewright.testing.scheduler import TaskSchedulerContract
+from tilewright_testing.scheduler import TaskSchedulerContract
 
 DID_NOT_LAST = "test_a_best_that_did_not_last_is_no_trouble"
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.measure import Conditions
-from tilewright.record import BudgetRecord, GraphRecord, Record
-from tilewright.records import JsonlRecordStore
-from tilewright.testing.store import StoreContract
+from tilewright.vocabulary.measure import Conditions
+from tilewright.vocabulary.record import BudgetRecord, GraphRecord, Record
+from tilewright_records.store.store import JsonlRecordStore
+from tilewright_testing.store import StoreContract
 
 TURNS = "test_what_lost_to_finalists_before_their_turns_stands_behind_them"
 STILL_LEADS = "test_what_was_faster_than_finalists_before_their_turns_still_leads"

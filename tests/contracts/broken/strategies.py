@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 
 from tilewright import Component, Strategy, hookimpl
-from tilewright.config import ConfigEntity
-from tilewright.host import PluginHost
-from tilewright.layouts import Layouts
+from tilewright.plugins.host import PluginHost
 from tilewright.space.knobs import Knobs
-from tilewright.testing.imaginary_target import NAME, ImaginaryBackend, ImaginaryReference
-from tilewright.testing.strategy import (
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright_testing.strategy import (
     ReproducibleStrategyContract,
     StrategyAnswersContract,
     StrategyContract,
 )
+from tilewright_testing.support.imaginary_target import NAME, ImaginaryBackend, ImaginaryReference
 
 INDEX = "test_a_config_has_the_same_index_each_time"
 ELSEWHERE = "test_a_config_has_the_same_index_in_other_processes"

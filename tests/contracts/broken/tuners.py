@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from tilewright import Component, hookimpl
-from tilewright.host import PluginHost
-from tilewright.testing.tuner import (
+from tilewright.plugins.host import PluginHost
+from tilewright_testing.tuner import (
     BatchTunerContract,
     ModelGuidedTunerContract,
     ReproducibleTunerContract,

@@ -13,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.measure import DeviceFaultError
-from tilewright_cuda.arch import ARCHS, runs_on
-from tilewright_cuda.artifact import Contents
-from tilewright_cuda.compiler import compiled
-from tilewright_cuda.devices import gpus, l2_bytes
-from tilewright_cuda.driver import DeviceRuntime, ModuleImage, Shape
-from tilewright_cuda.driver_errors import DriverError
+from tilewright.vocabulary.measure import DeviceFaultError
+from tilewright_cuda.compile.artifact import Contents
+from tilewright_cuda.compile.compiler import compiled
+from tilewright_cuda.compile.program import CudaProgram
+from tilewright_cuda.device.arch import ARCHS, runs_on
+from tilewright_cuda.device.devices import gpus, l2_bytes
+from tilewright_cuda.driver.driver import DeviceRuntime, ModuleImage, Shape
+from tilewright_cuda.driver.driver_errors import DriverError
+from tilewright_cuda.driver.kernel import CudaKernel
 from tilewright_cuda.emulation.compile import compile_kernels
-from tilewright_cuda.kernel import CudaKernel
-from tilewright_cuda.program import CudaProgram
 
 
 def runtime_named(name: str) -> DeviceRuntime:
     if name == "pycuda":
-        from tilewright_cuda.pycuda_driver import PycudaRuntime
+        from tilewright_cuda.driver.pycuda_driver import PycudaRuntime
 
         return PycudaRuntime(0)
-    from tilewright_cuda.ctypes_driver import CtypesRuntime
+    from tilewright_cuda.driver.ctypes_driver import CtypesRuntime
 
     return CtypesRuntime(0)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.measure import DeviceFaultError
+from tilewright.vocabulary.measure import DeviceFaultError
 
 _TOLERANCE = 1e-5
 

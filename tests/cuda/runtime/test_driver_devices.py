@@ -10,17 +10,18 @@ from functools import cache
 
 import pytest
 
-from tilewright.device import Device
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.measure import FailureKind
-from tilewright.run_setup import find_device
-from tilewright.target import Target
-from tilewright_cuda import ctypes_driver, devices
-from tilewright_cuda.artifact import artifact_of
-from tilewright_cuda.driver_errors import DriverError, error_of
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import FailureKind
+from tilewright.vocabulary.target import Target
+from tilewright_cuda.compile.artifact import artifact_of
+from tilewright_cuda.device import devices
+from tilewright_cuda.driver import ctypes_driver
+from tilewright_cuda.driver.driver_errors import DriverError, error_of
+from tilewright_cuda.driver.kernel import load_kernel
 from tilewright_cuda.emulation import compile as emulation_compile
-from tilewright_cuda.kernel import load_kernel
+from tilewright_pipeline.run.run_setup import find_device
 
 _HOPPER = Target("cuda", {"arch": "sm_90"})
 _ADA = Device("gpu0", {"model": "L4", "capability": [8, 9], "l2_bytes": 48 << 20})
@@ -28,7 +29,9 @@ _ADA = Device("gpu0", {"model": "L4", "capability": [8, 9], "l2_bytes": 48 << 20
 
 def _told(folder, expression):
     """What a process says whose libraries are looked for in the folder."""
-    script = f"import json; from tilewright_cuda import devices; print(json.dumps({expression}))"
+    script = (
+        f"import json; from tilewright_cuda.device import devices; print(json.dumps({expression}))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "LD_LIBRARY_PATH": str(folder)},

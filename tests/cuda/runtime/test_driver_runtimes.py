@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright_cuda.compiler import find_compiler
-from tilewright_cuda.devices import gpus
+from tilewright_cuda.compile.compiler import find_compiler
+from tilewright_cuda.device.devices import gpus
 
 _SESSION = Path(__file__).with_name("driver_session.py")
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tilewright.cli.group import run
-from tilewright_cuda.compiler import find_compiler
+from tilewright_cli.terminal.group import run
+from tilewright_cuda.compile.compiler import find_compiler
 
 _PIPELINE = """\
 version: 1

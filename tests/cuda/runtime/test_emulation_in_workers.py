@@ -6,16 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.config import ConfigEntity
-from tilewright.device import Device
-from tilewright.host import PluginHost
-from tilewright.measure import Conditions, FailureKind, MeasureInput, MeasureResult, Trial
-from tilewright.query import Query
-from tilewright.record import Record
-from tilewright.records import JsonlRecordStore
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import MeasureContext
-from tilewright.task_text import find_task
-from tilewright_cuda.devices import probe
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import (
+    Conditions,
+    FailureKind,
+    MeasureInput,
+    MeasureResult,
+    Trial,
+)
+from tilewright.vocabulary.query import Query
+from tilewright.vocabulary.record import Record
+from tilewright_cuda.device.devices import probe
+from tilewright_pipeline.api.task_text import find_task
+from tilewright_records.store.store import JsonlRecordStore
 
 _FILE = Path(__file__).with_name("hand_written.py")
 _GPU = Device(

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.measure import DeviceFaultError
-from tilewright_cuda.arch import arch_named
-from tilewright_cuda.compiler import compiled, find_compiler
-from tilewright_cuda.devices import probe
-from tilewright_cuda.driver import ModuleImage, Shape
-from tilewright_cuda.driver_errors import DriverError
+from tilewright.vocabulary.measure import DeviceFaultError
+from tilewright_cuda.compile.compiler import compiled, find_compiler
+from tilewright_cuda.device.arch import arch_named
+from tilewright_cuda.device.devices import probe
+from tilewright_cuda.driver.driver import ModuleImage, Shape
+from tilewright_cuda.driver.driver_errors import DriverError
 from tilewright_cuda.emulation import compile as emulation_compile
 from tilewright_cuda.emulation.runtime import EmulatedRuntime, Order
 
@@ -274,7 +274,7 @@ def test_a_text_that_is_no_cuda_is_refused_with_what_the_compiler_says():
 def test_fibres_without_assembly_give_the_same_answers():
     script = """
 import sys, numpy as np
-from tilewright_cuda.driver import ModuleImage, Shape
+from tilewright_cuda.driver.driver import ModuleImage, Shape
 from tilewright_cuda.emulation import compile as emulation
 emulation._COMMON = (*emulation._COMMON, "-DTW_UCONTEXT")
 from tilewright_cuda.emulation.runtime import EmulatedRuntime, Order

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tilewright import run_setup
-from tilewright.cli.group import run
-from tilewright.device import Device
-from tilewright.measure import FailureKind
-from tilewright.records import JsonlRecordStore
-from tilewright_cuda.devices import gpus
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import FailureKind
+from tilewright_cli.terminal.group import run
+from tilewright_cuda.device.devices import gpus
+from tilewright_pipeline.run import run_setup
+from tilewright_records.store.store import JsonlRecordStore
 
 _HAND_WRITTEN = Path(__file__).with_name("hand_written.py")
 _GPU = Device(
@@ -104,7 +104,7 @@ def test_d34_a_driver_of_no_use_is_told_in_a_line_with_its_reason(tmp_path, driv
         subprocess.run(make, input=driver, text=True, check=True)
     elif gpus():
         pytest.skip("this machine has a driver")
-    command = [sys.executable, "-c", "from tilewright.cli import main; main()", "tune"]
+    command = [sys.executable, "-c", "from tilewright_cli import main; main()", "tune"]
     done = subprocess.run(
         [*command, "relu(1x37)", "--target", target, "--budget", "1"],
         cwd=tmp_path,

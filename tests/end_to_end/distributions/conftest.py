@@ -42,7 +42,7 @@ class Environment:
 
     def tilewright(self, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         """Run the command line."""
-        code = "import sys; from tilewright.cli import main; sys.exit(main())"
+        code = "import sys; from tilewright_cli import main; sys.exit(main())"
         return self.python("-c", code, *arguments, cwd=cwd)
 
     def install(self, wheel: Path) -> None:

@@ -46,7 +46,7 @@ WORKS_WITHOUT = {
 }
 RUN_ALL = """
 import contextlib, io, json, sys, traceback
-from tilewright.cli.group import run
+from tilewright_cli.terminal.group import run
 told = {}
 for name, arguments in json.load(open("verbs.json")).items():
     out, err = io.StringIO(), io.StringIO()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.cli.group import run
+from tilewright_cli.terminal.group import run
 
 ROOT = Path(__file__).parents[3]
 NEEDED = {"tuner": ["core"], "target": ["core", "plugins/tensor", "plugins/graph"]}

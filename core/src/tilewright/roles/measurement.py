@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tilewright.device import Device
-    from tilewright.host import PluginHost
-    from tilewright.measure import Failure, MeasureInput, MeasureResult
+    from tilewright.plugins.host import PluginHost
     from tilewright.roles.target import Artifact
+    from tilewright.vocabulary.device import Device
+    from tilewright.vocabulary.measure import Failure, MeasureInput, MeasureResult
 
 
 @dataclass(frozen=True, slots=True)

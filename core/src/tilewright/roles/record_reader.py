@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from tilewright.json_object import BadLineError
-    from tilewright.record import AnyRecord
+    from tilewright.vocabulary.record import AnyRecord
 
 
 class RecordReader(Protocol):

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from tilewright.time_text import time_text
 
 if TYPE_CHECKING:
-    from tilewright.config import ConfigEntity
-    from tilewright.device import Device
-    from tilewright.measure import Failure, Trial
-    from tilewright.query import Query
-    from tilewright.record import AnyRecord, GraphRecord, Record
-    from tilewright.target import Target
-    from tilewright.task import Task
-    from tilewright.workload import Workload
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.device import Device
+    from tilewright.vocabulary.measure import Failure, Trial
+    from tilewright.vocabulary.query import Query
+    from tilewright.vocabulary.record import AnyRecord, GraphRecord, Record
+    from tilewright.vocabulary.target import Target
+    from tilewright.vocabulary.task import Task
+    from tilewright.vocabulary.workload import Workload
 
 
 class Spent(NamedTuple):

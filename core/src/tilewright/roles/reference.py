@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from tilewright.roles.array import Array
 
 if TYPE_CHECKING:
-    from tilewright.workload import Workload
+    from tilewright.vocabulary.workload import Workload
 
 
 class Reference(Protocol):

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from tilewright.config import ConfigEntity
-    from tilewright.device import Device
-    from tilewright.host import PluginHost
-    from tilewright.measure import Conditions, Trial
+    from tilewright.plugins.host import PluginHost
     from tilewright.space.config_space import ConfigSpace
-    from tilewright.task import Task
-    from tilewright.tuning.budget import Budget
+    from tilewright.vocabulary.budget import Budget
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.device import Device
+    from tilewright.vocabulary.measure import Conditions, Trial
+    from tilewright.vocabulary.task import Task
 
 
 def _endless() -> Budget | None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from tilewright.roles.array import Array
 
 if TYPE_CHECKING:
-    from tilewright.device import Device
-    from tilewright.target import Target
+    from tilewright.vocabulary.device import Device
+    from tilewright.vocabulary.target import Target
 
 
 @dataclass(frozen=True, slots=True)

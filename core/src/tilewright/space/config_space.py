@@ -10,10 +10,10 @@ from itertools import accumulate, islice
 from typing import Any
 
 from tilewright.canonical import content_key
-from tilewright.config import ConfigEntity
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.space.alternative import Alternative
 from tilewright.terminal_text import brief
+from tilewright.vocabulary.config import ConfigEntity
 
 __all__ = ["Alternative", "ConfigSpace"]
 

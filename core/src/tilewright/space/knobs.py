@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.canonical import freeze
 from tilewright.errors import UsageError
 from tilewright.space.alternative import Alternative
-from tilewright.space.constraint import Expression, Knob, holds
+from tilewright.space.feasible.constraint import Expression, Knob, holds
 from tilewright.space.knob_values import KnobKind, KnobValues
 from tilewright.space.ordering import ReorderPolicy, annotate_entities, reorder_entities
 from tilewright.space.split import NO_LIMIT, SplitPolicy, candidate_entities, split_entities

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 
 from tilewright.errors import UsageError
-from tilewright.space.constraint import Binary, Constant, Expression, Item, Knob, Product
+from tilewright.space.feasible.constraint import Binary, Constant, Expression, Item, Knob, Product
 from tilewright.space.knob_values import KnobValues
 
 _NUMBERS = frozenset({int, float, bool})

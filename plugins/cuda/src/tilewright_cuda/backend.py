@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright_cuda.program import CudaProgram
+from tilewright_cuda.compile.program import CudaProgram
 
 if TYPE_CHECKING:
-    from tilewright.device import Device
     from tilewright.roles import Artifact, Kernel
-    from tilewright.target import Target
-    from tilewright_tensor.loop_ir import LoopProgram
-    from tilewright_tensor.network_program import NetworkProgram
+    from tilewright.vocabulary.device import Device
+    from tilewright.vocabulary.target import Target
+    from tilewright_tensor.ir.loop_ir import LoopProgram
+    from tilewright_tensor.ir.network_program import NetworkProgram
 
 
 class CudaBackend:
@@ -23,25 +23,25 @@ class CudaBackend:
 
     def probe(self) -> Sequence[Device]:
         """Every GPU, and `emulated` where there is a C++ compiler."""
-        from tilewright_cuda import devices
+        from tilewright_cuda.device import devices
 
         return devices.probe()
 
     def found(self) -> Mapping[str, str]:
         """The driver and the compilers of this machine."""
-        from tilewright_cuda import devices
+        from tilewright_cuda.device import devices
 
         return devices.found()
 
     def missing(self) -> Mapping[str, str]:
         """Why there is no GPU, no emulation, no compiler or no PyCUDA, and how to get it."""
-        from tilewright_cuda import devices
+        from tilewright_cuda.device import devices
 
         return devices.missing()
 
     def check_target(self, target: Target, device: Device) -> None:
         """Raises UsageError for an architecture that the device does not run."""
-        from tilewright_cuda import devices
+        from tilewright_cuda.device import devices
 
         devices.check_target(target, device)
 
@@ -50,7 +50,7 @@ class CudaBackend:
 
         Raises ValueError for a program that the architecture cannot run.
         """
-        from tilewright_cuda.build import build
+        from tilewright_cuda.compile.build import build
 
         return build(program, target)
 
@@ -59,19 +59,19 @@ class CudaBackend:
 
         Raises ValueError for a program that the architecture cannot run.
         """
-        from tilewright_cuda.link import link_network
+        from tilewright_cuda.compile.link import link_network
 
         return link_network(network_program, target)
 
     def load(self, artifact: Artifact, device: Device) -> Kernel:
         """The kernel, in this process. Raises UsageError where the device cannot run it."""
-        from tilewright_cuda.kernel import load_kernel
+        from tilewright_cuda.driver.kernel import load_kernel
 
         return load_kernel(artifact, device)
 
     def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
         """(float32 operations a second, bytes read a second from device memory)."""
-        from tilewright_cuda import devices
+        from tilewright_cuda.device import devices
 
         return devices.measure_peak(device)
 

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tilewright import Component
-from tilewright.plugin import hookspec
+from tilewright.plugins.plugin import hookspec
 
 if TYPE_CHECKING:
-    from tilewright_graph.frontend import Frontend
+    from tilewright_graph.frontends.frontend import Frontend
     from tilewright_graph.passes.graph_pass import GraphPassEntry
-    from tilewright_graph.problem import GraphTuner
+    from tilewright_graph.selection.problem import GraphTuner
 
 # By role, what no annotation names: `tilewright plugins --protocols` shows it.
 MORE_VALUES = {
-    "frontend": (("tilewright_graph.builder", "NetworkBuilder"),),
+    "frontend": (("tilewright_graph.network.builder", "NetworkBuilder"),),
     "stage": (
-        ("tilewright_graph.network", "Network"),
-        ("tilewright_graph.extraction", "ExtractedNetwork"),
-        ("tilewright.task_set", "TaskSet"),
-        ("tilewright_graph.graph_tuning", "GraphChoice"),
-        ("tilewright_graph.compiled_network", "CompiledNetwork"),
+        ("tilewright_graph.network.network", "Network"),
+        ("tilewright_graph.extraction.extraction", "ExtractedNetwork"),
+        ("tilewright.vocabulary.task_set", "TaskSet"),
+        ("tilewright_graph.selection.graph_tuning", "GraphChoice"),
+        ("tilewright_graph.compiled.compiled_network", "CompiledNetwork"),
     ),
-    "oracle": (("tilewright_graph.reference_oracle", "RunsNetworks"),),
+    "oracle": (("tilewright_graph.verification.reference_oracle", "RunsNetworks"),),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.plugin import Component, late
+from tilewright.plugins.plugin import Component, late
 
 
 def named_component(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright.plugin import Component, hookimpl
+from tilewright.plugins.plugin import Component, hookimpl
 from tilewright_graph import hookspecs
 from tilewright_graph.named_component import named_component
 
 if TYPE_CHECKING:
-    from tilewright.events import RunSummary, Section
+    from tilewright_pipeline.run.events import RunSummary, Section
 
 
 @hookimpl
@@ -22,13 +22,14 @@ def tilewright_hookspecs() -> Sequence[object]:
 @hookimpl
 def tilewright_frontends() -> Sequence[Component[Any]]:
     """`zoo`."""
-    return [named_component("zoo", "networks made here", "zoo.zoo_frontend", "Frontend", "zoo:")]
+    place = "frontends.zoo.zoo_frontend"
+    return [named_component("zoo", "networks made here", place, "Frontend", "zoo:")]
 
 
 @hookimpl
 def tilewright_oracles() -> Sequence[Component[Any]]:
-    """`reference`."""
-    return [named_component("reference", "definitions", "reference_oracle", "Oracle", "when-named")]
+    place = "verification.reference_oracle"
+    return [named_component("reference", "definitions", place, "Oracle", "when-named")]
 
 
 @hookimpl
@@ -41,7 +42,6 @@ def tilewright_graph_passes() -> Sequence[Any]:
 
 @hookimpl
 def tilewright_graph_tuners() -> Sequence[Component[Any]]:
-    """`greedy`, `dp`, `pbqp`, `exact`, `exhaustive`."""
     return [
         _tuner("greedy", "each kernel takes what is best beside its neighbours"),
         _tuner("dp", "dynamic program, exact for networks of small width"),
@@ -54,14 +54,14 @@ def tilewright_graph_tuners() -> Sequence[Component[Any]]:
 @hookimpl
 def tilewright_summary_sections(summary: RunSummary) -> Sequence[Section]:
     """Layouts, and where the configs of a compiled network came from."""
-    from tilewright_graph.summary import sections
+    from tilewright_graph.reports.summary import sections
 
     return sections(summary.report)
 
 
 @hookimpl
 def tilewright_stages() -> Sequence[Component[Any]]:
-    """From a model file to a checked, timed network; `tune` is core's."""
+    """From a model file to a checked, timed network; `tune` is of pipeline."""
     return [
         _stage("import", "a model becomes a network"),
         _stage("extract", "a network becomes tasks"),
@@ -73,7 +73,7 @@ def tilewright_stages() -> Sequence[Component[Any]]:
 
 
 def _tuner(name: str, summary: str) -> Component[Any]:
-    return named_component(name, summary, f"solvers.{name}", "Tuner")
+    return named_component(name, summary, f"selection.solvers.{name}", "Tuner")
 
 
 def _stage(name: str, summary: str) -> Component[Any]:

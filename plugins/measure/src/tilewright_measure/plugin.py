@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.plugin import Component, hookimpl, late
+from tilewright.plugins.plugin import Component, hookimpl, late
 
-_OPTIONS = "tilewright_measure.options"
+_OPTIONS = "tilewright_measure.local.options"
 
 
 @hookimpl
@@ -17,7 +17,7 @@ def tilewright_builders() -> Sequence[Component[Any]]:
         Component(
             "local",
             "compiles in isolated processes, on every core of this machine",
-            late("tilewright_measure.local_builder", "LocalBuilder"),
+            late("tilewright_measure.local.local_builder", "LocalBuilder"),
             late(_OPTIONS, "LocalBuilderOptions"),
         ),
         Component(
@@ -35,7 +35,7 @@ def tilewright_runners() -> Sequence[Component[Any]]:
         Component(
             "local",
             "checks and times in an isolated process on this machine",
-            late("tilewright_measure.local_runner", "LocalRunner"),
+            late("tilewright_measure.local.local_runner", "LocalRunner"),
             late(_OPTIONS, "LocalRunnerOptions"),
         ),
         Component(

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from tilewright.errors import UsageError
 from tilewright.json_object import BadLineError
-from tilewright.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.options import Options
 from tilewright.reading import open_file
-from tilewright.record import Record
-from tilewright.records.decoding import RecordDecoder
-from tilewright.records.line import unseal, whole_lines
 from tilewright.roles import Artifact, BuildResult, MeasureContext
-from tilewright_measure.options import ReplayOptions
+from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult
+from tilewright.vocabulary.record import Record
+from tilewright_measure.local.options import ReplayOptions
+from tilewright_records.decoding import RecordDecoder
+from tilewright_records.line import unseal, whole_lines
 
 _MAX_BYTES = 2**28
 """Of a recording, unpacked: half a million records."""

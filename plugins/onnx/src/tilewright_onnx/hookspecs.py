@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilewright.plugin import hookspec
+from tilewright.plugins.plugin import hookspec
 
 if TYPE_CHECKING:
     from tilewright_onnx.onnx_reader import OnnxReader

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright.plugin import Component, hookimpl, late
+from tilewright.plugins.plugin import Component, hookimpl, late
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -37,12 +37,12 @@ def tilewright_frontends() -> Sequence[Component[Any]]:
 @hookimpl
 def tilewright_oracles() -> Sequence[Component[Any]]:
     """`onnxruntime`."""
-    runtime = late("tilewright_onnx.runtime", "OnnxRuntime")
+    runtime = late("tilewright_onnx.runtime.runtime", "OnnxRuntime")
     return [Component("onnxruntime", "ONNX Runtime on the CPU", runtime, lacks=_runtime_lacks)]
 
 
 def _runtime_lacks() -> str:
-    from tilewright_onnx.silent_runtime import what_runtime_lacks
+    from tilewright_onnx.runtime.silent_runtime import what_runtime_lacks
 
     return what_runtime_lacks()
 
@@ -52,7 +52,7 @@ def tilewright_onnx_readers() -> Sequence[OnnxReader]:
     """Operators that ONNX Runtime makes of others."""
     from tilewright_onnx.onnx_reader import OnnxReader
 
-    home = "tilewright_onnx.runtime_operators"
+    home = "tilewright_onnx.nodes.runtime_operators"
     return [
         OnnxReader("com.microsoft.BiasGelu", late(home, "read_bias_gelu")),
         OnnxReader("com.microsoft.Gelu", late(home, "read_gelu")),

@@ -10,15 +10,15 @@ import numpy as np
 
 from tilewright.errors import UsageError
 from tilewright.options import NoOptions
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.network import Network
-from tilewright_onnx.input_shapes import input_shapes
-from tilewright_onnx.model_check import checked_model
-from tilewright_onnx.model_file import is_light, is_model, load_model
-from tilewright_onnx.node_reading import NodeReading
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.network import Network
+from tilewright_onnx.model.input_shapes import input_shapes
+from tilewright_onnx.model.model_check import checked_model
+from tilewright_onnx.model.model_file import is_light, is_model, load_model
+from tilewright_onnx.model.random_weights import with_random_weights
+from tilewright_onnx.model.tensors import array_of
+from tilewright_onnx.nodes.node_reading import NodeReading
 from tilewright_onnx.onnx_reader import OnnxReader
-from tilewright_onnx.random_weights import with_random_weights
-from tilewright_onnx.tensors import array_of
 
 
 class OnnxFrontend:

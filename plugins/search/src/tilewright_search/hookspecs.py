@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilewright.plugin import Component, hookspec
+from tilewright.plugins.plugin import Component, hookspec
 
 if TYPE_CHECKING:
-    from tilewright.config import ConfigEntity
-    from tilewright.host import PluginHost
-    from tilewright.task import Task
-    from tilewright_search.cost_model.features import Features
-    from tilewright_search.cost_model.interface import CostModel
+    from tilewright.plugins.host import PluginHost
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.task import Task
+    from tilewright_search.models.features import Features
+    from tilewright_search.models.interface import CostModel
 
 
 @hookspec

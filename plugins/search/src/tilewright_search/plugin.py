@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright.plugin import Component, hookimpl, late
+from tilewright.plugins.plugin import Component, hookimpl, late
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from tilewright.config import ConfigEntity
-    from tilewright.host import PluginHost
-    from tilewright.task import Task
-    from tilewright_search.cost_model.features import Features
+    from tilewright.plugins.host import PluginHost
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.task import Task
+    from tilewright_search.models.features import Features
 
 
 def _late(module: str, name: str) -> Any:
@@ -31,11 +31,12 @@ def tilewright_hookspecs() -> Sequence[ModuleType]:
 def tilewright_tuners() -> Sequence[Component[Any]]:
     usual = frozenset({"batch", "resume"})
     guided = usual | {"model"}
-    grid, random = _late("grid", "GridTuner"), _late("random_search", "RandomTuner")
-    genetic, genetic_options = _late("genetic", "GeneticTuner"), _late("genetic", "GeneticOptions")
-    xgb, xgb_options = _late("xgb", "XgbTuner"), _late("xgb", "XgbOptions")
-    evolve = _late("evolutionary", "EvolutionaryTuner")
-    evolve_options = _late("evolutionary", "EvolutionaryOptions")
+    grid, random = _late("tuners.grid", "GridTuner"), _late("tuners.random_search", "RandomTuner")
+    genes = "tuners.genetic"
+    genetic, genetic_options = _late(genes, "GeneticTuner"), _late(genes, "GeneticOptions")
+    xgb, xgb_options = _late("tuners.xgb", "XgbTuner"), _late("tuners.xgb", "XgbOptions")
+    evolve = _late("tuners.evolutionary", "EvolutionaryTuner")
+    evolve_options = _late("tuners.evolutionary", "EvolutionaryOptions")
     return [
         Component("grid", "every config once, in order", grid, capabilities=usual),
         Component("random", "configs in random order", random, capabilities=usual),
@@ -47,7 +48,7 @@ def tilewright_tuners() -> Sequence[Component[Any]]:
 
 @hookimpl
 def tilewright_cost_models() -> Sequence[Component[Any]]:
-    trees, ridge = "cost_model.xgboost_trees", "cost_model.ridge"
+    trees, ridge = "models.xgboost_trees", "models.ridge"
     make_trees, trees_options = _late(trees, "make_xgboost"), _late(trees, "XgboostOptions")
     make_ridge, ridge_options = _late(ridge, "make_ridge"), _late(ridge, "RidgeOptions")
     return [
@@ -57,22 +58,23 @@ def tilewright_cost_models() -> Sequence[Component[Any]]:
 
 
 def _xgboost_lacks() -> str:
-    from tilewright_search.cost_model.xgboost_trees import what_xgboost_lacks
+    from tilewright_search.models.xgboost_trees import what_xgboost_lacks
 
     return what_xgboost_lacks()
 
 
 @hookimpl(trylast=True)
 def tilewright_featurize(task: Task, configs: Sequence[ConfigEntity], host: PluginHost) -> Features:
-    from tilewright_search.cost_model.knob_features import knob_features
+    from tilewright_search.models.knob_features import knob_features
 
     return knob_features(task, configs)
 
 
 @hookimpl
 def tilewright_task_schedulers() -> Sequence[Component[Any]]:
-    gradient, options = _late("gradient", "GradientScheduler"), _late("gradient", "GradientOptions")
+    place, fewest = "schedulers.gradient", _late("schedulers.round_robin", "RoundRobinScheduler")
+    gradient, options = _late(place, "GradientScheduler"), _late(place, "GradientOptions")
     return [
-        Component("round-robin", "fewest trials", _late("round_robin", "RoundRobinScheduler")),
+        Component("round-robin", "fewest trials", fewest),
         Component("gradient", "where a batch saves most", gradient, options),
     ]

@@ -9,8 +9,8 @@ from functools import reduce
 from math import log10, sqrt
 from operator import and_
 
-from tilewright_tensor.dag import PROD, SUM, Dag, Tensor, terms_per_element
-from tilewright_tensor.expr import Const, Op, Read, Value
+from tilewright_tensor.expressions.expr import Const, Op, Read, Value
+from tilewright_tensor.ir.dag import PROD, SUM, Dag, Tensor, terms_per_element
 from tilewright_tensor.operators.operator_def import Values
 
 _FACTORS, _WHOLE_FACTORS = 32, 4

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tilewright.workload import TensorSpec
+from tilewright.vocabulary.workload import TensorSpec
 from tilewright_tensor.answer_rounding import Rounding
 from tilewright_tensor.operators.operator_def import Operand
 
 if TYPE_CHECKING:
-    from tilewright_tensor.layout import Array
+    from tilewright_tensor.layouts.layout import Array
 
 
 def draw_inputs(

@@ -10,16 +10,16 @@ from tilewright import hookspec
 if TYPE_CHECKING:
     from tilewright_tensor.operators.operator_def import OperatorDef
 
-_PROGRAM = ("tilewright_tensor.loop_ir", "LoopProgram")
-_LIMITS = ("tilewright_tensor.derived.limits", "Limits")
+_PROGRAM = ("tilewright_tensor.ir.loop_ir", "LoopProgram")
+_LIMITS = ("tilewright_tensor.sketches.structure.limits", "Limits")
 # By role, what no annotation of core can name: `tilewright plugins --protocols` shows it.
 MORE_VALUES = {
-    "strategy": (_PROGRAM, _LIMITS, ("tilewright_tensor.schedule", "Schedule")),
+    "strategy": (_PROGRAM, _LIMITS, ("tilewright_tensor.schedule.schedule", "Schedule")),
     "target": (
         _PROGRAM,
-        ("tilewright_tensor.network_program", "NetworkProgram"),
+        ("tilewright_tensor.ir.network_program", "NetworkProgram"),
         _LIMITS,
-        ("tilewright_tensor.host_kernel", "HostKernel"),
+        ("tilewright_tensor.kernels.host_kernel", "HostKernel"),
     ),
 }
 

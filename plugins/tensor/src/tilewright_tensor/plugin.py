@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from tilewright.plugin import Component, hookimpl, late
+from tilewright.plugins.plugin import Component, hookimpl, late
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewright.config import ConfigEntity
-    from tilewright.host import PluginHost
+    from tilewright.plugins.host import PluginHost
     from tilewright.roles import Reference
-    from tilewright.task import Task
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.task import Task
     from tilewright_tensor.features.loop_features import LoopFeatures
     from tilewright_tensor.operators.operator_def import OperatorDef
 
@@ -39,15 +39,15 @@ def tilewright_operators() -> Sequence[OperatorDef]:
 def tilewright_references(host: PluginHost) -> Sequence[Reference]:
     """One an operator of any plugin; a third party implements `tilewright_operators` only."""
     from tilewright_tensor.operators.operators import Operators
-    from tilewright_tensor.reference import OperatorReference
+    from tilewright_tensor.operators.reference import OperatorReference
 
     return OperatorReference.of(Operators.of(host))
 
 
-@hookimpl
+@hookimpl(optionalhook=True)
 def tilewright_record_readers() -> Sequence[Component[Any]]:
     """AutoTVM's logs."""
-    reader = late("tilewright_tensor.autotvm.autotvm_reader", "AutotvmReader")
+    reader = late("tilewright_tensor.logs.autotvm_reader", "AutotvmReader")
     return [Component("autotvm", "AutoTVM v0.1 and v0.2 logs, TopHub packages", reader)]
 
 

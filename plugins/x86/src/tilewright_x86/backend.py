@@ -6,15 +6,15 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
-from tilewright.target import Target
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.network_program import NetworkProgram
-from tilewright_x86.isa import isa_of, require
-from tilewright_x86.kernel import X86Kernel
-from tilewright_x86.program import X86Program
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.target import Target
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.ir.network_program import NetworkProgram
+from tilewright_x86.kernel.kernel import X86Kernel
+from tilewright_x86.kernel.program import X86Program
+from tilewright_x86.machine.isa import isa_of, require
 
 
 class X86Backend:
@@ -25,7 +25,7 @@ class X86Backend:
 
     def probe(self) -> Sequence[Device]:
         """One device, `cpu`, or none on another architecture."""
-        from tilewright_x86.cpu import cpu_device
+        from tilewright_x86.machine.cpu import cpu_device
 
         return cpu_device()
 
@@ -44,10 +44,10 @@ class X86Backend:
 
     def build(self, program: LoopProgram | X86Program, target: Target) -> Artifact:
         """Object code of one kernel. Raises ValueError for a program that x86 cannot run."""
-        from tilewright_x86 import jit
-        from tilewright_x86.artifact import artifact_of
-        from tilewright_x86.emit import emit
-        from tilewright_x86.program import as_x86_program
+        from tilewright_x86.kernel import jit
+        from tilewright_x86.kernel.artifact import artifact_of
+        from tilewright_x86.kernel.program import as_x86_program
+        from tilewright_x86.text.emit import emit
 
         isa, chosen = isa_of(target), as_x86_program(program)
         kernel = emit(chosen.loops, isa, target.threads)
@@ -61,7 +61,7 @@ class X86Backend:
 
     def link(self, network_program: NetworkProgram, target: Target) -> Artifact:
         """Object code of a whole network. Raises ValueError for a program that x86 cannot run."""
-        from tilewright_x86.link import link_network
+        from tilewright_x86.kernel.link import link_network
 
         return link_network(network_program, target)
 
@@ -70,7 +70,7 @@ class X86Backend:
 
         Raises UsageError for an ISA that this machine lacks, and for damaged code.
         """
-        from tilewright_x86.kernel import load_kernel
+        from tilewright_x86.kernel.kernel import load_kernel
 
         if device.name != "cpu":
             raise UsageError(
@@ -80,7 +80,7 @@ class X86Backend:
 
     def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
         """(float32 operations a second, bytes read a second from main memory) of the target."""
-        from tilewright_x86.peak import measure_bandwidth, measure_flops
+        from tilewright_x86.machine.peak import measure_bandwidth, measure_flops
 
         return measure_flops(target), measure_bandwidth(target)
 

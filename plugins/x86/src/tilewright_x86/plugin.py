@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilewright.plugin import Component, hookimpl, late
+from tilewright.plugins.plugin import Component, hookimpl, late
 
 if TYPE_CHECKING:
     from tilewright.roles import TargetBackend
-    from tilewright.strategy import Strategy
-    from tilewright.target import Target
+    from tilewright.strategies.strategy import Strategy
+    from tilewright.vocabulary.target import Target
 
 
 @hookimpl
@@ -36,6 +36,6 @@ def tilewright_strategies() -> Sequence[Strategy]:
 @hookimpl
 def tilewright_resolve_target(text: str) -> Target | None:
     """`native`, and `x86:...` with ISA and threads filled in."""
-    from tilewright_x86.isa import resolve_target
+    from tilewright_x86.machine.isa import resolve_target
 
     return resolve_target(text)

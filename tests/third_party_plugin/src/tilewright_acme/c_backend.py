@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.device import Device
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
-from tilewright.target import Target
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.target import Target
 from tilewright_acme import c_compiler
 from tilewright_tensor.c_text.c_module import CModule, network_module, program_module
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.network_program import NetworkProgram
-from tilewright_tensor.shared_object import SharedObject
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.ir.network_program import NetworkProgram
+from tilewright_tensor.kernels.shared_object import SharedObject
 
 _FORMAT = "shared-object"
 

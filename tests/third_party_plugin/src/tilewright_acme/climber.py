@@ -11,9 +11,9 @@ from pydantic import Field
 from tilewright.options import Options
 
 if TYPE_CHECKING:
-    from tilewright.config import ConfigEntity
-    from tilewright.measure import Trial
     from tilewright.roles import TunerContext
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.measure import Trial
 
 
 class ClimberOptions(Options):

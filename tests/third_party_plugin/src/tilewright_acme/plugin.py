@@ -64,9 +64,9 @@ def _backend() -> Any:
 
 
 def _derived(host: Any) -> Any:
-    from tilewright_tensor.derived.limits import Limits
-    from tilewright_tensor.derived.strategy import Derived
     from tilewright_tensor.operators.operators import Operators
+    from tilewright_tensor.sketches.strategy import Derived
+    from tilewright_tensor.sketches.structure.limits import Limits
 
     limits = Limits(lanes=4, registers=16, cache_bytes=256 << 10, threads=1)
     return Derived(Operators.of(host), "acme-derived", lambda _task: limits)
@@ -74,7 +74,7 @@ def _derived(host: Any) -> Any:
 
 def _default(host: Any) -> Any:
     from tilewright_tensor.c_text.dialect import Dialect
-    from tilewright_tensor.default_schedule import DefaultSchedule
     from tilewright_tensor.operators.operators import Operators
+    from tilewright_tensor.strategies.default_schedule import DefaultSchedule
 
     return DefaultSchedule(Operators.of(host), "acme-default", Dialect.types)

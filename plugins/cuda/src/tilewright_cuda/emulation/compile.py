@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from tilewright.errors import UsageError
-from tilewright_cuda.code_cache import CodeCache
+from tilewright_cuda.compile.code_cache import CodeCache
 
 COMPILER = "g++"
 INSTALL = f"install {COMPILER} (package g++ or gcc-c++) and have it in PATH"

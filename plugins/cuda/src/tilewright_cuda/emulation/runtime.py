@@ -14,9 +14,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tilewright.measure import DeviceFaultError
-from tilewright_cuda.driver import ModuleImage, Shape
-from tilewright_cuda.driver_errors import DriverError
+from tilewright.vocabulary.measure import DeviceFaultError
+from tilewright_cuda.driver.driver import ModuleImage, Shape
+from tilewright_cuda.driver.driver_errors import DriverError
 from tilewright_cuda.emulation.compile import compile_kernels, fibres
 
 _TURN = threading.Lock()  # the fibres of a process are one set, for one kernel at a time

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.strategy import Strategy
-from tilewright_tensor.strategy_modules import schedule_of
+from tilewright.strategies.strategy import Strategy
+from tilewright_tensor.strategies.strategy_modules import schedule_of
 
 
 def _strategy(

@@ -11,22 +11,22 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.strategy import variant_of
-from tilewright.task import Task
-from tilewright_cuda.arch import arch_of
-from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
-from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
+from tilewright.strategies.strategy import variant_of
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_cuda.device.arch import arch_of
 from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS
-from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
-from tilewright_tensor.dag import Axis, Dag, Tensor, compute
-from tilewright_tensor.derived.loops import inlined_behind
-from tilewright_tensor.expr import Value, ge, logical_and, lt, select
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import (
+from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of
+from tilewright_cuda.strategies.tiles.matrix_product import MatrixProduct, Padded
+from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile
+from tilewright_tensor.expressions.expr import Value, ge, logical_and, lt, select
+from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import inlined_behind
+from tilewright_tensor.strategies.tensor_schedule import (
     TensorSchedule,
     constants,
     epilogue_layouts,

@@ -11,30 +11,39 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.strategy import variant_of
-from tilewright.task import Task
-from tilewright_cuda.arch import arch_of
-from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
-from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
+from tilewright.strategies.strategy import variant_of
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_cuda.device.arch import arch_of
 from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, over_threads
-from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile
-from tilewright_tensor.affine import Affine
-from tilewright_tensor.dag import Axis, Dag, Tensor, compute
-from tilewright_tensor.derived.loops import inlined_behind
-from tilewright_tensor.expr import Const, Value, as_value, eq, ge, logical_and, lt, select
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import (
+from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of
+from tilewright_cuda.strategies.tiles.matrix_product import MatrixProduct, Padded
+from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile
+from tilewright_tensor.expressions.affine import Affine
+from tilewright_tensor.expressions.expr import (
+    Const,
+    Value,
+    as_value,
+    eq,
+    ge,
+    logical_and,
+    lt,
+    select,
+)
+from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.layouts.winograd import TAPS, Matrix, Winograd
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import inlined_behind
+from tilewright_tensor.strategies.tensor_schedule import (
     TensorSchedule,
     constants,
     epilogue_layouts,
     is_float32,
 )
-from tilewright_tensor.winograd import TAPS, Matrix, Winograd
 
 _OUTPUTS = (2, 4)
 _BLOCKS = (64, 128, 256)

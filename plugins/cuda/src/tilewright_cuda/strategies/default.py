@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tilewright.config import ConfigEntity
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_cuda.cuda_c import CUDA_C
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.task import Task
 from tilewright_cuda.strategies.tensor_schedule import over_threads
-from tilewright_tensor.default_schedule import DefaultSchedule
+from tilewright_cuda.text.cuda_c import CUDA_C
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.strategies.default_schedule import DefaultSchedule
 
 
 class Default(DefaultSchedule):

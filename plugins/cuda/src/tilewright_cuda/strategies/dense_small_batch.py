@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_cuda.arch import SHARED_EVERYWHERE
-from tilewright_cuda.strategies.rows import MOST_THREADS, RowThreads
-from tilewright_tensor.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_sum
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32, logical_layouts
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_cuda.device.arch import SHARED_EVERYWHERE
+from tilewright_cuda.strategies.tiles.rows import MOST_THREADS, RowThreads
+from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_sum
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, is_float32, logical_layouts
 
 _MOST_ROWS = 8
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tilewright.task import Task
-from tilewright_cuda.arch import SHARED_EVERYWHERE
+from tilewright.vocabulary.task import Task
+from tilewright_cuda.device.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.gpu_rules import GPU_RULES
-from tilewright_tensor.derived.limits import Limits
-from tilewright_tensor.derived.strategy import Derived
 from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.sketches.strategy import Derived
+from tilewright_tensor.sketches.structure.limits import Limits
 
 
 def limits(_task: Task) -> Limits:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_cuda.arch import arch_of
-from tilewright_cuda.strategies.adoption import block, nearest, of_thread, template_of
-from tilewright_cuda.strategies.matrix_product import MatrixProduct, Padded
-from tilewright_cuda.strategies.tile import Tile, define_tile, fallback_tile, fits_grid
-from tilewright_tensor.affine import Affine
-from tilewright_tensor.dag import Axis, Dag, Tensor, compute
-from tilewright_tensor.derived.loops import inlined_behind
-from tilewright_tensor.expr import Value
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_cuda.device.arch import arch_of
+from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of
+from tilewright_cuda.strategies.tiles.matrix_product import MatrixProduct, Padded
+from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile, fits_grid
+from tilewright_tensor.expressions.affine import Affine
+from tilewright_tensor.expressions.expr import Value
+from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.operators.places import axis_names
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, is_float32, logical_layouts
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import inlined_behind
+from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, is_float32, logical_layouts
 
 
 class Gemm(TensorSchedule):

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_cuda.limits import MOST_BLOCKS
-from tilewright_tensor.dag import Axis, Dag, Tensor, compute
-from tilewright_tensor.derived.loops import fused
-from tilewright_tensor.expr import Value
-from tilewright_tensor.loop_ir import LoopKind
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_cuda.text.limits import MOST_BLOCKS
+from tilewright_tensor.expressions.expr import Value
+from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
+from tilewright_tensor.ir.loop_ir import LoopKind
 from tilewright_tensor.operators.places import axis_names
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import (
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused
+from tilewright_tensor.strategies.tensor_schedule import (
     TensorSchedule,
     constants,
     epilogue_layouts,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
-from tilewright.strategy import variant_of
-from tilewright.task import Task
-from tilewright_cuda.strategies.windows import WindowSchedule, windows_scheduled
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import constants, epilogue_layouts, is_float32
+from tilewright.strategies.strategy import variant_of
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_cuda.strategies.tiles.windows import WindowSchedule, windows_scheduled
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.strategies.tensor_schedule import constants, epilogue_layouts, is_float32
 
 
 class Pool2d(WindowSchedule):

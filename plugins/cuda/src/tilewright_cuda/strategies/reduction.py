@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.strategy import variant_of
-from tilewright.task import Task
-from tilewright_cuda.strategies.rows import (
+from tilewright.strategies.strategy import variant_of
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_cuda.strategies.tensor_schedule import image_layouts
+from tilewright_cuda.strategies.tiles.rows import (
     Rows,
     RowThreads,
     define_row_threads,
     fallback_row_threads,
 )
-from tilewright_cuda.strategies.tensor_schedule import image_layouts
-from tilewright_tensor.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_max, reduce_sum
-from tilewright_tensor.derived.loops import fused
-from tilewright_tensor.expr import Value
-from tilewright_tensor.layout import Layout
+from tilewright_tensor.expressions.expr import Value
+from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.places import axis_names
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import (
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused
+from tilewright_tensor.strategies.tensor_schedule import (
     TensorSchedule,
     constants,
     epilogue_layouts,

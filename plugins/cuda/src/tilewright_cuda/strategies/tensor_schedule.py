@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright_tensor.derived.loops import fused
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused
 
 IMAGE_LAYOUTS = ("NCHW", "NHWC")
 """What images may look like; the alternatives of a strategy are named after them."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from tilewright.cli import shared_options as shared
 from tilewright.errors import UsageError
+from tilewright_cli.terminal import shared_options as shared
 from tilewright_graph.cli import opened
 
 
@@ -46,10 +46,10 @@ def benchmark(
 
     A --peer runs the --model that the network was compiled from, in turns with it.
     """
-    from tilewright.cli.choice_text import choice_of
-    from tilewright_graph.compiled_network import CompiledNetwork
-    from tilewright_graph.network import Network
-    from tilewright_graph.random_inputs import random_arrays
+    from tilewright_cli.terminal.choice_text import choice_of
+    from tilewright_graph.compiled.compiled_network import CompiledNetwork
+    from tilewright_graph.network.network import Network
+    from tilewright_graph.network.random_inputs import random_arrays
 
     if peers and model is None:
         raise UsageError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tilewright.cli.group import VerbGroup
+from tilewright_cli.terminal.group import VerbGroup
 
 
 @click.group(cls=VerbGroup, prefix="network")

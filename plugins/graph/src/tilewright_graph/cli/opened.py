@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tilewright.cli import shared_options as shared
 from tilewright.errors import UsageError
+from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
-    from tilewright.host import PluginHost
-    from tilewright.run_context import RunContext
-    from tilewright_graph.compiled_network import CompiledNetwork
-    from tilewright_graph.network import Network
+    from tilewright.plugins.host import PluginHost
+    from tilewright_graph.compiled.compiled_network import CompiledNetwork
+    from tilewright_graph.network.network import Network
+    from tilewright_pipeline.run.run_context import RunContext
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -38,7 +38,7 @@ def saved_folder(path: Path) -> Path:
 
 def context_of(network: CompiledNetwork, path: Path, host: PluginHost, seed: int) -> RunContext:
     """What stages need that look at a network: nothing is measured or written by itself."""
-    from tilewright.run_setup import make_context
+    from tilewright_pipeline.run.run_setup import make_context
 
     return make_context(
         host,
@@ -59,7 +59,7 @@ def import_model(
 
     Raises UsageError where it is plainly another one.
     """
-    from tilewright_graph.network import Network
+    from tilewright_graph.network.network import Network
 
     shapes = {name: list(spec.shape) for name, spec in compiled.inputs.items()}
     options: dict[str, Any] = {"model": model, "shapes": shapes}

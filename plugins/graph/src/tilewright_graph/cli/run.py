@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from tilewright.cli import shared_options as shared
 from tilewright.terminal_text import brief
+from tilewright_cli.terminal import shared_options as shared
 from tilewright_graph.cli import opened
 
 
@@ -38,9 +38,9 @@ def run(
     FILE.npz holds an array for each input, by name; pickled ones are refused.
     """
     from tilewright.writing import check_file
-    from tilewright_graph.array_files import read_arrays, write_arrays
-    from tilewright_graph.compiled_network import CompiledNetwork
-    from tilewright_graph.random_inputs import random_arrays
+    from tilewright_graph.compiled.array_files import read_arrays, write_arrays
+    from tilewright_graph.compiled.compiled_network import CompiledNetwork
+    from tilewright_graph.network.random_inputs import random_arrays
 
     if out is not None:
         check_file(out, "--out")

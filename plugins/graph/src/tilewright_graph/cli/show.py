@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tilewright.cli import shared_options as shared
 from tilewright.terminal_text import brief
+from tilewright_cli.terminal import shared_options as shared
 from tilewright_graph.cli import opened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tilewright.workload import TensorSpec
+    from tilewright.vocabulary.workload import TensorSpec
 
 
 @click.command()
@@ -25,7 +25,7 @@ def show(*, folder: Path, as_json: bool) -> None:
 
     FOLDER is what `compile` saved, or the folder of its run. No code is loaded, and no plugin.
     """
-    from tilewright_graph import saved_network
+    from tilewright_graph.compiled import saved_network
 
     artifact, constants, signature = saved_network.load(opened.saved_folder(folder))
     told = {

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from tilewright.cli import shared_options as shared
 from tilewright.errors import UsageError
-from tilewright.exit_codes import DONE, FAILED
+from tilewright_cli.terminal import shared_options as shared
 from tilewright_graph.cli import opened
+from tilewright_pipeline.run.exit_codes import DONE, FAILED
 
 
 @click.command()
@@ -40,9 +40,9 @@ def verify(
     The oracle runs the --model that the network was compiled from: a saved network does not hold
     it. Exit code 1 where the answers differ.
     """
-    from tilewright.cli.choice_text import choice_of
-    from tilewright_graph.compiled_network import CompiledNetwork
-    from tilewright_graph.network import Network
+    from tilewright_cli.terminal.choice_text import choice_of
+    from tilewright_graph.compiled.compiled_network import CompiledNetwork
+    from tilewright_graph.network.network import Network
 
     if model is None:
         raise UsageError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.network import Network, Node
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.network import Network, Node
 from tilewright_graph.passes.rewrite import rewrite
 from tilewright_tensor.operators.operators import Operators
 

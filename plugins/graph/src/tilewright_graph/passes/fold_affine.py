@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.network import Network, Node
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.network import Network, Node
 from tilewright_graph.passes.rewrite import rewrite
 from tilewright_tensor.operators.operators import Operators
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.evaluate import evaluate_node
-from tilewright_graph.network import Network, Node
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate_node
+from tilewright_graph.network.network import Network, Node
 from tilewright_graph.passes.rewrite import rewrite
 from tilewright_tensor.operators.operators import Operators
 

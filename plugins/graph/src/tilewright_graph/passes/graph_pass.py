@@ -8,7 +8,7 @@ from enum import IntEnum
 from itertools import product
 from operator import attrgetter
 
-from tilewright_graph.network import Network
+from tilewright_graph.network.network import Network
 from tilewright_tensor.operators.operators import Operators
 
 GraphPass = Callable[[Network, Operators], Network]

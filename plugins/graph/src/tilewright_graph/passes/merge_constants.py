@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright_graph.network import Network
+from tilewright_graph.network.network import Network
 from tilewright_tensor.operators.operators import Operators
 
 _LOOKED_AT = 16  # elements, before constants are compared as a whole

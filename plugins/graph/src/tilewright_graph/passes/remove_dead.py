@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright_graph.network import Network
+from tilewright_graph.network.network import Network
 from tilewright_tensor.operators.operators import Operators
 
 

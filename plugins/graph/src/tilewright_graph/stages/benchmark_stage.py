@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from tilewright.options import Choice, Options
-from tilewright.run_context import RunContext
-from tilewright.stage import StageResult
-from tilewright_graph.compiled_network import CompiledNetwork, Latency, affordable_runs
-from tilewright_graph.network import Network
-from tilewright_graph.random_inputs import random_inputs
-from tilewright_graph.reference_oracle import what_it_runs
+from tilewright_graph.compiled.compiled_network import CompiledNetwork, Latency, affordable_runs
+from tilewright_graph.network.network import Network
+from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.verification.reference_oracle import what_it_runs
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.stages.stage import StageResult
 
 _TURN = 10
 """Runs in a row before the next one has a turn."""

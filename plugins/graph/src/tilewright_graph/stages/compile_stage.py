@@ -8,14 +8,14 @@ from statistics import median
 from typing import Any, ClassVar
 
 from tilewright.options import Options
-from tilewright.run_context import RunContext
-from tilewright.stage import StageResult
-from tilewright_graph.candidates import Accuracy
-from tilewright_graph.compile import compile_network
-from tilewright_graph.compiled_network import CompiledNetwork
-from tilewright_graph.extraction import ExtractedNetwork
-from tilewright_graph.graph_tuning import GraphChoice
-from tilewright_graph.random_inputs import random_inputs
+from tilewright_graph.compiled.compile import compile_network
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.selection.candidates import Accuracy
+from tilewright_graph.selection.graph_tuning import GraphChoice
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.stages.stage import StageResult
 
 _log = logging.getLogger("tilewright")
 FOLDER = "network"

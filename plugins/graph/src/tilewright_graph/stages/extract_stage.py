@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tilewright.narrowing import tell_narrowing
 from tilewright.options import Options
-from tilewright.run_context import RunContext
-from tilewright.stage import StageResult
-from tilewright.task_set import TaskSet
-from tilewright_graph.extraction import ExtractedNetwork, extract
-from tilewright_graph.network import Network
+from tilewright.vocabulary.task_set import TaskSet
+from tilewright_graph.extraction.extraction import ExtractedNetwork, extract
+from tilewright_graph.network.network import Network
 from tilewright_graph.passes.graph_pass import GraphPassEntry, apply_passes
+from tilewright_pipeline.run.narrowing import tell_narrowing
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.stages.stage import StageResult
 from tilewright_tensor.operators.operators import Operators
 
 

@@ -10,19 +10,19 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from tilewright.options import Choice, Options
-from tilewright.run_context import RunContext
-from tilewright.stage import StageResult
 from tilewright.writing import check_file, writing
-from tilewright_graph.candidates import MAX_SCH_NUM, Accuracy
-from tilewright_graph.extraction import ExtractedNetwork
-from tilewright_graph.graph_tuning import (
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.pictures.layout_flow import layout_flow
+from tilewright_graph.pictures.layout_picture import layout_picture
+from tilewright_graph.selection.candidates import MAX_SCH_NUM, Accuracy
+from tilewright_graph.selection.graph_tuning import (
     TRANSFORM_BUDGET,
     Effort,
     GraphChoice,
     tune_graph,
 )
-from tilewright_graph.layout_flow import layout_flow
-from tilewright_graph.layout_picture import layout_picture
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.stages.stage import StageResult
 
 _log = logging.getLogger("tilewright")
 

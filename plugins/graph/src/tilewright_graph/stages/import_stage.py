@@ -11,12 +11,12 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.host import PluginHost
 from tilewright.options import Choice, Options, Place
-from tilewright.run_context import RunContext
-from tilewright.stage import StageResult
-from tilewright_graph.frontend import Frontend, check_model, frontend_for
-from tilewright_graph.network import Network
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.frontends.frontend import Frontend, check_model, frontend_for
+from tilewright_graph.network.network import Network
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.stages.stage import StageResult
 
 
 class WeightsOptions(Options):

@@ -10,19 +10,19 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from tilewright.distributions import how_to_get, who_has_role
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.offers import lack_of
 from tilewright.options import Choice, Options, Place
+from tilewright.plugins.host import PluginHost
+from tilewright.plugins.loading.distributions import how_to_get, who_has_role
+from tilewright.plugins.offers import lack_of
 from tilewright.roles import Oracle
-from tilewright.run_context import RunContext
-from tilewright.stage import StageResult
-from tilewright_graph.compiled_network import CompiledNetwork
-from tilewright_graph.network import Network
-from tilewright_graph.random_inputs import random_inputs
-from tilewright_graph.reference_oracle import WHEN_NAMED, what_it_runs
-from tilewright_graph.verification import Comparison, check_fit, compare
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.network.network import Network
+from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.verification.reference_oracle import WHEN_NAMED, what_it_runs
+from tilewright_graph.verification.verification import Comparison, check_fit, compare
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.stages.stage import StageResult
 from tilewright_tensor.answer_rounding import network_tolerance
 
 _log = logging.getLogger("tilewright")

@@ -12,10 +12,10 @@ from itertools import product
 
 import pytest
 
-from tilewright.host import PluginHost
-from tilewright.testing.component import ComponentContract
-from tilewright_graph.problem import GraphTuner, InfeasibleProblemError, Problem, Solution
+from tilewright.plugins.host import PluginHost
+from tilewright_graph.selection.problem import GraphTuner, InfeasibleProblemError, Problem, Solution
 from tilewright_graph.testing.random_problems import random_problems
+from tilewright_testing.component import ComponentContract
 
 TOLERANCE = 1e-9
 

@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 
 from tilewright.canonical import canonical_json
-from tilewright.device import Device
-from tilewright.host import PluginHost
+from tilewright.plugins.host import PluginHost
 from tilewright.roles import Artifact, Kernel, TargetBackend, TellsOverruns
-from tilewright.target import Target
-from tilewright.testing.on_target import OnTarget
-from tilewright_graph.assembly import assemble
-from tilewright_graph.builder import NetworkBuilder
-from tilewright_graph.evaluate import evaluate
-from tilewright_graph.extraction import extract
-from tilewright_graph.linking import LoweredNetwork, lower_network
-from tilewright_graph.network import Network
-from tilewright_graph.random_inputs import random_inputs
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.target import Target
+from tilewright_graph.compiled.linking import LoweredNetwork, lower_network
+from tilewright_graph.extraction.extraction import extract
+from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.network import Network
+from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.selection.assembly import assemble
 from tilewright_tensor.operators.operators import Operators
+from tilewright_testing.support.on_target import OnTarget
 
 _ERROR = 1e-4
 _SIZE = 17

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from types import MappingProxyType
 
-from tilewright_graph.problem import Problem
+from tilewright_graph.selection.problem import Problem
 
 Pairs = list[tuple[int, int]]
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.host import PluginHost
-from tilewright.testing.component import ComponentContract
-from tilewright.testing.landscape import Landscape
-from tilewright.testing.tuner import context_for
-from tilewright_search.cost_model.interface import CostModel, Floats, SavesModels
-from tilewright_search.cost_model.signature import Signature
+from tilewright.plugins.host import PluginHost
+from tilewright_search.models.interface import CostModel, Floats, SavesModels
+from tilewright_search.models.signature import Signature
+from tilewright_testing.component import ComponentContract
+from tilewright_testing.support.landscape import Landscape
+from tilewright_testing.tuner import context_for
 
 _COLUMNS = 7
 _SIGNATURE = Signature("knobs", tuple("abcdefg"))

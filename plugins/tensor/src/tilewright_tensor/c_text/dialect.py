@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright_tensor.expr import Const, Op, dtype_of
+from tilewright_tensor.expressions.expr import Const, Op, dtype_of
 
 INFIX: Mapping[str, str] = {
     "add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",

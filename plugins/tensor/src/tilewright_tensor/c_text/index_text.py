@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 
-from tilewright_tensor.affine import Affine, Element, FloorDiv, Mod, Var
 from tilewright_tensor.c_text.c_names import CNames
 from tilewright_tensor.c_text.dialect import Dialect
-from tilewright_tensor.expr import Value
-from tilewright_tensor.facts import Condition
-from tilewright_tensor.loop_ir import Buffer
+from tilewright_tensor.expressions.affine import Affine, Element, FloorDiv, Mod, Var
+from tilewright_tensor.expressions.expr import Value
+from tilewright_tensor.expressions.facts import Condition
+from tilewright_tensor.ir.loop_ir import Buffer
 
 INT_MAX = 2**31 - 1
 

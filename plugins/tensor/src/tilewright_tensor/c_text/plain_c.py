@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import cache
 
 from tilewright_tensor.c_text.dialect import Dialect
-from tilewright_tensor.expr import ITEM_BYTES, Const, limits
+from tilewright_tensor.expressions.expr import ITEM_BYTES, Const, limits
 
 _EXTREME = """\
 static inline {T} {name}({T} a, {T} b) {{ return a {sign} b{or_nan} ? a : b; }}

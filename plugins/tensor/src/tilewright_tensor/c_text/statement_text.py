@@ -9,8 +9,8 @@ from tilewright_tensor.c_text.c_names import CNames
 from tilewright_tensor.c_text.dialect import Dialect
 from tilewright_tensor.c_text.index_text import INT_MAX, IndexText
 from tilewright_tensor.c_text.value_text import ValueText
-from tilewright_tensor.expr import Load, Op
-from tilewright_tensor.loop_ir import (
+from tilewright_tensor.expressions.expr import Load, Op
+from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Block,
     Guard,

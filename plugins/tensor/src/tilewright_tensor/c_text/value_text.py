@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from tilewright_tensor.affine import Affine, Var
 from tilewright_tensor.c_text.dialect import INFIX, SMALL
 from tilewright_tensor.c_text.index_text import IndexText
-from tilewright_tensor.expr import Const, IndexValue, Load, Op, Value
-from tilewright_tensor.facts import condition_of
+from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value
+from tilewright_tensor.expressions.facts import condition_of
 
 
 class ValueText:

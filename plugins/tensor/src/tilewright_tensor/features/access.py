@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright_tensor.affine import Affine
-from tilewright_tensor.expr import Load, leaves
+from tilewright_tensor.expressions.affine import Affine
+from tilewright_tensor.expressions.expr import Load, leaves
 from tilewright_tensor.features.footprint import (
     LINE_BYTES,
     Footprint,
@@ -14,7 +14,7 @@ from tilewright_tensor.features.footprint import (
     strides,
     variables,
 )
-from tilewright_tensor.loop_ir import Buffer, Loop, Store
+from tilewright_tensor.ir.loop_ir import Buffer, Loop, Store
 
 
 @dataclass(frozen=True, slots=True)

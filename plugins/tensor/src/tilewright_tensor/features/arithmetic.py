@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright_tensor.affine import Affine, Element, Var
-from tilewright_tensor.expr import IndexValue, Load, Op, Value
-from tilewright_tensor.loop_ir import Store
+from tilewright_tensor.expressions.affine import Affine, Element, Var
+from tilewright_tensor.expressions.expr import IndexValue, Load, Op, Value
+from tilewright_tensor.ir.loop_ir import Store
 
 KINDS = ("add", "multiply", "divide", "extreme", "function", "select", "integer", "index")
 """Of float operations; then integer ones, and divisions and remainders in indexes."""

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import UsageError
-from tilewright_tensor.expr import Load, leaves
+from tilewright_tensor.expressions.expr import Load, leaves
 from tilewright_tensor.features import store_features as store
 from tilewright_tensor.features.arithmetic import KINDS
 from tilewright_tensor.features.store_site import Sites, StoreSite
-from tilewright_tensor.loop_ir import Buffer, LoopProgram
+from tilewright_tensor.ir.loop_ir import Buffer, LoopProgram
 
 if TYPE_CHECKING:
-    from tilewright.config import ConfigEntity
-    from tilewright.host import PluginHost
-    from tilewright.task import Task
+    from tilewright.plugins.host import PluginHost
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.task import Task
 
 _PROGRAM = (
     "stores", "work", "parallel.work", "vectorized.work", "unrolled.work", "forks",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tilewright_tensor.loop_ir import (
+from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,

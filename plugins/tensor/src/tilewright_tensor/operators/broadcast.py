@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright_tensor.affine import Index
-from tilewright_tensor.dag import Dag, Tensor
-from tilewright_tensor.expr import Read
+from tilewright_tensor.expressions.affine import Index
+from tilewright_tensor.expressions.expr import Read
+from tilewright_tensor.ir.dag import Dag, Tensor
 from tilewright_tensor.operators.operator_def import expect
 from tilewright_tensor.operators.places import broadcast_shapes
 

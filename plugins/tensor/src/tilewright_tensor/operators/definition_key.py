@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilewright.canonical import content_key
-from tilewright_tensor.dag import Dag, Tensor
-from tilewright_tensor.expr import Const, IndexValue, Op, Read, Value, values_inside
+from tilewright_tensor.expressions.expr import Const, IndexValue, Op, Read, Value, values_inside
+from tilewright_tensor.ir.dag import Dag, Tensor
 
 
 def definition_key(dag: Dag) -> str:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tilewright_tensor.numpy_value import converted
+from tilewright_tensor.evaluation.numpy_value import converted
 
 if TYPE_CHECKING:
-    from tilewright_tensor.layout import Array
+    from tilewright_tensor.layouts.layout import Array
     from tilewright_tensor.operators.operator_def import Attributes
 
 _PATCH_ELEMENTS = 1 << 22  # of a convolution's patch matrix at a time: 32 MB of float64

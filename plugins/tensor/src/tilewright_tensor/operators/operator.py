@@ -11,9 +11,9 @@ from traceback import extract_tb
 from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright_tensor.comparisons import defining
-from tilewright_tensor.dag import Dag, Tensor, placeholder
-from tilewright_tensor.noted_reads import noting_reads
+from tilewright_tensor.expressions.comparisons import defining
+from tilewright_tensor.expressions.noted_reads import noting_reads
+from tilewright_tensor.ir.dag import Dag, Tensor, placeholder
 from tilewright_tensor.operators.attribute import (
     Attribute,
     flag,

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.workload import Role, TensorSpec
-from tilewright_tensor.expr import DTYPES
+from tilewright.vocabulary.workload import Role, TensorSpec
+from tilewright_tensor.expressions.expr import DTYPES
 from tilewright_tensor.operators.attribute import REQUIRED, Attribute
 
 if TYPE_CHECKING:
-    from tilewright_tensor.dag import Tensor
-    from tilewright_tensor.layout import Array
+    from tilewright_tensor.ir.dag import Tensor
+    from tilewright_tensor.layouts.layout import Array
 
 NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[a-z][a-z0-9_.]*")
 """What an operator's name looks like; its owner is before it where several have the name."""

@@ -9,9 +9,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.workload import EpilogueOp, TensorSpec, Workload
-from tilewright_tensor.dag import Dag, placeholder
-from tilewright_tensor.operators import (
+from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
+from tilewright_tensor.ir.dag import Dag, placeholder
+from tilewright_tensor.operators.builtin import (
     convolution,
     elementwise,
     extreme_place,
@@ -31,9 +31,9 @@ from tilewright_tensor.operators.operator_def import Attributes, OperatorDef
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tilewright.host import PluginHost
-    from tilewright_tensor.dag import Tensor
-    from tilewright_tensor.layout import Array
+    from tilewright.plugins.host import PluginHost
+    from tilewright_tensor.ir.dag import Tensor
+    from tilewright_tensor.layouts.layout import Array
 
     Compute = Callable[[Sequence[Tensor], Attributes], Tensor]
 
@@ -225,7 +225,7 @@ class Operators(Mapping[str, OperatorDef]):
 
         Floats are float64, whatever they are given as; whole numbers have the output's dtype.
         """
-        from tilewright_tensor.evaluate import evaluate, widened
+        from tilewright_tensor.evaluation.evaluate import evaluate, widened
 
         definition = self.find(workload.operator)
         if not definition.reference:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from tilewright_tensor.layout import Layout
+from tilewright_tensor.layouts.layout import Layout
 
 if TYPE_CHECKING:
-    from tilewright_tensor.dag import Axis
+    from tilewright_tensor.ir.dag import Axis
 
 
 def axis_names(rank: int) -> list[str]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
-from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.dag import Tensor
-from tilewright_tensor.elements import elements
-from tilewright_tensor.expr import IndexValue, Op, Read, Value, leaves, values_inside
-from tilewright_tensor.facts import Condition, Facts, condition_of
+from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.elements import elements
+from tilewright_tensor.expressions.expr import IndexValue, Op, Read, Value, leaves, values_inside
+from tilewright_tensor.expressions.facts import Condition, Facts, condition_of
+from tilewright_tensor.ir.dag import Tensor
 
 _MOST_POINTS = 1 << 18
 Path = tuple[tuple[Value, bool], ...]
@@ -90,7 +90,7 @@ def _inside(index: Affine, extent: int, path: Path, facts: Facts, *, trusted: bo
         return trusted
     import numpy as np
 
-    from tilewright_tensor.numpy_value import index_at
+    from tilewright_tensor.evaluation.numpy_value import index_at
 
     points = dict(zip(variables, np.ix_(*map(np.arange, counts)), strict=True))
     reached: Any = True
@@ -118,7 +118,7 @@ def _may_be(value: Value, points: Any) -> tuple[Any, Any]:
                 )
             )
         if _decidable(value.args):
-            from tilewright_tensor.numpy_value import value_at
+            from tilewright_tensor.evaluation.numpy_value import value_at
 
             yes = value_at(value, points, _nothing, _named)
             return ~yes, yes

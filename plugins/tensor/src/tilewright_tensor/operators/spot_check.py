@@ -9,10 +9,10 @@ from math import prod
 import numpy as np
 
 from tilewright.errors import UsageError
-from tilewright_tensor.dag import Axis, Dag, Tensor
-from tilewright_tensor.evaluate import evaluate
-from tilewright_tensor.expr import substituted
-from tilewright_tensor.numpy_value import Array
+from tilewright_tensor.evaluation.evaluate import evaluate
+from tilewright_tensor.evaluation.numpy_value import Array
+from tilewright_tensor.expressions.expr import substituted
+from tilewright_tensor.ir.dag import Axis, Dag, Tensor
 
 _EDGE = 2
 """Elements compared along each axis, at each end."""

@@ -19,8 +19,8 @@ from typing import Any
 
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError
-from tilewright.workload import EpilogueOp, Role, TensorSpec, Workload
-from tilewright_tensor.expr import DTYPES
+from tilewright.vocabulary.workload import EpilogueOp, Role, TensorSpec, Workload
+from tilewright_tensor.expressions.expr import DTYPES
 from tilewright_tensor.operators.attribute import Attribute
 from tilewright_tensor.operators.operator_def import NAME, Attributes, Operand, OperatorDef
 from tilewright_tensor.operators.operators import Operators

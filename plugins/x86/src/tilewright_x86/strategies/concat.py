@@ -6,24 +6,17 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_tensor.affine import Affine, Var, floor_div, mod
-from tilewright_tensor.expr import Load
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.loop_ir import (
-    Buffer,
-    Loop,
-    LoopProgram,
-    Statement,
-    Store,
-    block,
-)
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.expressions.affine import Affine, Var, floor_div, mod
+from tilewright_tensor.expressions.expr import Load
+from tilewright_tensor.ir.loop_ir import Buffer, Loop, LoopProgram, Statement, Store, block
+from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.tensor_schedule import constants, is_float32
+from tilewright_tensor.strategies.tensor_schedule import constants, is_float32
 from tilewright_x86.strategies.tensor_schedule import image_layouts, lanes, largest_divisor
 
 _SMALLEST_PART = 4096

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import (
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.strategies.tensor_schedule import (
     TensorSchedule,
     constants,
     epilogue_layouts,
     is_float32,
 )
-from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_registers
 from tilewright_x86.strategies.tensor_schedule import (
     blocked,
     channel_blocks,
@@ -25,6 +24,7 @@ from tilewright_x86.strategies.tensor_schedule import (
     largest_divisor,
     padded,
 )
+from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 
 
 class Conv2dDepthwise(TensorSchedule):

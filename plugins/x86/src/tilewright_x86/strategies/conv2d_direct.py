@@ -12,24 +12,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import (
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.strategies.tensor_schedule import (
     TensorSchedule,
     constants,
     epilogue_layouts,
     is_float32,
 )
-from tilewright_x86.isa import isa_of
-from tilewright_x86.skipped_terms import skipping_zero_terms
-from tilewright_x86.strategies.flat_images import flattened, is_pointwise, unflattened
-from tilewright_x86.strategies.next_reads import fetching_next_filters, fetching_next_pixels
-from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_registers
+from tilewright_x86.machine.isa import isa_of
+from tilewright_x86.passes.next_reads import fetching_next_filters, fetching_next_pixels
+from tilewright_x86.passes.skipped_terms import skipping_zero_terms
 from tilewright_x86.strategies.tensor_schedule import (
     CHAINS,
     blocked,
@@ -38,6 +36,8 @@ from tilewright_x86.strategies.tensor_schedule import (
     largest_divisor,
     registers,
 )
+from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflattened
+from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 
 _ROWS, _VECTORS = 4, 6
 """Most rows and vectors of filters of a register tile."""

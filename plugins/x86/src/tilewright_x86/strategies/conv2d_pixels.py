@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_tensor.derived.loops import fused
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
-from tilewright_x86.strategies.flat_images import flattened, is_pointwise, unflattened
-from tilewright_x86.strategies.register_tile import accumulate_in_registers
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused
+from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.tensor_schedule import CHAINS, lanes, registers
+from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflattened
+from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
 
 _VECTORS = 4
 """Most vectors of pixels of a register tile."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.config import ConfigEntity
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_tensor.default_schedule import DefaultSchedule
-from tilewright_tensor.derived.loops import fused
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.task import Task
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused
+from tilewright_tensor.strategies.default_schedule import DefaultSchedule
 from tilewright_x86.strategies.tensor_schedule import lanes
 
 

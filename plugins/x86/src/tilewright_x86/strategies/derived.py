@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.task import Task
-from tilewright_tensor.derived.limits import Limits
-from tilewright_tensor.derived.rules import Rule
-from tilewright_tensor.derived.strategy import Derived
-from tilewright_tensor.expr import ITEM_BYTES
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.expressions.expr import ITEM_BYTES
 from tilewright_tensor.operators.operators import Operators
-from tilewright_x86.isa import isa_of
+from tilewright_tensor.sketches.rules import Rule
+from tilewright_tensor.sketches.strategy import Derived
+from tilewright_tensor.sketches.structure.limits import Limits
+from tilewright_x86.machine.isa import isa_of
 from tilewright_x86.strategies.tensor_schedule import registers
 
 _CACHE_BYTES = 512 << 10

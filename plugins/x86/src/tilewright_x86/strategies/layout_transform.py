@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_tensor.derived.loops import fused
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.loop_ir import LoopProgram
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import (
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused
+from tilewright_tensor.strategies.tensor_schedule import (
     TensorSchedule,
     constants,
     epilogue_layouts,
     is_float32,
 )
-from tilewright_x86.strategies.flat_images import flattened, row_dim, unflattened
-from tilewright_x86.strategies.register_tile import accumulate_in_registers
 from tilewright_x86.strategies.tensor_schedule import lanes, largest_divisor
+from tilewright_x86.strategies.tiles.flat_images import flattened, row_dim, unflattened
+from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
 
 
 class LayoutTransform(TensorSchedule):

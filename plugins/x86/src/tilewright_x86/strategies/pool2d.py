@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import (
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.strategies.tensor_schedule import (
     TensorSchedule,
     constants,
     epilogue_layouts,
     is_float32,
 )
-from tilewright_x86.strategies.register_tile import RegisterTile, accumulate_in_registers
 from tilewright_x86.strategies.tensor_schedule import (
     blocked,
     channel_blocks,
@@ -26,6 +25,7 @@ from tilewright_x86.strategies.tensor_schedule import (
     padded,
     vector_counts,
 )
+from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 
 _MOST_SUMS = 16
 """More running sums or maxima at a time than this hide no latency any more."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.config import ConfigEntity
-from tilewright.layouts import Layouts
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.task import Task
-from tilewright_tensor.derived.loops import fused
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.tensor_schedule import TensorSchedule, constants, is_float32
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused
+from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, constants, is_float32
 from tilewright_x86.strategies.tensor_schedule import lanes
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tilewright.task import Task
-from tilewright_tensor.derived.loops import fused
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.schedule import Schedule
-from tilewright_x86.isa import isa_of
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused
+from tilewright_x86.machine.isa import isa_of
 
 CHAINS = 8
 """Sums a core works on at once: two multiply-adds a cycle, each of which takes four cycles."""

@@ -11,15 +11,15 @@ from dataclasses import replace
 from tilewright_cuda.strategies.sketches.row_nest import RowNest
 from tilewright_cuda.strategies.sketches.thread_nest import ThreadNest
 from tilewright_cuda.strategies.sketches.thread_tiling import ThreadTiling
-from tilewright_tensor.derived.access import (
+from tilewright_tensor.sketches.rules import Rule, State
+from tilewright_tensor.sketches.structure.access import (
     matched_consumer,
     needs_tiling,
     readers,
     reduction_size,
     spatial_size,
 )
-from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.rules import Rule, State
+from tilewright_tensor.sketches.structure.problem import Problem
 
 _WARP = 32
 _MOST_THREADS = 1024

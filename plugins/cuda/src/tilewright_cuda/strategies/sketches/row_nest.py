@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.space.knobs import Knobs
-from tilewright_cuda.strategies.rows import RowThreads
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
-from tilewright_tensor.derived.access import readers, reads, reduction_size, single_var
-from tilewright_tensor.derived.loops import fused
-from tilewright_tensor.derived.plan import Plan, Values
-from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.vectors import Vectors
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.loop_ir import Scope
-from tilewright_tensor.schedule import Schedule
+from tilewright_cuda.strategies.tiles.rows import RowThreads
+from tilewright_tensor.ir.loop_ir import Scope
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.access import readers, reads, reduction_size, single_var
+from tilewright_tensor.sketches.structure.loops import fused
+from tilewright_tensor.sketches.structure.plan import Plan, Values
+from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.vectors import Vectors
 
 _THREADS = (32, 64, 128, 256, 512)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from tilewright.space.knobs import Knobs
 from tilewright_cuda.strategies.default import one_thread_an_element
-from tilewright_tensor.derived.plan import Plan, Values
-from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.vectors import Vectors
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.schedule import Schedule
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.plan import Plan, Values
+from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.vectors import Vectors
 
 
 @dataclass(frozen=True, eq=False)

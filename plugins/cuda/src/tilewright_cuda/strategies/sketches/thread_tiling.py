@@ -12,22 +12,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log2, prod
 
-from tilewright.space.constraint import Expression, Knob
+from tilewright.space.feasible.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
 from tilewright.space.split import divisors
-from tilewright_cuda.arch import SHARED_EVERYWHERE
+from tilewright_cuda.device.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
-from tilewright_tensor.affine import Affine, Var
-from tilewright_tensor.dag import Axis
-from tilewright_tensor.derived.access import reads
-from tilewright_tensor.derived.loops import fused
-from tilewright_tensor.derived.plan import Plan, Values
-from tilewright_tensor.derived.problem import Problem
-from tilewright_tensor.derived.splits import define_splits, product, tile_knob
-from tilewright_tensor.derived.vectors import Vectors
-from tilewright_tensor.layout import Layout
-from tilewright_tensor.schedule import Schedule
-from tilewright_tensor.stage import Stage
+from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.ir.dag import Axis
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.schedule.stage import Stage
+from tilewright_tensor.sketches.structure.access import reads
+from tilewright_tensor.sketches.structure.loops import fused
+from tilewright_tensor.sketches.structure.plan import Plan, Values
+from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.splits import define_splits, product, tile_knob
+from tilewright_tensor.sketches.structure.vectors import Vectors
 
 _INNER = (1, 2, 4, 7, 8)
 _VIRTUAL = (1, 2, 4)

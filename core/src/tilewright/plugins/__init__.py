@@ -1,0 +1,1 @@
+"""The plugin host: hooks, components and whose they are."""

@@ -1,0 +1,1 @@
+"""From entry points and files to plugins, and which distribution brings what is missing."""

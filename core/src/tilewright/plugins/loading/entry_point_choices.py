@@ -1,0 +1,46 @@
+"""Entry points of a group by name, where several distributions may have given one name."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+
+from tilewright.plugins.catalogue import Catalogue, Offer
+from tilewright.plugins.owner import Owner
+
+PLUGIN_GROUP = "tilewright"
+
+
+def blocked_words() -> frozenset[str]:
+    """What TILEWRIGHT_BLOCK_PLUGINS names: plugins and distributions."""
+    words = os.environ.get("TILEWRIGHT_BLOCK_PLUGINS", "").split(",")
+    return frozenset(filter(None, map(str.strip, words)))
+
+
+def owner_of(point: importlib.metadata.EntryPoint) -> Owner:
+    """Whose an entry point is, which may be called like the plugin that comes with it."""
+    distribution, version = (point.dist.name, point.dist.version) if point.dist else ("?", "?")
+    return Owner(distribution, version, point.module, point.name)
+
+
+def entry_point_choices(
+    group: str, word: str, prefix: str = ""
+) -> Catalogue[importlib.metadata.EntryPoint]:
+    """What a group offers, without what is blocked; of entry points `PREFIX.NAME` the names.
+
+    Where several distributions offer a name, only whoever uses it is told.
+    """
+    blocked = blocked_words()
+    plugins = {
+        owner_of(point).distribution: point.name
+        for point in importlib.metadata.entry_points(group=PLUGIN_GROUP)
+    }
+    offers = {}
+    for point in importlib.metadata.entry_points(group=group):
+        head, _, name = point.name.rpartition(".")
+        owner = owner_of(point)
+        plugin = plugins.get(owner.distribution, owner.distribution)
+        if head == prefix and not {owner.distribution, plugin} & blocked:
+            owner = Owner(owner.distribution, owner.version, owner.module, plugin)
+            offers[name, owner.distribution, point.value] = Offer(name, point, owner)
+    return Catalogue(word, list(offers.values()))

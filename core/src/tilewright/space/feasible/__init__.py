@@ -1,0 +1,1 @@
+"""Which points of a space keep its constraints: counted and numbered without listing them."""

@@ -1,0 +1,63 @@
+"""A strategy under another name than its author's, where two plugins chose the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tilewright.strategies.strategy import Adopts, Schedule, Strategy
+
+if TYPE_CHECKING:
+    from tilewright.plugins.host import PluginHost
+    from tilewright.space.alternative import Alternative
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.layouts import Layouts
+    from tilewright.vocabulary.task import Task
+
+
+def renamed(strategy: Strategy, name: str) -> Strategy:
+    """The strategy by this name; so are its alternatives, and the configs that it is given."""
+
+    def load(host: PluginHost) -> Schedule:
+        return _RenamedSchedule(strategy.load(host), strategy.name, name)
+
+    return replace(strategy, name=name, load=load)
+
+
+class _RenamedSchedule:
+    """What its author wrote sees the author's name, everybody else the new one."""
+
+    def __init__(self, schedule: Schedule, old: str, new: str) -> None:
+        self._schedule, self._old, self._new = schedule, old, new
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._schedule, name)  # `applies`, and optional parts
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        found = self._schedule.alternatives(task)
+        return [replace(one, name=self._new + one.name.removeprefix(self._old)) for one in found]
+
+    def lower(self, task: Task, config: ConfigEntity) -> Any:
+        return self._schedule.lower(task, self._inner(config))
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        return self._schedule.layouts(task, self._inner(config))
+
+    def program(self, task: Task, config: ConfigEntity) -> Any:
+        return self._schedule.program(task, self._inner(config))  # type: ignore[attr-defined]
+
+    def fallback(self, task: Task) -> ConfigEntity | None:
+        return self._outer(self._schedule.fallback(task))
+
+    def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+        half: object = self._schedule
+        return self._outer(half.adopt(task, foreign)) if isinstance(half, Adopts) else None
+
+    def _inner(self, config: ConfigEntity) -> ConfigEntity:
+        return replace(config, strategy=self._old + config.strategy.removeprefix(self._new))
+
+    def _outer(self, config: ConfigEntity | None) -> ConfigEntity | None:
+        if config is None:
+            return None
+        return replace(config, strategy=self._new + config.strategy.removeprefix(self._old))

@@ -1,0 +1,164 @@
+"""A way to compute an operator on a kind of target: what target plugins register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from inspect import getdoc
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from tilewright.plugins.host import PluginHost
+    from tilewright.space.config_space import Alternative
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.layouts import Layouts
+    from tilewright.vocabulary.task import Task
+
+
+class Schedule(Protocol):
+    """The working half of a strategy; imported when the strategy is first asked something."""
+
+    def applies(self, task: Task) -> bool:
+        """Whether the task can be computed this way; operator and target kind match already."""
+        ...
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """The products of knobs, named `STRATEGY` or `STRATEGY/VARIANT`; called once a task."""
+        ...
+
+    def lower(self, task: Task, config: ConfigEntity) -> Any:
+        """The program that the backend builds. Raises ValueError for what it cannot express."""
+        ...
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """What operands and outputs look like under this config."""
+        ...
+
+    def fallback(self, task: Task) -> ConfigEntity | None:
+        """A good config with no measurement at hand; None leaves it to strategies that know one.
+
+        Where none does, the first feasible point is taken.
+        """
+        ...
+
+
+@runtime_checkable
+class Adopts(Protocol):
+    """An optional part of a `Schedule`: it translates configs of other systems' templates."""
+
+    def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+        """The config of its own that comes nearest, None where the knobs have no counterpart.
+
+        `foreign` is as the record reader names it (`SYSTEM:TEMPLATE`), of a task with the same
+        anchor workload; what is adopted is measured among the task's incumbents.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Name, what it is for, and a thunk to its working half.
+
+    name           unique in the installed set; the first part of its alternatives' names
+    revision       raised when equal knob values come to mean other code; other records are misses
+    target_kinds   kinds of target it generates for
+    operators      anchor operators it serves; empty: any that has a definition
+    priority       where nothing was measured, of the strategies that advise a config (`fallback`)
+                   the highest is taken, ties by name
+    direct_error   keeps the direct algorithm's numerical error (`accuracy: strict` wants these)
+    load           imports and returns the working half; called with the host, once a host
+    """
+
+    name: str
+    revision: int
+    target_kinds: tuple[str, ...]
+    operators: tuple[str, ...]
+    load: Callable[[PluginHost], Schedule]
+    priority: int = 10
+    direct_error: bool = True
+
+    def serves(self, task: Task) -> bool:
+        """Whether kind of target and operator match; the schedule's `applies` says the rest."""
+        return task.target.kind in self.target_kinds and (
+            not self.operators or task.workload.operator in self.operators
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A strategy for a task's operator and kind of target that does not take the task.
+
+    serves  the tasks that it takes, in its author's words; may be empty
+    """
+
+    name: str
+    serves: str
+
+    def __str__(self) -> str:
+        return f"{self.name} declines" + (f", it takes: {self.serves}" if self.serves else "")
+
+
+def own_words(documented: object) -> str:
+    """What the author of a schedule says of it, or of the tasks that its `applies` takes."""
+    return (getdoc(documented) or "").partition("\n")[0]
+
+
+def strategy_of(alternative: str) -> str:
+    """The strategy in an alternative's name, `STRATEGY` or `STRATEGY/VARIANT`."""
+    return alternative.partition("/")[0]
+
+
+def variant_of(alternative: str) -> str:
+    """The variant in an alternative's name, empty where a strategy has just one."""
+    return alternative.partition("/")[2]
+
+
+def selects(strategies: str, alternative: str) -> bool:
+    """Whether a glob matches the name of an alternative or of its strategy."""
+    names = alternative, strategy_of(alternative)
+    return any(fnmatchcase(name, strategies) for name in names)
+
+
+class _Template:
+    """Defaults of a class under `@strategy`."""
+
+    def applies(self, _task: Task) -> bool:
+        return True
+
+    def fallback(self, _task: Task) -> ConfigEntity | None:
+        return None
+
+
+def strategy(
+    name: str,
+    *,
+    operator: str,
+    target: str,
+    revision: int = 1,
+    priority: int = 20,
+    direct_error: bool = True,
+) -> Callable[[type], Strategy]:
+    """Make a class with `alternatives`, `lower` and `layouts` a Strategy, to return from a hook.
+
+    `applies` and `fallback` may be left out. The class is called without arguments, or
+    with the host where its `__init__` takes one.
+
+    >>> @strategy("mine.loop", operator=OPERATOR, target=KIND)
+    ... class Mine: ...
+    >>> @hookimpl
+    ... def tilewright_strategies():
+    ...     return [Mine]
+    """
+
+    def decorate(half: type) -> Strategy:
+        filled = type(half.__name__, (half, _Template), {"__doc__": half.__doc__})
+        takes_host = "__init__" in vars(half)
+
+        def load(host: PluginHost) -> Schedule:
+            made: Schedule = filled(host) if takes_host else filled()
+            return made
+
+        return Strategy(name, revision, (target,), (operator,), load, priority, direct_error)
+
+    return decorate

@@ -1,0 +1,1 @@
+"""The nouns: targets, devices, workloads, tasks, configs, measurements, records."""

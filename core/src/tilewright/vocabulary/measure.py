@@ -1,0 +1,185 @@
+"""What is measured, under which conditions, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from statistics import median
+from typing import Any, Literal
+
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import Workload
+
+TEXT_CHARACTERS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How a kernel is timed. Names and meanings are AutoTVM's, plus cold and warm.
+
+    constants          `cold`: every call meets the constants in no cache, as in a network, whatever
+                       it takes of the device; activations stay warm; `warm`: one copy of each
+    number             calls per sample, raised until a sample lasts `min_repeat_ms`
+    repeat             samples
+    cooldown_interval  seconds of rest before the first sample
+    turns              runs of `repeat` samples each, alternating with the rest of the batch
+
+    Raises ValueError for values that no measurement can have.
+    """
+
+    constants: Literal["cold", "warm"] = "cold"
+    number: int = 1
+    repeat: int = 5
+    min_repeat_ms: float = 1.0
+    cooldown_interval: float = 0.0
+    turns: int = 1
+
+    def __post_init__(self) -> None:
+        if self.constants not in ("cold", "warm"):
+            raise ValueError(f"constants are cold or warm, not {self.constants!r}")
+        if not (self.number >= 1 and self.repeat >= 1 and self.turns >= 1):
+            counts = f"number {self.number}, repeat {self.repeat} and turns {self.turns}"
+            raise ValueError(f"{counts} are at least 1")
+        if not (self.min_repeat_ms >= 0 and self.cooldown_interval >= 0):
+            raise ValueError("min_repeat_ms and cooldown_interval are not negative")
+
+    def for_workload(self, workload: Workload) -> Conditions:
+        """These conditions, with `constants` warm for a workload that has no constant operand."""
+        if any(spec.role == "constant" for spec in workload.inputs):
+            return self
+        return replace(self, constants="warm")
+
+    def to_json(self) -> dict[str, Any]:
+        """Without `turns` where there is one, as in most records."""
+        turns = {"turns": self.turns} if self.turns > 1 else {}
+        return {
+            "constants": self.constants,
+            "number": self.number,
+            "repeat": self.repeat,
+            "min_repeat_ms": self.min_repeat_ms,
+            "cooldown_interval": self.cooldown_interval,
+            **turns,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Conditions:
+        return cls(**data)
+
+
+class FailureKind(StrEnum):
+    """Why a candidate has no time; the texts stand in records and do not change."""
+
+    INVALID_CONFIG = "invalid_config"
+    BUILD_ERROR = "build_error"
+    BUILD_TIMEOUT = "build_timeout"
+    RUN_ERROR = "run_error"
+    RUN_TIMEOUT = "run_timeout"
+    CRASH = "crash"
+    OUT_OF_MEMORY = "out_of_memory"
+    WRONG_ANSWER = "wrong_answer"
+    INVALID_RESULT = "invalid_result"
+    DEVICE_LOST = "device_lost"
+    CANCELLED = "cancelled"
+    INTERNAL = "internal"
+
+    @property
+    def retried(self) -> bool:
+        """True where the candidate is not to blame, so that it is measured again."""
+        return self in (self.DEVICE_LOST, self.CANCELLED, self.INTERNAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Kind, text (the worker's last output, at most 4 KiB), and the signal where one ended it."""
+
+    kind: FailureKind
+    text: str = ""
+    signal: str = ""
+
+    def __post_init__(self) -> None:
+        # A compiler's whole output is more than the line of a record may hold.
+        object.__setattr__(self, "text", self.text[:TEXT_CHARACTERS])
+
+    @property
+    def killed(self) -> bool:
+        """Whether somebody killed the worker from outside, which is nobody's fault here."""
+        return self.kind is FailureKind.INTERNAL and self.signal == "SIGKILL"
+
+    def in_one_line(self) -> str:
+        """The kind and the first line of the text; of a crash the last, said before it died."""
+        lines = self.text.strip().splitlines() or ["no text"]
+        if self.signal:
+            return f"{self.kind} ({self.signal}): {lines[-1][:160]}"
+        return f"{self.kind}: {lines[0][:240]}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": str(self.kind), "text": self.text, "signal": self.signal}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Failure:
+        return cls(FailureKind(data["kind"]), data.get("text", ""), data.get("signal", ""))
+
+
+class DeviceFaultError(Exception):
+    """A kernel left its device unusable for this process, which has to end.
+
+    Raised by a target's kernels. A measuring worker replies with the failure of that kind and ends,
+    so that it costs one candidate: `crash` where the candidate is to blame, `run_timeout`, or
+    `device_lost`, which is measured again.
+    """
+
+    def __init__(self, text: str, kind: FailureKind = FailureKind.CRASH) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureInput:
+    """A task, a config of its space, and the conditions of the measurement."""
+
+    task: Task
+    config: ConfigEntity
+    conditions: Conditions = Conditions()
+
+
+def is_seconds(value: Any) -> bool:
+    """Whether something can be the time of a call: a number between 1e-10 and 1e5 seconds."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 1e-10 <= value <= 1e5
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureResult:
+    """All samples in seconds, or a typed failure; never a magic number.
+
+    costs       seconds, one per sample; empty exactly when `failure` is set
+    timings     where the trial's time went, seconds by part: lower, compile, load, check, time
+    """
+
+    costs: tuple[float, ...] = ()
+    failure: Failure | None = None
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if bool(self.costs) == (self.failure is not None):
+            raise ValueError("a result has either costs or a failure")
+
+    @property
+    def seconds(self) -> float | None:
+        """Median of the samples, None for a failure: the one number that trials are compared by."""
+        return median(self.costs) if self.costs else None
+
+    @property
+    def spoiled(self) -> bool:
+        """Whether it failed and the candidate is not to blame: it says nothing of its config."""
+        return self.failure is not None and self.failure.kind.retried
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One measurement: what was asked and what came of it."""
+
+    input: MeasureInput
+    result: MeasureResult

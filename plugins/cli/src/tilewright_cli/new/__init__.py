@@ -1,0 +1,1 @@
+"""`tilewright new`: plugins written from templates."""

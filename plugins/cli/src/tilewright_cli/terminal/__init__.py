@@ -1,0 +1,1 @@
+"""What verbs share: groups, options, tables, progress."""

@@ -1,0 +1,108 @@
+"""What verbs that run a pipeline have in common: their options, and how they run it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tilewright.errors import UsageError
+from tilewright_cli.terminal import shared_options as shared
+from tilewright_pipeline.run.exit_codes import INTERRUPTED
+
+if TYPE_CHECKING:
+    from tilewright_pipeline.yaml.yaml_source import YamlSource
+
+_OPTIONS = (
+    click.option("--out", type=shared.NAMED_PATH, help="The run's folder.  [runs/NAME]"),
+    click.option("--target", help="In place of the file's target."),
+    shared.device,
+    shared.settings,
+    click.option("--seed", type=int, default=None, help="In place of the file's seed."),
+    shared.foreign_records,
+    shared.plugin_files,
+    shared.quiet,
+    shared.as_json,
+)
+
+_STAGES = ("extract", "tune", "graph-tune", "compile", "verify", "benchmark")
+"""What is done to a model behind `import`."""
+
+
+def pipeline_options(function: Any) -> Any:
+    """Declare the options that `run_pipeline` takes."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def pipeline_of(source: str) -> Path | YamlSource:
+    """A pipeline file as it is; for a model, a pipeline of the stages' defaults, named after it."""
+    from tilewright_pipeline.api.task_text import names_a_task
+    from tilewright_pipeline.yaml.yaml_source import YamlSource
+
+    if source.endswith((".yaml", ".yml")):
+        return Path(source)
+    if not source.strip():
+        raise UsageError("expected a pipeline file or a model, got nothing", remedy="name one")
+    if names_a_task(source) and not source.endswith(".json"):
+        raise UsageError(
+            "a task, not a model or a pipeline file",
+            where=source,
+            remedy="`tilewright tune TASK` tunes one, `explain` and `space` say more",
+        )
+    name = re.sub(r"[^\w.-]+", "-", Path(source).stem).strip("-._")[:100] or "model"
+    stages: list[dict[str, Any]] = [{"import": {"model": source}}]
+    stages += [{stage: {}} for stage in _STAGES]
+    text = json.dumps({"version": 1, "name": name, "stages": stages})
+    return replace(YamlSource.parse(text, source), written=False)
+
+
+def run_pipeline(
+    source: Path | YamlSource,
+    *,
+    out: Path | None,
+    target: str | None,
+    device: str | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    foreign_records: bool,
+    plugin: tuple[Path, ...],
+    quiet: bool,
+    as_json: bool,
+    more: str | None = None,
+    only: str | None = None,
+    verify: bool | None = None,
+) -> int:
+    """Run a pipeline with progress and results shown; the exit code.
+
+    only    this stage, with what leads to it
+    verify  whether answers are compared; None: as the pipeline says
+    """
+    from tilewright_cli.terminal.progress import Progress
+    from tilewright_pipeline.pipeline import Pipeline
+
+    progress = Progress(quiet=quiet or as_json, summary=not as_json)
+    pipeline = Pipeline.load(
+        source,
+        settings=settings,
+        plugins=plugin,
+        observers=[progress],
+        target=target,
+        only=only,
+        verify=verify,
+    )
+    progress.watch(pipeline.plan.host)
+    result = pipeline.run(
+        out=out, device=device, seed=seed, more=more, foreign_records=foreign_records
+    )
+    if result.exit_code == INTERRUPTED:
+        shared.say("what was measured is kept: the same command goes on from there", err=True)
+    if as_json:
+        networks = {name: branch.report for name, branch in result.branches.items()}
+        shared.print_json({**result.report, **({"networks": networks} if networks else {})})
+    return result.exit_code

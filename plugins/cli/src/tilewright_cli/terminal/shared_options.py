@@ -1,0 +1,130 @@
+"""Options that several verbs take, declared once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tilewright.errors import UsageError
+from tilewright.terminal_text import printable
+from tilewright_cli.terminal.answer_alone import answer_alone
+
+if TYPE_CHECKING:
+    from tilewright.plugins.host import PluginHost
+
+TUNE_FOLDER = Path("runs/tune")
+TUNE_RECORDS = TUNE_FOLDER / "records.jsonl"
+"""Where `tilewright tune` keeps its records, and where they are looked for."""
+
+_STDOUT = "tilewright.stdout"
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class _NamedPath(click.Path):
+    """A path that is not empty: an empty one would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if not value:
+            self.fail("expected a path, got nothing", param, ctx)
+        return Path(value)
+
+
+NAMED_PATH = _NamedPath()
+
+plugin_files: Decorator = click.option(
+    "--plugin",
+    "plugin",
+    multiple=True,
+    type=NAMED_PATH,
+    help="A plugin file to load; may be given several times.",
+)
+
+
+def _answer_alone(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
+    if value:
+        ctx.meta[_STDOUT] = ctx.with_resource(answer_alone())
+    return value
+
+
+def _always_alone(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
+    return _answer_alone(ctx, _, True)
+
+
+only_json: Decorator = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=_always_alone,
+    help="Changes nothing: it is JSON.",
+)
+as_json: Decorator = click.option(
+    "--json", "as_json", is_flag=True, callback=_answer_alone, help="Print one JSON object."
+)
+quiet: Decorator = click.option("--quiet", is_flag=True, help="Print results only.")
+seed: Decorator = click.option("--seed", type=int, default=0, show_default=True)
+target: Decorator = click.option(
+    "--target", default="native", show_default=True, help="KIND:name=value,... or a short text."
+)
+settings: Decorator = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="STAGE.OPTION=VALUE",
+    help="A value in place of the file's; may be given several times.",
+)
+records: Decorator = click.option(
+    "--records",
+    type=NAMED_PATH,
+    help="A records file to read instead of that of the run, or of `tune`.",
+)
+device: Decorator = click.option("--device", default=None, help="One of the target's devices.")
+
+foreign_records: Decorator = click.option(
+    "--foreign-records", is_flag=True, help="Start from another device's records."
+)
+
+
+class _RecordsFile(_NamedPath):
+    """The path of a records file that is there."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        from tilewright.paths import check_is_file
+        from tilewright_pipeline.api.task_text import names_a_task
+
+        path = super().convert(value, param, ctx)
+        if not path.is_file() and names_a_task(str(path)) and path.suffix != ".json":
+            raise UsageError(
+                "expected a records file, got a task",
+                where=str(path),
+                remedy="the file comes first; of these verbs, `best` takes a task behind it",
+            )
+        check_is_file(path, "records file")
+        return path
+
+
+RECORDS_FILE = _RecordsFile()
+records_file: Decorator = click.argument("file", type=RECORDS_FILE, default=TUNE_RECORDS)
+
+
+def load_host(files: tuple[Path, ...]) -> PluginHost:
+    """The host with these plugin files."""
+    from tilewright.plugins.host import PluginHost
+
+    return PluginHost.load(files)
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on stdout, indented, in ASCII: a terminal obeys some of the other letters."""
+    context = click.get_current_context(silent=True)
+    stdout = context.meta.get(_STDOUT) if context is not None else None
+    click.echo(json.dumps(value, indent=2, allow_nan=False), file=stdout)
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print lines for people, without anything in them that would steer a terminal."""
+    click.echo("\n".join(map(printable, str(text).split("\n"))), err=err)

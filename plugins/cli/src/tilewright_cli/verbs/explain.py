@@ -1,0 +1,134 @@
+"""`tilewright explain TASK|FILE.yaml|MODEL [PART]`: why a config was chosen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tilewright.errors import UsageError
+from tilewright_cli.terminal import shared_options as shared
+
+if TYPE_CHECKING:
+    from tilewright_pipeline.run.explaining import Explanation
+
+
+@click.command()
+@click.argument("source", metavar="TASK|FILE.yaml|MODEL")
+@click.argument("part", required=False)
+@shared.records
+@click.option("--out", type=shared.NAMED_PATH, help="The run's folder.  [runs/NAME]")
+@click.option("--target", help="In place of the file's; for a TASK  [that of TASK, or native]")
+@shared.device
+@shared.settings
+@shared.plugin_files
+@shared.as_json
+def explain(
+    *,
+    source: str,
+    part: str | None,
+    records: Path | None,
+    out: Path | None,
+    target: str | None,
+    device: str | None,
+    settings: tuple[str, ...],
+    plugin: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """Say why a config was chosen, from the records.
+
+    For a TASK (its text, its key in the records of `tune` or of any run in `runs`, or a JSON file):
+    which config it gets, from which record or rule, and what else was considered. For a network:
+    why its kernels have the layouts they have. PART is a kernel's name or key, or the key of a
+    task, for all its kernels; without it, every kernel that does not have its own best config is
+    explained. Nothing is measured.
+    """
+    from tilewright_pipeline.api.task_text import names_a_task
+
+    if names_a_task(source):
+        if part is not None or settings:
+            raise UsageError(
+                "a task has no parts and no stages",
+                where=source,
+                remedy="give it alone; --records names another records file",
+            )
+        told = _of_task(
+            source, records=records, out=out, target=target, device=device, plugin=plugin
+        )
+        if as_json:
+            shared.print_json(dict(told.to_json()))
+        else:
+            shared.say("\n".join(told.lines()))
+        return
+    if _is_a_bare_name(source):
+        raise UsageError(
+            "no file, and no model that has a frontend",
+            where=source,
+            remedy="a kernel or a task is named behind its network: "
+            f"tilewright explain FILE.yaml|MODEL {source}",
+        )
+    if records is not None:
+        settings = (*settings, f"records={json.dumps(str(records))}")
+    found = _of_network(
+        source, part, out=out, target=target, device=device, settings=settings, plugin=plugin
+    )
+    if as_json:
+        shared.print_json({"nodes": [dict(explanation.to_json()) for explanation in found]})
+        return
+    for explanation in found:
+        shared.say("\n".join(explanation.lines()))
+    if not found:
+        shared.say("every node is at its own best")
+
+
+def _is_a_bare_name(source: str) -> bool:
+    """Whether it may be a kernel's or a task's name, and is no model: those have a `.` or a `:`."""
+    return source.replace("+", "_").isidentifier() and not Path(source).exists()
+
+
+def _of_task(
+    source: str,
+    *,
+    records: Path | None,
+    out: Path | None,
+    target: str | None,
+    device: str | None,
+    plugin: tuple[Path, ...],
+) -> Explanation:
+    from tilewright_cli.terminal.key_records import records_for
+    from tilewright_pipeline.api.functions import explain as explain_task
+
+    host = shared.load_host(plugin)
+    file = records or (out / "records.jsonl" if out else records_for(source, host))
+    (told,) = explain_task(source, target=target, records=file, device=device, host=host)
+    return told
+
+
+def _of_network(
+    source: str,
+    part: str | None,
+    *,
+    out: Path | None,
+    target: str | None,
+    device: str | None,
+    settings: tuple[str, ...],
+    plugin: tuple[Path, ...],
+) -> list[Explanation]:
+    from tilewright_cli.terminal.pipeline_verb import pipeline_of
+    from tilewright_pipeline.pipeline import Pipeline
+    from tilewright_pipeline.run.explaining import no_such_part
+
+    pipeline = Pipeline.load(
+        pipeline_of(source), settings=settings, plugins=plugin, target=target, whole=False
+    )
+    context = pipeline.context(out=out, device=device, writes=False)
+    networks = pipeline.explainable(context)
+    if not context.store.tasks():
+        shared.say(f"no record in {context.store.path}: all times are estimates", err=True)
+    options = [stage.options for stage in pipeline.plan.stages]
+    found = [one for network in networks for one in network.explain(context, part, options)]
+    if part is not None and not found:
+        raise no_such_part(part, networks).placed(source)
+    return found

@@ -1,0 +1,27 @@
+"""`tilewright run FILE.yaml|MODEL`: a whole pipeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tilewright_cli.terminal.pipeline_verb import pipeline_of, pipeline_options, run_pipeline
+
+
+@click.command()
+@click.argument("source", metavar="FILE.yaml|MODEL")
+@click.option("--more", metavar="BUDGET", help="Add to what tuning has left: 60s, or 200 trials.")
+@click.option(
+    "--verify/--no-verify",
+    default=None,
+    help="Whether the answers are compared with an oracle's.  [as the file says; those of a MODEL "
+    "are, where an oracle is installed]",
+)
+@pipeline_options
+def run(*, source: str, more: str | None, verify: bool | None, **options: Any) -> int:
+    """Run a pipeline from start to end: tune a network, compile it, check it.
+
+    A MODEL is anything that the stage `import` takes. It is tuned and checked with default options.
+    """
+    return run_pipeline(pipeline_of(source), more=more, verify=verify, **options)

@@ -1,0 +1,89 @@
+"""`tilewright tasks FILE.yaml|MODEL`: the distinct tasks of a network, on one target or several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tilewright_cli.terminal import shared_options as shared
+
+if TYPE_CHECKING:
+    from tilewright.vocabulary.task_set import TaskSet
+    from tilewright_pipeline.run.run_context import RunContext
+
+
+@click.command()
+@click.argument("source", metavar="FILE.yaml|MODEL")
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    help="In place of the file's target; given several times, they are compared.",
+)
+@shared.device
+@shared.settings
+@shared.plugin_files
+@shared.as_json
+def tasks(
+    *,
+    source: str,
+    targets: tuple[str, ...],
+    device: str | None,
+    settings: tuple[str, ...],
+    plugin: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """List a network's tasks with weight, operations and size of space."""
+    from tilewright_cli.terminal.pipeline_verb import pipeline_of
+    from tilewright_pipeline.pipeline import Pipeline
+    from tilewright_pipeline.run.narrowing import narrowed
+
+    found = []
+    for target in targets or (None,):
+        pipeline = Pipeline.load(
+            pipeline_of(source), settings=settings, plugins=plugin, target=target, whole=False
+        )
+        found.append(pipeline.tasks(device=device))
+    if len(found) > 1:
+        _compare(found, as_json=as_json)
+        return
+    ((context, of_target),) = found
+    rows: list[dict[str, Any]] = []
+    for entry in of_target:
+        workload = entry.task.workload
+        reference = context.host.reference(workload.operator)
+        rows.append(
+            {
+                "key": workload.key,
+                "name": entry.name,
+                "weight": entry.weight,
+                "text": reference.format(workload),
+                "operations": reference.operations(workload),
+                "configs": context.host.space(entry.task, narrowed(entry.task, context)).size,
+                "workload": workload.to_json(),
+            }
+        )
+    if as_json:
+        shared.print_json({"target": str(context.target), "tasks": rows})
+        return
+    for row in rows:
+        shared.say(
+            f"{row['key']}  x{row['weight']:<3g} {row['operations'] / 1e6:10.1f} MFLOP "
+            f"{row['configs']:>12} configs  {row['text']}"
+        )
+    if rows:
+        shared.say(f"more on one: tilewright explain {quote(source)} {rows[0]['key']}", err=True)
+
+
+def _compare(found: list[tuple[RunContext, TaskSet]], *, as_json: bool) -> None:
+    from tilewright_cli.terminal.target_comparison import TargetComparison
+
+    comparison = TargetComparison.of(found)
+    if as_json:
+        shared.print_json(comparison.to_json())
+    else:
+        for line in comparison.lines():
+            shared.say(line)

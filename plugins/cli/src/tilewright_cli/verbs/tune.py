@@ -1,0 +1,132 @@
+"""`tilewright tune TASK`: one task by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tilewright.time_text import time_text
+from tilewright_cli.terminal import shared_options as shared
+from tilewright_pipeline.run.exit_codes import DONE, PARTIAL
+
+_BEFORE_ITS_BUDGET = {
+    "exhausted": "the tuner proposes nothing new",
+    "early_stopping": "nothing improved within --early-stopping",
+    "dead": "no trial worked",
+    "finished": "the scheduler asks for no more",
+}
+
+
+@click.command()
+@click.argument("task")
+@click.option("--target", help="KIND:name=value,... or a short text.  [that of TASK, or native]")
+@click.option("--tuner", default="xgb", show_default=True, help="NAME or {NAME: {option: value}}.")
+@click.option("--scheduler", default="round-robin", show_default=True)
+@click.option("--runner", default="local", show_default=True)
+@click.option("--builder", default="local", show_default=True)
+@click.option("--strategies", default="*", show_default=True, help="Glob over alternatives.")
+@click.option("--budget", default="60s", show_default=True, help="60s, 2min, or 200 for trials.")
+@click.option(
+    "--early-stopping", type=click.IntRange(1), help="End after so many trials without improvement."
+)
+@click.option(
+    "--conditions", type=click.Choice(["cold", "warm"]), default="cold", show_default=True
+)
+@click.option("--repeat", type=click.IntRange(3, 1000), default=5, show_default=True)
+@shared.device
+@shared.seed
+@click.option("--records", type=shared.NAMED_PATH, help="[runs/tune/records.jsonl]")
+@shared.foreign_records
+@shared.plugin_files
+@shared.quiet
+@shared.as_json
+def tune(
+    *,
+    task: str,
+    target: str | None,
+    tuner: str,
+    scheduler: str,
+    runner: str,
+    builder: str,
+    strategies: str,
+    budget: str,
+    early_stopping: int | None,
+    conditions: str,
+    repeat: int,
+    device: str | None,
+    seed: int,
+    records: Path | None,
+    foreign_records: bool,
+    plugin: tuple[Path, ...],
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Tune one task.
+
+    TASK is operator(arguments), a key in the records file, or a JSON file.
+    """
+    from tilewright.plugins.host import PluginHost
+    from tilewright.vocabulary.measure import Conditions
+    from tilewright_cli.terminal.choice_text import choice_of
+    from tilewright_cli.terminal.progress import Progress
+    from tilewright_pipeline.api.functions import tune as tune_task
+
+    progress = Progress(quiet=quiet or as_json, summary=False)
+    host = PluginHost.load(plugin, [progress])
+    progress.watch(host)
+    try:
+        result = tune_task(
+            task,
+            target=target,
+            tuner=choice_of("--tuner", tuner),
+            scheduler=choice_of("--scheduler", scheduler),
+            runner=choice_of("--runner", runner),
+            builder=choice_of("--builder", builder),
+            strategies=strategies,
+            budget=budget,
+            early_stopping=early_stopping,
+            conditions=Conditions(
+                constants="warm" if conditions == "warm" else "cold", repeat=repeat
+            ),
+            device=device,
+            seed=seed,
+            records=records or shared.TUNE_RECORDS,
+            foreign_records=foreign_records,
+            host=host,
+        )
+    except KeyboardInterrupt:
+        shared.say("what was measured is kept: the same command goes on from there", err=True)
+        raise
+    finally:
+        progress.stop()
+    if as_json:
+        shared.print_json(dict(result.summary))
+    else:
+        shared.say("\n".join(_lines(result.summary)))
+    return PARTIAL if result.partial or result.config is None else DONE
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"task      {found['task']}"
+    seconds, config = found["best_seconds"], found["config"]
+    if seconds is None:
+        why = "every trial failed" if found["trials"] else "nothing was measured"
+        yield f"best      none: {why}"
+    else:
+        share = found["peak_share"]
+        peak = "" if share is None else f", {share:.0%} of peak"
+        yield f"best      {time_text(seconds)}, {found['gflops']:.1f} GFLOP/s{peak}"
+        yield f"config    {config['strategy']} {config['values']}"
+        if share is not None and share > 1:
+            yield "Above the peak: by fewer operations than the direct algorithm's (Winograd), or"
+            yield "the peak was measured on a busy machine: `tilewright bench peak` raises it."
+    counts = f"{found['trials']}, {found['failures']} failed, in {found['seconds']:.1f} s"
+    yield f"trials    {counts}, {found['trials_per_second']:.1f} a second"
+    yield f"records   {found['records']}"
+    if found["ended"] in _BEFORE_ITS_BUDGET:
+        yield f"It ended before its budget: {_BEFORE_ITS_BUDGET[found['ended']]}."
+    if found["skipped"]:
+        yield "Nothing was measured: it was tuned like this before. Another --budget adds to it."

@@ -1,0 +1,1 @@
+"""From CUDA C to a cubin, by NVRTC or nvcc."""

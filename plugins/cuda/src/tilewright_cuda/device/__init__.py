@@ -1,0 +1,1 @@
+"""Devices, their architecture and peak."""

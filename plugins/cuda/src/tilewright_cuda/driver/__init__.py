@@ -1,0 +1,1 @@
+"""The driver, by ctypes or PyCUDA, and kernels that it runs."""

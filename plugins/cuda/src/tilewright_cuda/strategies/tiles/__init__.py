@@ -1,0 +1,1 @@
+"""Tiles and loop nests that several strategies share."""

@@ -1,0 +1,42 @@
+"""CUDA C as a dialect: its helpers are templates, which the prelude defines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright_cuda.text.prelude import HELPERS
+from tilewright_tensor.c_text.dialect import Dialect
+
+
+class CudaC(Dialect):
+    """What kernels are written in. float16 is left out: it has no arithmetic of its own."""
+
+    reserved = frozenset({
+        "abs", "max", "min", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",
+        "float2", "float4", "int2", "int4", "make_float2", "make_float4", "make_int2", "make_int4",
+        "tw_shared", *HELPERS, *Dialect.functions, *Dialect.functions.values(),
+        *(f"{name}f" for name in Dialect.functions.values()),
+    })  # fmt: skip
+
+    def call(
+        self, name: str, dtype: str, args: Sequence[str], helpers: set[str], result: str = ""
+    ) -> str:
+        """A call of a template, which finds the types of its operands by itself."""
+        helpers.add(name)
+        kind = f"<{self.type_of(result)}>" if result else ""
+        return f"{name}{kind}({', '.join(args)})"
+
+    def index_division(
+        self, name: str, text: str, divisor: int, helpers: set[str], *, wide: bool
+    ) -> str:
+        """As wide as the index: a divisor is an int."""
+        helpers.add(name)
+        return f"{name}{'<long long>' if wide else ''}({text}, {divisor})"
+
+    def absolute(self, text: str, dtype: str, helpers: set[str]) -> str:
+        """CUDA's own, which is overloaded."""
+        return self.wrapped(f"abs({text})", dtype)
+
+
+CUDA_C = CudaC()
+"""The one there is: it holds nothing of a text."""

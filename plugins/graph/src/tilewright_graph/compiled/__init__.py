@@ -1,0 +1,1 @@
+"""Compiled networks: linked, run, saved, loaded."""

@@ -1,0 +1,71 @@
+"""From an extracted network to a compiled one: every node dispatched, linked as one artefact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilewright.errors import UsageError
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.compiled.linking import lower_network
+from tilewright_graph.compiled.saved_network import Signature
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.extraction.memory_plan import MemoryPlan
+from tilewright_graph.selection.candidates import Accuracy
+from tilewright_graph.selection.dispatching import Best, dispatch_network
+from tilewright_graph.selection.prediction import Prediction, predict
+from tilewright_pipeline.run.run_context import RunContext
+
+
+@dataclass(frozen=True, slots=True)
+class CompileReport:
+    """How a network was compiled.
+
+    sources      how many kernels took their config from where, see `SOURCES`
+    transforms   layout transforms between them
+    """
+
+    prediction: Prediction
+    sources: Mapping[str, int]
+    transforms: int
+    memory: MemoryPlan
+
+    def __repr__(self) -> str:
+        return f"<CompileReport {self}>"
+
+    def __str__(self) -> str:
+        sources = ", ".join(f"{count} by {source}" for source, count in self.sources.items())
+        return (
+            f"{sum(self.sources.values())} kernels ({sources}), {self.transforms} layout "
+            f"transforms; arena {self.memory.arena_bytes / 1e6:.2f} MB, "
+            f"at least {self.memory.bound_bytes / 1e6:.2f} MB"
+        )
+
+
+def compile_network(
+    extracted: ExtractedNetwork,
+    context: RunContext,
+    accuracy: Accuracy = "default",
+    best: Best = "graph",
+) -> tuple[CompiledNetwork, CompileReport]:
+    """The network ready to run, and how it came about; see `dispatch_network`."""
+    host = context.host
+    dispatched = dispatch_network(extracted, context, accuracy, best)
+    assembly = dispatched.assembly
+    prediction = predict(assembly.calls, context)
+    network = extracted.network
+    lowered = lower_network(network.name, network.fed, network.made, assembly, host)
+    try:
+        artifact = host.backend(extracted.target.kind).link(lowered.program, extracted.target)
+    except ValueError as error:  # what its dtypes or shapes ask for, the target does not have
+        raise UsageError(str(error), where=f"{network.name} for {extracted.target}") from error
+    specs = network.specs
+    signature = Signature(
+        network.name,
+        {name: specs[name] for name in network.inputs},
+        {name: specs[name] for name in network.outputs},
+        {name: specs[name] for name in network.results if name not in network.outputs},
+    )
+    compiled = CompiledNetwork(artifact, lowered.constants, signature, host, context.device)
+    report = CompileReport(prediction, dispatched.sources, assembly.transforms, lowered.memory)
+    return compiled, report

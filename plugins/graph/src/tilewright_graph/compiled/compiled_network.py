@@ -1,0 +1,276 @@
+"""A network as one kernel with its constants: runs, is timed, is saved and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+from statistics import fmean, median, pstdev
+from threading import Lock
+from typing import Any, Self
+
+import numpy as np
+
+from tilewright.canonical import thaw
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.plugins.host import PluginHost
+from tilewright.roles import Artifact, Kernel
+from tilewright.time_text import time_text
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_graph.compiled import saved_network
+from tilewright_graph.network.signature_text import signature_text, tensors_text
+from tilewright_pipeline.run.run_setup import find_device
+
+_LEAST_RUNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Seconds of every run, in order."""
+
+    seconds: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"<Latency {self}>"
+
+    def __str__(self) -> str:
+        least, most = time_text(min(self.seconds)), time_text(max(self.seconds))
+        middle = time_text(median(self.seconds))
+        return f"median {middle}, {least} to {most} in {len(self.seconds)} runs"
+
+    def to_json(self) -> dict[str, Any]:
+        """What run.json says of it, in milliseconds."""
+        samples = [second * 1e3 for second in self.seconds]
+        return {
+            "mean_ms": fmean(samples),
+            "median_ms": median(samples),
+            "max_ms": max(samples),
+            "min_ms": min(samples),
+            "std_ms": pstdev(samples),
+            "runs": len(samples),
+        }
+
+
+def affordable_runs(runs: int, once: float, seconds: float) -> int:
+    """How many of `runs` runs, `once` seconds each, fit into `seconds`; at least three."""
+    return min(runs, max(_LEAST_RUNS, int(min(seconds / max(once, 1e-9), runs))))
+
+
+class CompiledNetwork:
+    """Ready to run on one device; threads that share one take turns.
+
+    >>> outputs = compiled.run({"data": image})  # or run([image]); by name
+    >>> compiled.observe({"data": image})  # inner tensors too, such as the logits
+    >>> compiled.benchmark(runs=100).to_json()
+    >>> compiled.save("folder"); CompiledNetwork.load("folder")
+    >>> with copy.copy(compiled) as another: ...  # runs beside it; closed in the end
+
+    Pickled, it takes its code and constants along, to processes with the same plugins installed.
+
+    inputs    specs of what the caller gives, by name, in order
+    outputs   specs of what `run` returns
+    observed  specs of what `observe` returns besides; they are written by every run, at no cost
+              worth naming
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        constants: Any,
+        signature: saved_network.Signature,
+        host: PluginHost,
+        device: Device,
+    ) -> None:
+        self.name = signature.name
+        self.target = Target.parse(artifact.target)
+        self.device = device
+        self.inputs, self.outputs, self.observed = (
+            signature.inputs,
+            signature.outputs,
+            signature.observed,
+        )
+        self._artifact = artifact
+        self._constants = constants
+        self._signature = signature
+        self._host = host
+        kernel: Kernel = host.backend(self.target.kind).load(artifact, device)
+        results = {**self.outputs, **self.observed}
+        fed = [name for name, spec in self.inputs.items() if 0 not in spec.shape]
+        made = [n for n, spec in results.items() if 0 not in spec.shape and n not in self.inputs]
+        arrays = [_zeros(self.inputs[name]) for name in fed]
+        kernel.bind([*arrays, constants, *(_zeros(results[name]) for name in made)], {})
+        self._kernel: Kernel | None = kernel
+        self._turn = Lock()
+        self._places = {name: place for place, name in enumerate([*fed, "", *made]) if name}
+
+    def __repr__(self) -> str:
+        closed = "closed " if self._kernel is None else ""
+        told = signature_text(self.name, self.inputs, self.outputs)
+        return f"<{closed}CompiledNetwork {told}; for {self.target}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __copy__(self) -> CompiledNetwork:
+        with self._alone():
+            made_of = (self._artifact, self._constants, self._signature)
+            return CompiledNetwork(*made_of, self._host, self.device)
+
+    def __deepcopy__(self, _: Any) -> CompiledNetwork:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._alone():
+            plain = replace(self._artifact, metadata=thaw(self._artifact.metadata))
+            arguments = (plain, self._constants, self._signature, self.device.name)
+            return _unpickled, (*arguments, tuple(self._host.files))
+
+    def run(self, inputs: Any) -> dict[str, Any]:
+        """The outputs by name, of arrays by name, in a list in order, or of the one that it takes.
+
+        Raises UsageError for inputs of another name, shape or dtype.
+        """
+        return self._answer(inputs, self.outputs)
+
+    def observe(self, inputs: Any) -> dict[str, Any]:
+        """Outputs and observed tensors by name, of the same run."""
+        return self._answer(inputs, {**self.outputs, **self.observed})
+
+    def benchmark(self, runs: int = 100, warmup: int = 10, seconds: float = inf) -> Latency:
+        """Latency of whole runs on the inputs written last, one sample a run.
+
+        Fewer runs, at least three, where so many would take more than `seconds`.
+        """
+        for _ in range(warmup):
+            self.time()
+        count = affordable_runs(runs, self.time(), seconds)
+        return Latency(tuple(self.time() for _ in range(count)))
+
+    def time(self) -> float:
+        """Seconds of one run on the inputs written last."""
+        with self._alone() as kernel:
+            return kernel.time(1)
+
+    def save(self, folder: str | Path) -> None:
+        """Object code, packed constants and manifest in a folder, which is replaced whole."""
+        with self._alone():
+            made_of = (self._artifact, self._constants, self._signature)
+        saved_network.save(Path(folder).absolute(), *made_of)
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, host: PluginHost | None = None, device: Device | str | None = None
+    ) -> CompiledNetwork:
+        """A saved network, on a device or that of a name; by default the target's first.
+
+        One that is emulated is used where it is named only. Nothing is generated.
+
+        Raises UsageError for a folder that was changed since, or made for an instruction set this
+        machine lacks.
+        """
+        artifact, constants, signature = saved_network.load(Path(folder))
+        host = host or PluginHost.load()
+        if not isinstance(device, Device):
+            device = find_device(host, Target.parse(artifact.target), device)
+        try:
+            return cls(artifact, constants, signature, host, device)
+        except (ValueError, MemoryError) as error:
+            raise UsageError(
+                f"the manifest says another thing than the code: {error}",
+                where=str(folder),
+                remedy="compile and save it again",
+            ) from error
+
+    def close(self) -> None:
+        """Give the memory back; then it runs no more."""
+        with self._turn:
+            if self._kernel is not None:
+                self._kernel.close()
+            self._kernel = None
+
+    @contextmanager
+    def _alone(self) -> Iterator[Kernel]:
+        with self._turn:
+            if self._kernel is None:
+                raise UsageError(
+                    "the network is closed", where=self.name, remedy="compile or load it again"
+                )
+            yield self._kernel
+
+    def _answer(self, inputs: Any, wanted: Mapping[str, TensorSpec]) -> dict[str, Any]:
+        arrays = self._arrays(inputs)
+        with self._alone() as kernel:
+            for name, array in arrays.items():
+                if name in self._places:
+                    kernel.write(self._places[name], array)
+            kernel.launch()
+
+            def answer(name: str, spec: TensorSpec) -> Any:
+                if name in arrays:
+                    return arrays[name].copy()
+                if name not in self._places:
+                    return _zeros(spec)
+                return np.array(kernel.read(self._places[name])).reshape(spec.shape)
+
+            return {name: answer(name, spec) for name, spec in wanted.items()}
+
+    def _arrays(self, inputs: Any) -> dict[str, Any]:
+        named = inputs if isinstance(inputs, Mapping) else self._named(inputs)
+        for name in named:
+            if name not in self.inputs:
+                remedy = did_you_mean(str(name), list(self.inputs))
+                raise UsageError(f"no input named {name!r}", where=self.name, remedy=remedy)
+        arrays = {}
+        for name, spec in self.inputs.items():
+            if name not in named:
+                remedy = f"it takes {tensors_text(self.inputs)}"
+                raise UsageError(f"input {name!r} is missing", where=self.name, remedy=remedy)
+            arrays[name] = _checked(named[name], name, spec, self.name)
+        return arrays
+
+    def _named(self, inputs: Any) -> dict[str, Any]:
+        """By name: a list or tuple is the inputs in order, anything else is an input."""
+        given = inputs if isinstance(inputs, list | tuple) else [inputs]
+        if len(given) != len(self.inputs):
+            count = len(self.inputs)
+            got = "one array" if given is not inputs else f"a list of {len(given)}"
+            raise UsageError(
+                f"expected {count} input{'s' if count != 1 else ''}, got {got}",
+                where=self.name,
+                remedy=f"a list is all inputs in order: {tensors_text(self.inputs)}",
+            )
+        return dict(zip(self.inputs, given, strict=True))
+
+
+def _zeros(spec: TensorSpec) -> Any:
+    return np.zeros(spec.shape, spec.dtype)
+
+
+def _checked(given: Any, name: str, spec: TensorSpec, where: str) -> Any:
+    try:
+        array = np.asarray(given)
+    except (ValueError, TypeError, RuntimeError) as error:  # ragged lists; tensors that track
+        raise UsageError(f"input {name!r} is no array: {error}", where=where) from error
+    if array.shape != spec.shape or str(array.dtype) != spec.dtype:
+        raise UsageError(
+            f"input {name!r}: expected {spec}, got {array.dtype}{list(array.shape)}",
+            where=where,
+            remedy=f"convert it: .astype({spec.dtype!r})" if array.shape == spec.shape else "",
+        )
+    return np.asarray(array, order="C")  # ascontiguousarray gives a scalar an axis
+
+
+def _unpickled(
+    artifact: Artifact, constants: Any, signature: Any, device: str, files: Sequence[Path]
+) -> CompiledNetwork:
+    """What arrives of a pickled network; the plugin files that it needs have to be here as well."""
+    host = PluginHost.load(files)
+    found = find_device(host, Target.parse(artifact.target), device)
+    return CompiledNetwork(artifact, constants, signature, host, found)

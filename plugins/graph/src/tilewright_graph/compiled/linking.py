@@ -1,0 +1,95 @@
+"""An assembly as one program: kernels lowered, memory planned, constants in one block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.plugins.host import PluginHost
+from tilewright.sizes import check_network_bytes
+from tilewright_graph.extraction.memory_plan import ALIGNMENT, Lifetime, MemoryPlan, plan_memory
+from tilewright_graph.selection.assembly import Assembly
+from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
+
+
+@dataclass(frozen=True)
+class LoweredNetwork:
+    """What a backend links, the constants (uint8) that it reads, the plan of its arena."""
+
+    program: NetworkProgram
+    constants: Any
+    memory: MemoryPlan
+
+
+def lower_network(
+    name: str,
+    inputs: tuple[str, ...],
+    results: tuple[str, ...],
+    assembly: Assembly,
+    host: PluginHost,
+) -> LoweredNetwork:
+    """The program of an assembly; equal kernels share one lowered program."""
+    memory = plan_memory(_lifetimes(assembly))
+    outside = [t.bytes for t in assembly.tensors.values() if t.kind != "intermediate"]
+    check_network_bytes(sum(outside) + memory.arena_bytes, name)
+    constants, constant_offsets = _pack(assembly)
+    inner = [t.name for t in assembly.tensors.values() if t.kind in ("constant", "intermediate")]
+    offsets = dict(constant_offsets)
+    for placed in inner:
+        whole, place = _whole(placed, assembly)
+        if whole in memory.offsets:
+            offsets[placed] = memory.offsets[whole] + place
+    buffers = tuple(
+        NetworkBuffer(
+            tensor.name, tensor.shape, tensor.dtype, tensor.kind, offsets.get(tensor.name, 0)
+        )
+        for tensor in (assembly.tensors[placed] for placed in (*inputs, *inner, *results))
+    )
+    lowered: dict[Any, Any] = {}
+    calls = []
+    for call in assembly.calls:
+        which = (call.task, call.config)
+        if which not in lowered:
+            lowered[which] = host.lower(*which)
+        calls.append(KernelCall(call.node, lowered[which], (*call.reads, call.write)))
+    program = NetworkProgram(name, buffers, tuple(calls), memory.arena_bytes, constants.nbytes)
+    return LoweredNetwork(program, constants, memory)
+
+
+def _lifetimes(assembly: Assembly) -> list[Lifetime]:
+    """Of every intermediate tensor that is no part of another; parts live as long as the whole."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for step, call in enumerate(assembly.calls):
+        touched = [_whole(placed, assembly)[0] for placed in (call.write, *call.reads)]
+        first.setdefault(touched[0], step)
+        last.update(dict.fromkeys(touched, step))
+    return [
+        Lifetime(tensor.name, tensor.bytes, first[tensor.name], last[tensor.name])
+        for tensor in assembly.tensors.values()
+        if tensor.kind == "intermediate" and tensor.within is None
+    ]
+
+
+def _whole(placed: str, assembly: Assembly) -> tuple[str, int]:
+    """The outermost tensor of which a placed tensor is a part, itself if of none, and where."""
+    place = 0
+    while (within := assembly.tensors[placed].within) is not None:
+        placed, offset = within
+        place += offset
+    return placed, place
+
+
+def _pack(assembly: Assembly) -> tuple[Any, dict[str, int]]:
+    """(all constants as bytes, offset of each); every one begins on its own cache line."""
+    offsets: dict[str, int] = {}
+    end = 0
+    for name, array in assembly.constants.items():
+        offsets[name] = end
+        end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+    block = np.zeros(end, np.uint8)
+    for name, array in assembly.constants.items():
+        block[offsets[name] : offsets[name] + array.nbytes] = array.reshape(-1).view(np.uint8)
+    return block, offsets

@@ -1,0 +1,182 @@
+"""A compiled network as a folder: `code`, `constants` and a manifest with their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewright.canonical import canonical_json, thaw
+from tilewright.errors import UsageError
+from tilewright.reading import read_file
+from tilewright.roles import Artifact
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright.writing import writing
+
+_VERSION = 1
+_MOST_BYTES = 2**40
+_CODE, _CONSTANTS, _MANIFEST = "code", "constants", "manifest.json"
+_REMEDY = "compile and save it again"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a compiled network is called and takes and gives, by tensor name, in order."""
+
+    name: str
+    inputs: Mapping[str, TensorSpec]
+    outputs: Mapping[str, TensorSpec]
+    observed: Mapping[str, TensorSpec]
+
+    @property
+    def tensors(self) -> dict[str, TensorSpec]:
+        """All of them."""
+        return {**self.inputs, **self.outputs, **self.observed}
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            **{
+                role: _specs_to_json(getattr(self, role))
+                for role in ("inputs", "outputs", "observed")
+            },
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Signature:
+        roles = ("inputs", "outputs", "observed")
+        return cls(data["name"], *(_specs_from_json(data[role]) for role in roles))
+
+
+def save(folder: Path, artifact: Artifact, constants: Any, signature: Signature) -> None:
+    """Write the folder beside its place, then move it there: it is whole or not there.
+
+    Raises UsageError where a folder of another kind is in the way, or the disk refuses it.
+    """
+    if not _may_replace(folder):
+        raise UsageError(
+            "exists and is no saved network", where=str(folder), remedy="name another folder"
+        )
+    files: dict[str, bytes | memoryview] = {
+        _CODE: artifact.data,
+        _CONSTANTS: memoryview(constants),
+    }
+    manifest: dict[str, Any] = {
+        "version": _VERSION,
+        "signature": signature.to_json(),
+        "target": artifact.target,
+        "format": artifact.format,
+        "metadata": thaw(artifact.metadata),
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+    }
+    manifest["manifest_sha256"] = _manifest_hash(manifest)
+    fresh = _beside(folder, "new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        with writing(folder, "the compiled network"):
+            fresh.mkdir(parents=True)
+            for name, data in files.items():
+                _write(fresh / name, data)
+            _write(fresh / _MANIFEST, json.dumps(manifest, indent=1).encode())
+            _replace(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def load(folder: Path) -> tuple[Artifact, Any, Signature]:
+    """Artefact, constants and signature. Raises UsageError unless every byte is as it was saved."""
+    try:
+        manifest = json.loads(read_file(folder / _MANIFEST).decode())
+        files = {name: read_file(folder / name) for name in (_CODE, _CONSTANTS)}
+        if manifest["version"] != _VERSION:
+            raise UsageError(
+                f"saved in format {manifest['version']}, expected {_VERSION}",
+                where=str(folder),
+                remedy=_REMEDY,
+            )
+        if manifest.pop("manifest_sha256") != _manifest_hash(manifest):
+            raise UsageError(
+                "the manifest was changed since it was saved", where=str(folder), remedy=_REMEDY
+            )
+        for name, data in files.items():
+            if hashlib.sha256(data).hexdigest() != manifest["sha256"][name]:
+                raise UsageError(
+                    f"{name!r} was changed since it was saved", where=str(folder), remedy=_REMEDY
+                )
+        signature = Signature.from_json(manifest["signature"])
+        _check_sizes(signature)
+        target, format_ = manifest["target"], manifest["format"]
+        _check_texts(signature.name, target, format_, *signature.tensors)
+        artifact = Artifact(target, format_, files[_CODE], manifest["metadata"])
+    except OSError as error:
+        raise UsageError(
+            f"no saved network: {error.strerror} ({Path(error.filename).name})",
+            where=str(folder),
+            remedy=_REMEDY,
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError("the manifest is damaged", where=str(folder), remedy=_REMEDY) from error
+    return artifact, np.frombuffer(files[_CONSTANTS], np.uint8), signature
+
+
+def _check_texts(*texts: object) -> None:
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError("expected a text")
+
+
+def _check_sizes(signature: Signature) -> None:
+    """Raise ValueError or TypeError for tensors that no memory holds."""
+    for spec in signature.tensors.values():
+        if any(n < 0 for n in spec.shape):
+            raise ValueError("a negative size")
+        if prod(spec.shape) * np.dtype(spec.dtype).itemsize > _MOST_BYTES:
+            raise ValueError("a tensor of more than a terabyte")
+
+
+def _may_replace(folder: Path) -> bool:
+    """Whether nothing is lost that is not a saved network: nothing is there, or nothing in it."""
+    if (folder / _MANIFEST).is_file() or not folder.exists():
+        return True
+    return folder.is_dir() and not any(folder.iterdir())
+
+
+def _replace(fresh: Path, folder: Path) -> None:
+    """Move the fresh folder into place, the old one out of the way before."""
+    old = _beside(folder, "old")
+    if folder.exists():
+        folder.rename(old)
+    fresh.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _beside(folder: Path, word: str) -> Path:
+    """A hidden neighbour of the folder that no other process uses."""
+    return folder.with_name(f".{folder.name}.{word}.{os.getpid()}")
+
+
+def _write(path: Path, data: bytes | memoryview) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _manifest_hash(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical_json(manifest).encode()).hexdigest()
+
+
+def _specs_to_json(specs: Mapping[str, TensorSpec]) -> list[Any]:
+    return [[name, *spec.to_json()] for name, spec in specs.items()]
+
+
+def _specs_from_json(data: list[Any]) -> dict[str, TensorSpec]:
+    return {name: TensorSpec.from_json(spec) for name, *spec in data}

@@ -1,0 +1,1 @@
+"""From a network to kernels: fused, planned in memory, de-duplicated into tasks."""

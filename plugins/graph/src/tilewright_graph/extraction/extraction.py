@@ -1,0 +1,194 @@
+"""From a network to the tasks worth tuning, and back to which kernel computes what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tilewright.canonical import content_key
+from tilewright.terminal_text import brief
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.task_set import TaskSet, WeightedTask
+from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
+from tilewright_graph.extraction.copy_free import PARTING, copy_free
+from tilewright_graph.extraction.fusion import VIEWS, Group, fuse
+from tilewright_graph.network.network import Network
+from tilewright_tensor.operators.operators import Operators
+
+if TYPE_CHECKING:
+    from tilewright_graph.reports.explanation import Explanation
+    from tilewright_pipeline.run.run_context import RunContext
+
+_COMMUTATIVE = ("add", "multiply", "maximum", "minimum")
+"""Their running value is always the first argument: `x + y` and `y + x` are one workload."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelNode:
+    """One kernel of the network: a task on named tensors, the workload's inputs in order.
+
+    key   which kernel this is, the same in every run and whatever the tensors are called: a hash of
+          the task, of the kernels that make its inputs, and of its rank among equals; graph records
+          are found by it
+    """
+
+    name: str
+    task: Task
+    inputs: tuple[str, ...]
+    output: str
+    key: str
+
+
+@dataclass(frozen=True)
+class ExtractedNetwork:
+    """A network as kernels in execution order.
+
+    views   tensor to the inner tensor whose bytes it is, under another shape, both in logical order
+    """
+
+    network: Network
+    target: Target
+    kernels: tuple[KernelNode, ...]
+    views: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.network.name
+
+    def __repr__(self) -> str:
+        kernels = f"{len(self.kernels)} kernels for {self.target}"
+        return f"<ExtractedNetwork {brief(self.name)}: {kernels}>"
+
+    @cached_property
+    def copy_free(self) -> frozenset[str]:
+        """Keys of the concats and slices that need not copy, where layouts permit."""
+        return copy_free(self.network, self.kernels, self.root)
+
+    def root(self, tensor: str) -> str:
+        """The tensor whose bytes this one is: itself unless it is a view."""
+        while tensor in self.views:
+            tensor = self.views[tensor]
+        return tensor
+
+    @property
+    def parts(self) -> list[str]:
+        """The names of its kernels."""
+        return [kernel.name for kernel in self.kernels]
+
+    def explain(
+        self, context: RunContext, part: str | None, options: Sequence[Any]
+    ) -> Iterator[Explanation]:
+        """The kernels of a name, key, or key of their task; else those not at their own best.
+
+        In the accuracy of the last stage that has one: what that stage takes is explained.
+        """
+        from tilewright_graph.reports.explanation import Explainer
+        from tilewright_graph.stages.compile_stage import CompileOptions
+        from tilewright_graph.stages.graph_tune_stage import GraphTuneOptions
+
+        choosing = [one for one in options if isinstance(one, CompileOptions | GraphTuneOptions)]
+        explainer = Explainer(self, context, *(one.accuracy for one in choosing[-1:]))
+        for kernel in self.kernels:
+            task = kernel.task
+            if part in (kernel.name, kernel.key, task.workload.key, task.key):
+                yield explainer.explain(kernel)
+            elif part is None:
+                explanation = explainer.explain(kernel)
+                if explanation.chosen != explanation.best:
+                    yield explanation
+
+    def task_set(self) -> TaskSet:
+        """The distinct tasks in order of first occurrence, weighted by how often they occur.
+
+        Without the slices that need not copy: every step of a recurrent layer has another one.
+        """
+        kernels = [kernel for kernel in self.kernels if not self._is_free_slice(kernel)]
+        names = _task_names(kernel.task for kernel in kernels)
+        return TaskSet.merged(
+            WeightedTask(kernel.task, 1.0, names[kernel.task], {self.name: 1.0})
+            for kernel in kernels
+        )
+
+    def _is_free_slice(self, kernel: KernelNode) -> bool:
+        return kernel.task.workload.operator == PARTING and kernel.key in self.copy_free
+
+
+def extract(network: Network, target: Target, operators: Operators) -> ExtractedNetwork:
+    """The network as kernels of a target; equal layers give equal tasks, in any network."""
+    groups = fuse(network, operators)
+    views = {group.output: group.anchor.inputs[0] for group in groups if _is_view(group, network)}
+    keys = {name: f"input {index}" for index, name in enumerate(network.inputs)}
+    ranks: Counter[tuple[str, ...]] = Counter()
+    kernels = []
+    for group in groups:
+        if group.output in views:
+            keys[group.output] = content_key(["view", keys[views[group.output]]])
+            continue
+        workload, inputs = workload_of(group, network)
+        task = Task(operators.defined(workload), target)
+        identity = (task.key, *(keys.get(name, "constant") for name in inputs))
+        key = content_key([*identity, ranks[identity]])
+        ranks[identity] += 1
+        keys[group.output] = key
+        kernels.append(KernelNode(group.anchor.name, task, inputs, group.output, key))
+    return ExtractedNetwork(network, target, tuple(kernels), views)
+
+
+def workload_of(group: Group, network: Network) -> tuple[Workload, tuple[str, ...]]:
+    """A group's workload, and the tensors that are its inputs."""
+    inputs = list(group.anchor.inputs)
+    epilogue = []
+    running = group.anchor.output
+    for node in group.nodes[1:]:
+        place = node.inputs.index(running)
+        others = node.inputs[:place] + node.inputs[place + 1 :]
+        position = 0 if node.operator in _COMMUTATIVE else place
+        operands = tuple(range(len(inputs), len(inputs) + len(others)))
+        inputs += others
+        epilogue.append(EpilogueOp(node.operator, node.attributes, operands, position))
+        running = node.output
+    specs = tuple(_role(network, name) for name in inputs)
+    anchor = group.anchor
+    return Workload(anchor.operator, specs, anchor.attributes, tuple(epilogue)), tuple(inputs)
+
+
+def _role(network: Network, name: str) -> TensorSpec:
+    spec = network.specs[name]
+    return replace(spec, role="constant" if name in network.constants else "activation")
+
+
+def _is_view(group: Group, network: Network) -> bool:
+    """A reshape between two inner tensors; elsewhere it is a copy like any other kernel."""
+    if group.anchor.operator not in VIEWS:
+        return False
+    before, after = group.anchor.inputs[0], group.output
+    return before in network.producers and not {before, after}.intersection(network.results)
+
+
+def _task_names(tasks: Iterable[Task]) -> Mapping[Task, str]:
+    """Readable, distinct and stable names: `conv2d_64x56x56_64x64x3x3+add+relu`."""
+    names: dict[Task, str] = {}
+    taken: Counter[str] = Counter()
+    for task in tasks:
+        if task in names:
+            continue
+        name = _readable(task.workload)
+        taken[name] += 1
+        names[task] = name if taken[name] == 1 else f"{name}#{taken[name]}"
+    return names
+
+
+def _readable(workload: Workload) -> str:
+    shapes = []
+    for spec in workload.anchor.inputs:
+        shape = (
+            spec.shape[1:] if spec.role == "activation" and spec.shape[:1] == (1,) else spec.shape
+        )
+        shapes.append("x".join(map(str, shape)))
+    strides = {str(n) for n in workload.attributes.get("strides", ())} - {"1"}
+    parts = [workload.operator, *shapes, *(f"s{n}" for n in sorted(strides))]
+    return "+".join(["_".join(parts), *(op.operator for op in workload.epilogue)])

@@ -1,0 +1,1 @@
+"""Frontends: how a network is read."""

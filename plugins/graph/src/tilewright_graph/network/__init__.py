@@ -1,0 +1,1 @@
+"""The network IR: nodes, values, how one is built, sized and evaluated."""

@@ -1,0 +1,28 @@
+"""Inputs for a network that has none at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_graph.network.network import Network
+
+
+def random_inputs(network: Network, seed: int) -> dict[str, Any]:
+    """Seeded inputs by name, as `random_arrays` makes them."""
+    return random_arrays({name: network.specs[name] for name in network.inputs}, seed)
+
+
+def random_arrays(specs: Mapping[str, TensorSpec], seed: int) -> dict[str, Any]:
+    """Seeded arrays by name: floats standard normal, like a normalised image; integers 0 or 1."""
+    rng = np.random.default_rng(seed)
+    made = {}
+    for name, spec in specs.items():
+        if np.dtype(spec.dtype).kind == "f":
+            made[name] = rng.standard_normal(spec.shape).astype(spec.dtype)
+        else:
+            made[name] = rng.integers(0, 2, spec.shape).astype(spec.dtype)
+    return made

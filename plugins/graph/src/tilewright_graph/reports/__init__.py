@@ -1,0 +1,1 @@
+"""Why a network is as it is: explanations and summary."""

@@ -1,0 +1,202 @@
+"""Why a node has the layouts it has: its own best, and what another choice saves elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.errors import UsageError
+from tilewright.terminal_text import brief
+from tilewright.time_text import time_text
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.task import Task
+from tilewright_graph.extraction.copy_free import parts_of
+from tilewright_graph.extraction.extraction import ExtractedNetwork, KernelNode
+from tilewright_graph.selection.assembly import assemble
+from tilewright_graph.selection.candidates import Accuracy, estimated_seconds
+from tilewright_graph.selection.cost_table import CostTable
+from tilewright_graph.selection.dispatching import dispatch_network
+from tilewright_graph.selection.prediction import recorded_seconds
+from tilewright_pipeline.run.run_context import RunContext
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A way to carry out the node: layouts read and made, seconds by itself, strategy.
+
+    estimated  whether no record tells the seconds
+    """
+
+    reads: tuple[str, ...]
+    makes: str
+    seconds: float
+    strategy: str
+    estimated: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "reads": list(self.reads),
+            "makes": self.makes,
+            "ms": self.seconds * 1e3,
+            "estimated": self.estimated,
+            "strategy": self.strategy,
+        }
+
+    def __str__(self) -> str:
+        reads = ", ".join(self.reads) or "constants"
+        time = f"{'estimated ' if self.estimated else ''}{time_text(self.seconds)}"
+        return f"reads {reads}, makes {self.makes}: {time} by {self.strategy}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One node's choice beside its own best.
+
+    network  the name of the node's network
+    source   where the choice comes from: `graph choice`, else a file, else `fallback`
+    saved    seconds of calls that its own best would need and the choice does not, by what they do
+    paid     the other way round
+    """
+
+    network: str
+    node: KernelNode
+    text: str
+    source: str
+    chosen: Side
+    best: Side
+    saved: Mapping[str, float]
+    paid: Mapping[str, float]
+
+    @property
+    def costs_here(self) -> float:
+        """Seconds by which the choice is slower by itself."""
+        return self.chosen.seconds - self.best.seconds
+
+    @property
+    def saves_elsewhere(self) -> float:
+        """Seconds that the choice saves in other calls, all other nodes as they are."""
+        return sum(self.saved.values()) - sum(self.paid.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """One node of `tilewright explain --json`."""
+        return {
+            "network": self.network,
+            "name": self.node.name,
+            "node": self.node.key,
+            "task": self.node.task.workload.key,
+            "text": self.text,
+            "source": self.source,
+            "chosen": self.chosen.to_json(),
+            "own_best": self.best.to_json(),
+            "costs_here_ms": self.costs_here * 1e3,
+            "saves_elsewhere_ms": self.saves_elsewhere * 1e3,
+            "saved_ms": {what: seconds * 1e3 for what, seconds in self.saved.items()},
+            "paid_ms": {what: seconds * 1e3 for what, seconds in self.paid.items()},
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {brief(self.node.name)}: {brief(str(self.chosen), 200)}>"
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        yield f"{self.node.name}: {self.text}"
+        key = self.node.task.workload.key
+        yield f"  node {self.node.key} of {self.network}, task {key}, by {self.source}"
+        yield f"  chosen    {self.chosen}"
+        if self.chosen == self.best:
+            yield "  own best  the same: no other layout makes it faster by itself"
+            return
+        yield f"  own best  {self.best}"
+        here, elsewhere = time_text(self.costs_here), time_text(self.saves_elsewhere)
+        yield f"  the choice costs {here} here and saves {elsewhere} elsewhere:"
+        for word, calls in (("saved", self.saved), ("paid ", self.paid)):
+            for what, seconds in calls.items():
+                yield f"    {word}  {time_text(seconds)}  {what}"
+
+
+class _FailedError(Exception):
+    """A transform cannot be."""
+
+
+class Explainer:
+    """Explains the nodes of one network, as the records stand.
+
+    >>> explainer = Explainer(extracted, context)
+    >>> for line in explainer.explain(extracted.kernels[3]).lines():
+    ...     print(line)
+    """
+
+    def __init__(
+        self, extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy = "default"
+    ) -> None:
+        self._extracted = extracted
+        self._context = context
+        self._table = CostTable(context, accuracy)
+        dispatched = dispatch_network(extracted, context, accuracy)
+        self._answers, self._configs = dispatched.answers, dispatched.configs
+        needed = self._needed(self._configs)
+        if needed is None:
+            raise UsageError(
+                "a layout transform that the choice needs failed when it was measured",
+                where=extracted.name,
+                remedy="run graph-tune: it chooses what can be",
+            )
+        self._transforms = needed
+
+    def explain(self, node: KernelNode) -> Explanation:
+        """The node's choice beside the fastest of its candidates that have a record."""
+        reference = self._context.host.reference(node.task.workload.operator)
+        chosen = self._side(node, self._configs[node.key])
+        known = self._table.candidates(node.task)
+        sides = {c.config: self._side(node, c.config) for c in known if c.recorded}
+        best, other = self._configs[node.key], self._transforms
+        for config in sorted(sides, key=lambda config: sides[config].seconds):
+            if chosen.seconds <= sides[config].seconds:
+                break
+            needed = self._needed({**self._configs, node.key: config})
+            if needed is not None:  # else a transform around it failed
+                best, other = config, needed
+                break
+        sides[self._configs[node.key]] = chosen
+        return Explanation(
+            self._extracted.name,
+            node,
+            reference.format(node.task.workload),
+            self._answers[node.key].source,
+            chosen,
+            sides[best],
+            {what: cost for what, cost in other.items() if what not in self._transforms},
+            {what: cost for what, cost in self._transforms.items() if what not in other},
+        )
+
+    def _side(self, node: KernelNode, config: ConfigEntity) -> Side:
+        layouts = self._context.host.layouts(node.task, config)
+        in_place = parts_of(self._extracted, node, layouts) is not None
+        known = 0.0 if in_place else recorded_seconds(node.task, config, self._context)
+        seconds = estimated_seconds(node.task, self._context) if known is None else known
+        seen = [text for i, text in enumerate(layouts.inputs) if i not in layouts.packed]
+        reads = tuple(dict.fromkeys(seen))
+        return Side(reads, layouts.outputs[0], seconds, config.strategy, known is None)
+
+    def _needed(self, configs: Mapping[str, ConfigEntity]) -> dict[str, float] | None:
+        """The transforms between kernels of these configs, by what they do; None if one failed."""
+        seconds: dict[Task, float] = {}
+
+        def choose(task: Task, node: str) -> ConfigEntity:
+            if node:
+                return configs[node]
+            transform = self._table.transform(task)
+            if transform is None:
+                raise _FailedError
+            seconds[task] = transform.seconds
+            return transform.config
+
+        try:
+            calls = assemble(self._extracted, choose, self._context.host).calls
+        except _FailedError:
+            return None
+        return {call.node: seconds[call.task] for call in calls if call.task in seconds}

@@ -1,0 +1,1 @@
+"""The choice of a config and layout for every kernel: candidates, prices, problem."""

@@ -1,0 +1,144 @@
+"""What a kernel may become: the best known config for each signature of layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tilewright.errors import UsageError
+from tilewright.plugins.host import PluginHost
+from tilewright.space.config_space import ConfigSpace
+from tilewright.strategies.fallback import fallback_configs
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_graph.extraction.transforms import TRANSFORM
+from tilewright_pipeline.run.narrowing import narrowed
+from tilewright_pipeline.run.run_context import RunContext
+
+_PEAK_FLOPS = 5e10
+_BANDWIDTH = 1e10
+_LAUNCH_SECONDS = 1e-6
+"""Assumed of a device that was not measured; a launch costs about this much on any."""
+
+_FEW = 8
+"""Values of a knob that may be one of layouts."""
+
+Accuracy = Literal["default", "strict"]
+"""`default`, or `strict`: only strategies that keep the direct algorithm's numerical error."""
+
+
+MAX_SCH_NUM = 20
+"""Candidates of a kernel at most, by default, as in BaseGraphTuner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A config with its layouts; `recorded` tells measured seconds from estimated ones."""
+
+    config: ConfigEntity
+    layouts: Layouts
+    seconds: float
+    recorded: bool
+
+
+def find_candidates(
+    task: Task,
+    context: RunContext,
+    accuracy: Accuracy = "default",
+    max_sch_num: int = MAX_SCH_NUM,
+) -> tuple[Candidate, ...]:
+    """The fastest recorded config for each signature of layouts, fastest first.
+
+    Records count under equal conditions, on this device, of the installed revision of their
+    strategy. Where no record has its layouts, what `compile` would take without records is added
+    with an estimate (the best of the anchor, the fallback), and so is the best config with one knob
+    changed, as if it were as fast: who chooses it has it measured. What failed is left out, and so
+    is all behind the first `max_sch_num`. Where nothing is left, the other strategies' advice is.
+    """
+    context = context_of(task, context)
+    host, store = context.host, context.store
+    space = host.space(task, context.strategies)
+
+    def usable(config: ConfigEntity) -> bool:
+        return space.is_valid(config) and allowed(config.strategy, host, accuracy)
+
+    query = context.query(task, where=usable)
+    found: dict[object, Candidate] = {}
+
+    def add(config: ConfigEntity, seconds: float, recorded: bool) -> None:
+        layouts = host.layouts(task, config)
+        found.setdefault(layouts.signature, Candidate(config, layouts, seconds, recorded))
+
+    for record, seconds in store.ranked(query):
+        add(record.config, seconds, recorded=True)
+    failed = store.failed(query)
+    kin = store.best_of_anchor(query)
+
+    def guess(config: ConfigEntity, seconds: float) -> None:
+        if config not in failed and usable(config):
+            add(config, seconds, recorded=False)
+
+    for config in (*([kin.config] if kin else []), fallback_config(task, context, accuracy)):
+        guess(config, estimated_seconds(task, context))
+    if not found:
+        for config in fallback_configs(task, allowed_space(task, context, accuracy), host):
+            guess(config, estimated_seconds(task, context))
+    best = min(found.values(), key=_rank, default=None)
+    if best is not None:
+        for config in _neighbours(best.config, space):
+            guess(config, best.seconds)
+    return tuple(sorted(found.values(), key=_rank)[:max_sch_num])
+
+
+def _rank(candidate: Candidate) -> tuple[float, bool]:
+    """Fastest first; what was measured before what was not, and then as the store ranks it."""
+    return candidate.seconds, not candidate.recorded
+
+
+def _neighbours(config: ConfigEntity, space: ConfigSpace) -> Iterator[ConfigEntity]:
+    """Every config that differs in one of the knobs with few values; layouts are among those."""
+    (alternative,) = (a for a in space.alternatives if a.name == config.strategy)
+    for knob in alternative.knobs:
+        if len(knob) <= _FEW:
+            for value in knob.values:
+                yield ConfigEntity(config.strategy, {**config.values, knob.name: value})
+
+
+def allowed(strategy: str, host: PluginHost, accuracy: Accuracy) -> bool:
+    """Whether a strategy, by its name or an alternative's, may be used at this accuracy."""
+    return accuracy != "strict" or host.strategy(strategy).direct_error
+
+
+def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigEntity:
+    """The config without any record. Raises UsageError where `strict` leaves no strategy."""
+    return context.host.fallback_config(task, allowed_space(task, context, accuracy))
+
+
+def context_of(task: Task, context: RunContext) -> RunContext:
+    """The run as a task sees it: `strategies` narrows kernels that have such, others take any."""
+    own = "*" if task.workload.operator == TRANSFORM else narrowed(task, context)
+    return context if own == context.strategies else replace(context, strategies=own)
+
+
+def allowed_space(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigSpace:
+    """A task's space, of the strategies that the accuracy allows."""
+    space = context.host.space(task, context_of(task, context).strategies)
+    exact = [a for a in space.alternatives if allowed(a.name, context.host, accuracy)]
+    if not exact:
+        raise UsageError(
+            f"every strategy for '{task.workload.operator}' has more than the direct error",
+            remedy="use `accuracy: default`",
+        )
+    return ConfigSpace(exact)
+
+
+def estimated_seconds(task: Task, context: RunContext) -> float:
+    """A guess for a kernel: operations at half the peak or bytes at the bandwidth, and a launch."""
+    reference = context.host.reference(task.workload.operator)
+    threads = task.target.threads
+    flops = context.device.peak_flops.get(threads, _PEAK_FLOPS) / 2
+    bandwidth = context.device.bandwidth.get(threads, _BANDWIDTH)
+    arithmetic = reference.operations(task.workload) / flops
+    return max(arithmetic, reference.bytes(task.workload) / bandwidth) + _LAUNCH_SECONDS

@@ -1,0 +1,217 @@
+"""Which config every kernel and transform of a network takes, and who said so."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Set
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tilewright.strategies.dispatch import (
+    Answer,
+    ApplyGraphBest,
+    ApplyHistoryBest,
+    DispatchContext,
+    asked_first,
+    current,
+    entered,
+)
+from tilewright.strategies.fallback import fallback_besides
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.task import Task
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.selection.assembly import Assembly, assemble
+from tilewright_graph.selection.candidates import Accuracy, allowed, allowed_space, context_of
+from tilewright_graph.selection.prediction import predict
+from tilewright_pipeline.run.run_context import RunContext
+
+_log = logging.getLogger("tilewright")
+
+Best = Literal["graph", "history", "fallback"]
+"""The best that may answer; what it cannot answer goes to those behind it."""
+
+
+GRAPH_CHOICE = "graph choice"
+SOURCES = (GRAPH_CHOICE, "history", "fallback")
+"""Where configs come from, the best first."""
+
+ENTERED = "dispatch context"
+"""Where configs come from that a context answered which the caller had entered: asked first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """An assembly, and what its kernels were answered, by their keys.
+
+    entered   the kernels for which a context answered that the caller had entered
+    """
+
+    assembly: Assembly
+    answers: Mapping[str, Answer]
+    entered: Set[str] = frozenset()
+
+    @property
+    def configs(self) -> dict[str, ConfigEntity]:
+        """The config of each kernel, by its key."""
+        return {key: answer.config for key, answer in self.answers.items()}
+
+    @property
+    def sources(self) -> dict[str, int]:
+        """How many kernels took their config from where: `SOURCES`, and `ENTERED` where any did."""
+        own = [answer.source for key, answer in self.answers.items() if key not in self.entered]
+        known = {source: own.count(source) for source in SOURCES}
+        first = {ENTERED: len(self.entered)} if self.entered else {}
+        return {**first, **known, "history": len(own) - sum(known.values())}
+
+
+def dispatch_network(
+    extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy, best: Best = "graph"
+) -> Dispatched:
+    """Every kernel and transform with the config that the stack of dispatch contexts gives it.
+
+    First are asked the contexts that the caller has entered. Else a node takes the graph tuner's
+    choice, else the best record of its task, else the best of its
+    anchor, else the fallback. Where less of the network failed without the choice, or the records
+    predict a faster one, it is passed over, with a warning.
+    """
+    found = _dispatched(extracted, context, accuracy, best)
+    if not found.sources[GRAPH_CHOICE]:
+        return found
+    without = _dispatched(extracted, context, accuracy, "history")
+    chosen = predict(found.assembly.calls, context)
+    history = predict(without.assembly.calls, context)
+    if not chosen.beaten_by(history):
+        return found
+    _log.warning(
+        "%s: passed over the graph choice in %s, as what can be used of it is beaten: "
+        "%s predicted, %s without it; run graph-tune with these options to choose anew",
+        extracted.name,
+        context.store.path,
+        chosen,
+        history,
+    )
+    return without
+
+
+def _dispatched(
+    extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy, best: Best
+) -> Dispatched:
+    answers: dict[str, Answer] = {}
+    first = _EnteredContexts(context, accuracy)
+    by_caller: set[str] = set()
+
+    def choose(task: Task, node: str) -> ConfigEntity:
+        answer = first.answer(task, node)
+        if answer is not None:
+            by_caller.add(node)
+        else:
+            answer = current().query(task, node or None)
+        assert answer is not None, "the fallback answers everything"
+        if node:
+            answers[node] = answer
+        return answer.config
+
+    with ExitStack() as stack:
+        for own in _contexts(context, accuracy, best):
+            stack.enter_context(own)
+        assembly = assemble(extracted, choose, context.host)
+    return Dispatched(assembly, answers, by_caller & answers.keys())
+
+
+def fixed_kernels(
+    extracted: ExtractedNetwork, context: RunContext, accuracy: Accuracy
+) -> dict[str, ConfigEntity]:
+    """By key, the kernels for which a context answers that the caller has entered."""
+    first = _EnteredContexts(context, accuracy)
+    found = {kernel.key: first.answer(kernel.task, kernel.key) for kernel in extracted.kernels}
+    return {key: answer.config for key, answer in found.items() if answer is not None}
+
+
+class _EnteredContexts:
+    """The contexts that the caller has entered by now; what they answer must be allowed."""
+
+    def __init__(self, context: RunContext, accuracy: Accuracy) -> None:
+        self._contexts = entered()
+        self._context, self._accuracy = context, accuracy
+
+    def answer(self, task: Task, node: str) -> Answer | None:
+        """Theirs for a kernel; a transform follows from the kernels and is no node."""
+        if not (self._contexts and node):
+            return None
+        reference = self._context.host.reference(task.workload.operator)
+        return asked_first(
+            self._contexts,
+            task,
+            node,
+            lambda: allowed_space(task, self._context, self._accuracy),
+            f"kernel {reference.format(task.workload)}",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fallback(DispatchContext):
+    """The fallback among the strategies that the accuracy allows, and of what did not fail.
+
+    known   what it answered: it reads the records of a task once
+    """
+
+    context: RunContext
+    accuracy: Accuracy
+    known: dict[Task, Answer] = field(default_factory=dict)
+
+    def find(self, task: Task, _node: str | None) -> Answer:
+        if task not in self.known:
+            self.known[task] = self._find(task)
+        return self.known[task]
+
+    def _find(self, task: Task) -> Answer:
+        failed = self.context.store.failed(context_of(task, self.context).query(task))
+        space = allowed_space(task, self.context, self.accuracy)
+        config = fallback_besides(failed, task, space, self.context.host)
+        return Answer(config, None, "fallback")
+
+
+@dataclass(frozen=True, eq=False)
+class _History(DispatchContext):
+    """The best record of a task, of the strategies that the run and the accuracy allow.
+
+    known   what it answered, by task
+    """
+
+    context: RunContext
+    accuracy: Accuracy
+    known: dict[Task, Answer | None] = field(default_factory=dict)
+
+    def find(self, task: Task, _node: str | None) -> Answer | None:
+        if task not in self.known:
+            self.known[task] = self._find(task)
+        return self.known[task]
+
+    def _find(self, task: Task) -> Answer | None:
+        context = context_of(task, self.context)
+        host = context.host
+        return ApplyHistoryBest(
+            context.store,
+            host,
+            context.device,
+            context.conditions,
+            context.strategies,
+            where=lambda config: allowed(config.strategy, host, self.accuracy),
+        ).find(task, None)
+
+
+def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[DispatchContext, ...]:
+    """From the outermost in."""
+    host = context.host
+    choices = context.store.graph_choices(context.device.fingerprint, host.revisions)
+    graph = ApplyGraphBest(
+        choices,
+        GRAPH_CHOICE,
+        where=lambda task, config: (
+            allowed(config.strategy, host, accuracy)
+            and host.space(task, context_of(task, context).strategies).is_valid(config)
+        ),
+    )
+    every = (_Fallback(context, accuracy), _History(context, accuracy), graph)
+    return every[: 1 + ("fallback", "history", "graph").index(best)]

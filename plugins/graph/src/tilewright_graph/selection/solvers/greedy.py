@@ -1,0 +1,45 @@
+"""Graph tuner `greedy`: each node in turn takes what is best beside its neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilewright.options import Options
+from tilewright_graph.selection.problem import Problem, Solution
+from tilewright_graph.selection.solvers.cost_graph import CostGraph
+from tilewright_graph.selection.solvers.feasible import feasible_choice
+from tilewright_graph.selection.solvers.local_search import costs_beside, improve
+
+
+class GreedyOptions(Options):
+    """`sweeps`: how often, at most, all nodes are reconsidered after the first pass."""
+
+    sweeps: int = 10
+
+
+class GreedyTuner:
+    """One pass in topological order beside producers, then sweeps beside all neighbours.
+
+    It ends in a choice that no change of a single node improves; that may be far from the best.
+    """
+
+    def __init__(self, options: GreedyOptions, _host: Any = None) -> None:
+        self._sweeps = options.sweeps
+
+    def solve(self, problem: Problem) -> Solution:
+        graph = CostGraph(problem)
+        choice = improve(graph, _first_pass(graph), self._sweeps)
+        return problem.solution(choice, graph.bound(), "greedy looks at one node at a time")
+
+
+def _first_pass(graph: CostGraph) -> dict[int, int]:
+    """Picks in topological order, each the cheapest beside the producers."""
+    places: dict[int, int] = {}
+    for node in graph.vectors:
+        costs = costs_beside(graph, node, places)
+        if not np.isfinite(costs.min()):
+            return feasible_choice(graph)
+        places[node] = int(costs.argmin())
+    return graph.choice(places)

@@ -1,0 +1,1 @@
+"""Answers of a compiled network beside an oracle."""

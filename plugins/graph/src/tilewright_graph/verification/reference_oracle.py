@@ -1,0 +1,58 @@
+"""Oracle `reference`: a network as it was read, computed by the definitions of its operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, runtime_checkable
+
+from tilewright.errors import UsageError
+from tilewright.options import NoOptions
+from tilewright_graph.network.evaluate import evaluate
+from tilewright_graph.network.network import Network
+from tilewright_tensor.operators.operators import Operators
+
+WHEN_NAMED = "when-named"
+"""A capability: an oracle that has it gives answers only where it is asked for by name."""
+
+
+@runtime_checkable
+class RunsNetworks(Protocol):
+    """An optional part of an `Oracle`: it runs the network itself, not what that was read from."""
+
+    runs_networks: bool
+
+
+def what_it_runs(oracle: Any, network: Network) -> Any:
+    """What an oracle is given of a network: its source, or itself to one that runs networks."""
+    runs_networks = isinstance(oracle, RunsNetworks) and oracle.runs_networks
+    return network if runs_networks else network.original
+
+
+ReferenceOptions = NoOptions
+
+
+class ReferenceOracle:
+    """Answers for operators that no other system has. In float64, by numpy: slow, and no peer.
+
+    It shares the reading of the model with what it checks, and nothing behind that.
+    """
+
+    runs_networks = True
+
+    def __init__(self, _options: NoOptions, host: Any) -> None:
+        self._host = host
+
+    def run(
+        self, source: Network, inputs: Mapping[str, Any], extra_outputs: Sequence[str]
+    ) -> Mapping[str, Any]:
+        """The outputs, then the inner tensors asked for, in the dtypes that they have."""
+        names = (*source.outputs, *extra_outputs)
+        found = evaluate(replace(source, observed=names), inputs, Operators.of(self._host))
+        return {name: found[name].astype(source.specs[name].dtype) for name in names}
+
+    def time(self, source: Any, inputs: Mapping[str, Any], threads: int) -> Callable[[], float]:
+        raise UsageError(
+            "the oracle 'reference' is no peer: it evaluates definitions, in float64",
+            remedy="take it for `verify` alone",
+        )

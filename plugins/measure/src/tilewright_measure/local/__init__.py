@@ -1,0 +1,1 @@
+"""The local builder and runner."""

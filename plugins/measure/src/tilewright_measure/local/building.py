@@ -1,0 +1,55 @@
+"""What a worker does with a build request."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.errors import UsageError
+from tilewright.plugins.host import PluginHost
+from tilewright.roles import Artifact
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import FailureKind
+from tilewright.vocabulary.task import Task
+from tilewright_measure.local.parts import part
+from tilewright_measure.worker.failures import failure_of
+
+
+def build(host: PluginHost, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Lower and compile one candidate: {"artifact" or "failure", "timings"}.
+
+    ValueError and UsageError mean that the config cannot be (`invalid_config`), other exceptions
+    `build_error`.
+    """
+    task = Task.from_json(request["task"])
+    config = ConfigEntity.from_json(request["config"])
+    timings: dict[str, float] = {}
+    try:
+        with part(timings, "lower"):
+            program = host.lower(task, config)
+        with part(timings, "compile"):
+            artifact = host.backend(task.target.kind).build(program, task.target)
+    except (ValueError, UsageError) as error:
+        failure = failure_of(error, FailureKind.INVALID_CONFIG)
+    except Exception as error:  # noqa: BLE001  whatever a plugin raises costs one candidate
+        failure = failure_of(error, FailureKind.BUILD_ERROR)
+    else:
+        return {"artifact": artifact_to_json(artifact), "timings": timings}
+    return {"failure": failure.to_json(), "timings": timings}
+
+
+def artifact_to_json(artifact: Artifact) -> dict[str, Any]:
+    """The artefact for a frame, its code in base64."""
+    return {
+        "target": artifact.target,
+        "format": artifact.format,
+        "data": base64.b64encode(artifact.data).decode(),
+        "metadata": dict(artifact.metadata),
+    }
+
+
+def artifact_from_json(data: Mapping[str, Any]) -> Artifact:
+    """The inverse of `artifact_to_json`."""
+    code = base64.b64decode(data["data"], validate=True)
+    return Artifact(data["target"], data["format"], code, data["metadata"])

@@ -1,0 +1,142 @@
+"""What a worker does with a measure request."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from tilewright.plugins.host import PluginHost
+from tilewright.roles import Kernel
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import Conditions, DeviceFaultError, FailureKind
+from tilewright.vocabulary.task import Task
+from tilewright_measure.local.building import artifact_from_json
+from tilewright_measure.local.parts import part
+from tilewright_measure.timing.answer import Case
+from tilewright_measure.timing.answer_check import AnswerCheck
+from tilewright_measure.timing.timing import take_samples
+from tilewright_measure.worker.failures import failure_of, room_for_operands
+
+_CASES = 4  # tasks whose arrays stay in memory
+_CACHE = re.compile(r"l\d_bytes")  # how devices name their caches
+_CACHE_BYTES = 32 << 20  # for a device that tells none
+_LOOKING_SECONDS = 1.0
+_MOST_COPIES = 1 << 16  # of a smaller constant than 1 KiB, which cold or warm is soon there
+
+
+class Measurer:
+    """Loads, checks and times candidates in this process."""
+
+    def __init__(self, host: PluginHost) -> None:
+        self._host = host
+        self._cases: OrderedDict[tuple[str, int], Case] = OrderedDict()
+
+    def prepare(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Have a task's target, inputs and expected outputs at hand; not on a candidate's time."""
+        task = Task.from_json(request["task"])
+        try:
+            self._host.backend(task.target.kind)
+            self._case(task, request["seed"], Path(request["folder"]))
+        except Exception as error:  # noqa: BLE001  a reference that raises is reported, not fatal
+            return {"failure": failure_of(error, FailureKind.INTERNAL).to_json()}
+        return {}
+
+    def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """{"costs" or "failure", "timings"}: load, run on poisoned outputs and check, time, check.
+
+        Right is what was right the first time, after the last timed launch, and in `launches` more:
+        threads that race go wrong at times only. With "last" where the device is lost for this
+        process, which is to end after its reply.
+        """
+        task = Task.from_json(request["task"])
+        timings: dict[str, float] = {}
+        try:
+            case = self._case(task, request["seed"], Path(request["folder"]))
+            costs = self._measure(task, case, request, timings)
+        except Exception as error:  # noqa: BLE001  whatever a plugin raises costs one candidate
+            failure = failure_of(error, FailureKind.RUN_ERROR).to_json()
+            last = isinstance(error, DeviceFaultError)
+            return {"failure": failure, "timings": timings, "last": last}
+        return {"costs": costs, "timings": timings}
+
+    def _measure(
+        self, task: Task, case: Case, request: Mapping[str, Any], timings: dict[str, float]
+    ) -> list[float]:
+        device = Device.from_json(request["device"])
+        conditions = Conditions.from_json(request["conditions"])
+        layouts = self._host.layouts(task, ConfigEntity.from_json(request["config"]))
+        artifact = artifact_from_json(request["artifact"])
+        backend = self._host.backend(task.target.kind)
+        with ExitStack() as loaded:
+            with part(timings, "load"):
+                kernel = backend.load(artifact, device)
+                loaded.callback(kernel.close)
+                with room_for_operands():
+                    arrays = [case.packed(i, layout) for i, layout in enumerate(layouts.inputs)]
+                    arrays += [case.poison(i, layout) for i, layout in enumerate(layouts.outputs)]
+                    kernel.bind(arrays, _copies(task, arrays, device, conditions))
+            with part(timings, "check"):
+                check = AnswerCheck(kernel, case, layouts)
+                launch_seconds = _launch(kernel)
+                check.look()
+            with part(timings, "time"):
+                time.sleep(conditions.cooldown_interval)
+                hopeless = request["hopeless_seconds"] or math.inf
+                costs = take_samples(kernel.time, conditions, launch_seconds, hopeless)
+            if len(costs) == conditions.repeat:  # who lost the race is not chosen, right or wrong
+                with part(timings, "check"):
+                    check.look()  # at what the last timed launch left
+                    _look_again(kernel, check, request["launches"])
+            return costs
+
+    def _case(self, task: Task, seed: int, folder: Path) -> Case:
+        workload = task.workload
+        case = self._cases.pop((workload.key, seed), None)
+        if case is None:
+            with room_for_operands():
+                case = Case.of(workload, self._host.reference(workload.operator), seed, folder)
+        self._cases[workload.key, seed] = case
+        while len(self._cases) > _CASES:
+            self._cases.popitem(last=False)
+        return case
+
+
+def _look_again(kernel: Kernel, check: AnswerCheck, launches: int) -> None:
+    """Check so many more launches, each on poisoned outputs; one, where they take too long."""
+    deadline = time.perf_counter() + _LOOKING_SECONDS
+    for number in range(launches):
+        if number and time.perf_counter() > deadline:
+            break
+        check.poison()
+        kernel.launch()
+        check.look()
+
+
+def _launch(kernel: Kernel) -> float:
+    started = time.perf_counter()
+    kernel.launch()
+    return time.perf_counter() - started
+
+
+def _copies(
+    task: Task, arrays: list[Any], device: Device, conditions: Conditions
+) -> dict[int, int]:
+    """Cold: so many copies of every constant that the others together fill the cache twice.
+
+    The cache is the last-level one; that much passes through it before a copy is used again.
+    """
+    constants = [i for i, spec in enumerate(task.workload.inputs) if spec.role == "constant"]
+    if conditions.constants == "warm" or not constants:
+        return {}
+    caches = (size for name, size in device.attributes.items() if _CACHE.fullmatch(name))
+    cache_bytes = max(caches, default=_CACHE_BYTES)
+    once = max(1, sum(arrays[i].nbytes for i in constants))
+    count = min(_MOST_COPIES, -(-2 * cache_bytes // once) + 1)
+    return dict.fromkeys(constants, count)

@@ -1,0 +1,1 @@
+"""Kernels timed, and their answers checked."""

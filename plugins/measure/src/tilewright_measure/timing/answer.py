@@ -1,0 +1,139 @@
+"""Inputs of a task and the answers they must give."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewright.roles import Reference
+from tilewright.vocabulary.measure import FailureKind
+from tilewright.vocabulary.workload import Workload
+from tilewright_measure.worker.failures import RefusedError
+
+_MOST_PACKED = 32
+_POISON_BYTE = 0xFF  # a NaN in every binary floating-point format, -1 in integers
+
+
+@dataclass
+class Case:
+    """Seeded inputs of a workload and the expected outputs, in logical layout."""
+
+    workload: Workload
+    reference: Reference
+    inputs: Sequence[np.ndarray]
+    outputs: Sequence[np.ndarray]
+    _packed: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, workload: Workload, reference: Reference, seed: int, folder: Path) -> Case:
+        """Made once and kept in the folder, so that the next worker need not compute it again."""
+        place = folder / f"{workload.key}-{seed}"
+        if place.is_dir():
+            arrays = [np.load(file, allow_pickle=False) for file in sorted(place.iterdir())]
+        else:
+            inputs = reference.inputs(workload, seed)
+            arrays = [
+                np.asarray(array) for array in (*inputs, *reference.outputs(workload, inputs))
+            ]
+            _keep(arrays, place)
+        count = len(workload.inputs)
+        return cls(workload, reference, arrays[:count], arrays[count:])
+
+    def packed(self, operand: int, layout: str) -> np.ndarray:
+        """An input in a layout: read-only, and the same array each time."""
+        return self._kept(operand, layout, self._pack)
+
+    def poison(self, output: int, layout: str) -> np.ndarray:
+        """As `packed`, for an output, without a right value: what is not written is seen."""
+        return self._kept(len(self.inputs) + output, layout, self._poisoned)
+
+    def _kept(
+        self, operand: int, layout: str, make: Callable[[int, str], np.ndarray]
+    ) -> np.ndarray:
+        if (operand, layout) not in self._packed:
+            if len(self._packed) >= _MOST_PACKED:
+                self._packed.clear()
+            array = make(operand, layout)
+            array.flags.writeable = False
+            self._packed[operand, layout] = array
+        return self._packed[operand, layout]
+
+    def _pack(self, operand: int, layout: str) -> np.ndarray:
+        array = (*self.inputs, *self.outputs)[operand]
+        return np.asarray(self.reference.pack(array, layout), order="C").view()
+
+    def _poisoned(self, operand: int, layout: str) -> np.ndarray:
+        array = np.empty_like(self._pack(operand, layout))
+        array.reshape(-1).view(np.uint8)[...] = _POISON_BYTE
+        return array
+
+    def check(self, output: int, layout: str, array: Any) -> None:
+        """Compare a physical output with the expected one.
+
+        Raises RefusedError (`wrong_answer`) with the figures and the first place.
+        """
+        expected = self.outputs[output]
+        got = self.reference.unpack(np.asarray(array), layout, expected.shape)
+        compare(got, expected, self._tolerance, f"output {output}")
+
+    @cached_property
+    def _tolerance(self) -> float:
+        return self.reference.tolerance(self.workload)
+
+
+def compare(got: np.ndarray, expected: np.ndarray, bound: float, name: str) -> None:
+    """Accept `got` where max|got-expected| <= bound * max|expected|.
+
+    Where `expected` is NaN or infinite, `got` must be the same, and the rest is compared. Raises
+    RefusedError (`wrong_answer`) otherwise, and where nothing is finite (`internal`).
+    """
+    if got.shape != expected.shape:
+        text = f"{name} has the shape {got.shape}, expected {expected.shape}"
+        raise RefusedError(FailureKind.WRONG_ANSWER, text)
+    if not expected.size:
+        return
+    largest = max(float(expected.max()), -float(expected.min())) or 1.0
+    gaps = not math.isfinite(largest)
+    if gaps:
+        finite = np.abs(expected[np.isfinite(expected)])
+        if not finite.size:
+            text = f"{name}: no expected element is finite, so that nothing can be checked"
+            raise RefusedError(FailureKind.INTERNAL, text)
+        largest = float(finite.max()) or 1.0
+    wide = np.result_type(got, np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):
+        # of arrays without axes numpy makes a number, which cannot be written to
+        difference = np.asarray(np.subtract(got, expected, dtype=wide))
+    np.abs(difference, out=difference)
+    if gaps:
+        difference[(got == expected) | (np.isnan(got) & np.isnan(expected))] = 0
+    worst = float(difference.max())
+    if worst <= bound * largest:  # false for a NaN
+        return
+    bad = ~(difference <= bound * largest)
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+    raise RefusedError(
+        FailureKind.WRONG_ANSWER,
+        f"{name}: {int(bad.sum())} of {bad.size} elements are wrong, first at {index}: "
+        f"got {got[index]:.7g}, expected {expected[index]:.7g}; "
+        f"max|a-b|/max|b| is {worst / largest:.3g}, at most {bound:.3g} is right",
+    )
+
+
+def _keep(arrays: Sequence[np.ndarray], place: Path) -> None:
+    unfinished = place.with_name(f"{place.name}.{os.getpid()}")
+    unfinished.mkdir(parents=True)
+    try:
+        for number, array in enumerate(arrays):
+            np.save(unfinished / f"{number:03d}.npy", array, allow_pickle=False)
+        unfinished.rename(place)
+    except OSError:  # a full disk costs time, not the candidate
+        shutil.rmtree(unfinished, ignore_errors=True)

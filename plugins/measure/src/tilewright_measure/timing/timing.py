@@ -1,0 +1,60 @@
+"""Samples of a kernel's time."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.vocabulary.measure import Conditions, FailureKind, is_seconds
+from tilewright_measure.worker.failures import RefusedError
+
+_FEWEST_SAMPLES = 3
+_AT_ONCE = 4 / 3  # twice as slow as the best with racing 1.5: no noise makes a call and a sample so
+_MOST_CALLS = 1 << 20
+
+
+def take_samples(
+    timed: Callable[[int], float],
+    conditions: Conditions,
+    first_seconds: float,
+    hopeless_seconds: float = math.inf,
+) -> list[float]:
+    """Seconds a call, one a sample; `timed(number)` gives the seconds of so many calls together.
+
+    first_seconds     what one call took that came before; where that is shorter than a sample, one
+                      sample is thrown away to warm up
+    hopeless_seconds  the candidate has lost when three samples were all slower; or when the first
+                      one and the call before it were both slower by a third
+
+    `number` grows until a sample lasts `min_repeat_ms`, and stays grown. Raises RefusedError
+    (`invalid_result`) for a time that cannot be.
+    """
+    shortest = conditions.min_repeat_ms / 1e3
+    number = conditions.number
+    if first_seconds < shortest:
+        once = checked_seconds(timed(number)) / number
+        number = max(number, min(_MOST_CALLS, math.ceil(shortest / once)))
+    samples: list[float] = []
+    while len(samples) < conditions.repeat:
+        seconds = checked_seconds(timed(number))
+        if seconds < shortest and number < _MOST_CALLS:
+            number = min(
+                _MOST_CALLS, max(math.ceil(1.05 * number * shortest / seconds), number + 1)
+            )
+            continue
+        samples.append(checked_seconds(seconds / number))
+        enough = len(samples) >= _FEWEST_SAMPLES
+        fastest = min(samples) if enough else min(first_seconds, *samples) / _AT_ONCE
+        if fastest > hopeless_seconds:
+            break
+    return samples
+
+
+def checked_seconds(value: Any) -> float:
+    """A time in seconds that can be, neither absurdly short nor long. Raises RefusedError."""
+    if not is_seconds(value):
+        text = f"{reprlib.repr(value)[:80]} is no time in seconds"
+        raise RefusedError(FailureKind.INVALID_RESULT, text)
+    return float(value)

@@ -1,0 +1,1 @@
+"""Worker processes: started, confined, watched, ended."""

@@ -1,0 +1,272 @@
+"""Any network as an ONNX model, so that it can be run elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import UsageError
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_graph.network.network import Network, Node
+
+_OPSET, _IR_VERSION = 20, 9
+
+
+def write_model(network: Network) -> Any:
+    """The network as a ModelProto of opset 20; tensors keep their names, inner ones too.
+
+    Raises UsageError for an operator that ONNX has none for.
+    """
+    from onnx import helper, numpy_helper
+
+    used = {name for node in network.nodes for name in node.inputs}
+    sites = [_Site(node, network) for node in network.nodes]
+    for node, site in zip(network.nodes, sites, strict=True):
+        if node.operator not in WRITERS:
+            raise site.error(f"ONNX has no operator for {node.operator!r}")
+        WRITERS[node.operator](site)
+    constants = {name: array for name, array in network.constants.items() if name in used}
+    for site in sites:
+        constants |= site.constants
+    graph = helper.make_graph(
+        [site.node for site in sites],
+        network.name,
+        [_value(name, network.specs[name]) for name in network.inputs],
+        [_value(name, network.specs[name]) for name in network.outputs],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    opsets = [helper.make_opsetid("", _OPSET)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
+
+
+class _Site:
+    """One node while it is written; `emit` makes its NodeProto."""
+
+    def __init__(self, node: Node, network: Network) -> None:
+        self.attributes = node.attributes
+        self.constants: dict[str, Any] = {}
+        self.node: Any = None
+        self.shape = network.specs[node.output].shape
+        self._node = node
+        self._dtype = network.specs[node.output].dtype
+        self._where = f"{network.name}: node {node.name!r}"
+
+    def constant(self, values: Sequence[int], what: str) -> str:
+        """A further operand of whole numbers."""
+        return self._constant(np.asarray(values, np.int64), what)
+
+    def scalar(self, value: float | None, what: str) -> str:
+        """A further operand of the output's type; none where there is no value."""
+        return "" if value is None else self._constant(np.asarray(value, self._dtype), what)
+
+    def emit(self, operator: str, *operands: str, **attributes: Any) -> None:
+        """The ONNX node, with further operands behind the node's own."""
+        from onnx import helper
+
+        inputs = [*self._node.inputs, *operands]
+        output = [self._node.output]
+        self.node = helper.make_node(operator, inputs, output, name=self._node.name, **attributes)
+
+    def error(self, problem: str) -> UsageError:
+        """An error that names the network and the node."""
+        return UsageError(problem, where=self._where)
+
+    def _constant(self, array: Any, what: str) -> str:
+        name = f"{self._node.output}:{what}"
+        self.constants[name] = array
+        return name
+
+
+def _value(name: str, spec: TensorSpec) -> Any:
+    from onnx import helper
+
+    return helper.make_tensor_value_info(name, _element_type(spec.dtype), spec.shape)
+
+
+def _element_type(dtype: str) -> int:
+    from onnx import helper
+
+    return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+
+def _same(operator: str, site: _Site) -> None:
+    """Attributes of equal names and meaning."""
+    site.emit(operator, **site.attributes)
+
+
+def _convolution(site: _Site) -> None:
+    given = site.attributes
+    site.emit(
+        "Conv",
+        strides=given["strides"],
+        pads=given["padding"],
+        dilations=given["dilation"],
+        group=given["groups"],
+    )
+
+
+def _pooling(operator: str, site: _Site) -> None:
+    given = site.attributes
+    counted = {"count_include_pad": int(given["count_include_pad"])} if operator[0] == "A" else {}
+    site.emit(
+        operator,
+        kernel_shape=given["pool_size"],
+        strides=given["strides"],
+        pads=given["padding"],
+        ceil_mode=int(given["ceil_mode"]),
+        **counted,
+    )
+
+
+def _reduction(operator: str, site: _Site) -> None:
+    axes = site.attributes["axes"]
+    operands = [site.constant(axes, "axes")] if axes else []
+    site.emit(operator, *operands, keepdims=int(site.attributes["keepdims"]))
+
+
+def _place_of_extreme(operator: str, site: _Site) -> None:
+    given = site.attributes
+    site.emit(
+        operator,
+        axis=given["axis"],
+        keepdims=int(given["keepdims"]),
+        select_last_index=int(given["last"]),
+    )
+
+
+def _clip(site: _Site) -> None:
+    site.emit("Clip", *(site.scalar(site.attributes[name], name) for name in ("min", "max")))
+
+
+def _reshape(site: _Site) -> None:
+    site.emit("Reshape", site.constant(site.shape, "shape"))
+
+
+def _resize(site: _Site) -> None:
+    given = site.attributes
+    site.emit(
+        "Resize",
+        "",
+        "",
+        site.constant(site.shape, "sizes"),
+        mode=given["mode"],
+        coordinate_transformation_mode=given["coordinates"],
+        nearest_mode=given["rounding"],
+    )
+
+
+def _transpose(site: _Site) -> None:
+    axes = site.attributes["axes"] or list(reversed(range(len(site.shape))))
+    site.emit("Transpose", perm=axes)
+
+
+def _pad(site: _Site) -> None:
+    given = site.attributes
+    site.emit("Pad", site.constant(given["padding"], "pads"), site.scalar(given["value"], "value"))
+
+
+def _slice(site: _Site) -> None:
+    given, rank = site.attributes, len(site.shape)
+    cuts = {"begin": given["begin"], "end": given["end"], "axes": range(rank)}
+    steps = given["strides"] or [1] * rank
+    operands = [site.constant(list(cut), what) for what, cut in cuts.items()]
+    site.emit("Slice", *operands, site.constant(steps, "steps"))
+
+
+def _layer_norm(site: _Site) -> None:
+    axis, last = site.attributes["axis"], len(site.shape) - 1
+    if axis not in (-1, last):
+        raise site.error(f"layer_norm over axis {axis}; ONNX has it over the last one only")
+    site.emit("LayerNormalization", axis=-1, epsilon=site.attributes["epsilon"])
+
+
+def _cast(site: _Site) -> None:
+    site.emit("Cast", to=_element_type(site.attributes["dtype"]))
+
+
+_SAME = {
+    "abs": "Abs",
+    "add": "Add",
+    "batch_norm": "BatchNormalization",
+    "ceil": "Ceil",
+    "concat": "Concat",
+    "cos": "Cos",
+    "divide": "Div",
+    "elu": "Elu",
+    "equal": "Equal",
+    "erf": "Erf",
+    "exp": "Exp",
+    "floor": "Floor",
+    "gelu": "Gelu",
+    "global_avg_pool2d": "GlobalAveragePool",
+    "hard_sigmoid": "HardSigmoid",
+    "hard_swish": "HardSwish",
+    "identity": "Identity",
+    "leaky_relu": "LeakyRelu",
+    "less": "Less",
+    "less_equal": "LessOrEqual",
+    "log": "Log",
+    "logical_and": "And",
+    "logical_not": "Not",
+    "logical_or": "Or",
+    "lrn": "LRN",
+    "matmul": "MatMul",
+    "maximum": "Max",
+    "minimum": "Min",
+    "multiply": "Mul",
+    "neg": "Neg",
+    "power": "Pow",
+    "prelu": "PRelu",
+    "relu": "Relu",
+    "round": "Round",
+    "sigmoid": "Sigmoid",
+    "sign": "Sign",
+    "sin": "Sin",
+    "softmax": "Softmax",
+    "softplus": "Softplus",
+    "sqrt": "Sqrt",
+    "subtract": "Sub",
+    "tanh": "Tanh",
+    "where": "Where",
+}
+
+WRITERS: Mapping[str, Callable[[_Site], None]] = {
+    **{ours: partial(_same, theirs) for ours, theirs in _SAME.items()},
+    "arg_max": partial(_place_of_extreme, "ArgMax"),
+    "arg_min": partial(_place_of_extreme, "ArgMin"),
+    "avg_pool2d": partial(_pooling, "AveragePool"),
+    "bitwise_and": partial(_same, "BitwiseAnd"),
+    "bitwise_not": partial(_same, "BitwiseNot"),
+    "bitwise_or": partial(_same, "BitwiseOr"),
+    "bitwise_xor": partial(_same, "BitwiseXor"),
+    "shift_left": lambda site: site.emit("BitShift", direction="LEFT"),
+    "shift_right": lambda site: site.emit("BitShift", direction="RIGHT"),
+    "broadcast_to": lambda site: site.emit("Expand", site.constant(site.shape, "shape")),
+    "cast": _cast,
+    "clip": _clip,
+    "conv1d": _convolution,
+    "conv2d": _convolution,
+    "conv3d": _convolution,
+    "dense": lambda site: site.emit("Gemm", transB=1),
+    "flatten": _reshape,
+    "layer_norm": _layer_norm,
+    "max_pool2d": partial(_pooling, "MaxPool"),
+    "pad": _pad,
+    "modulo": lambda site: site.emit("Mod"),
+    "remainder": lambda site: site.emit("Mod", fmod=1),
+    "reduce_max": partial(_reduction, "ReduceMax"),
+    "reduce_mean": partial(_reduction, "ReduceMean"),
+    "reduce_min": partial(_reduction, "ReduceMin"),
+    "reduce_prod": partial(_reduction, "ReduceProd"),
+    "reduce_sum": partial(_reduction, "ReduceSum"),
+    "reshape": _reshape,
+    "resize": _resize,
+    "slice": _slice,
+    "take_elements": lambda site: site.emit("GatherElements", axis=site.attributes["axis"]),
+    "take": lambda site: site.emit("Gather", axis=site.attributes["axis"]),
+    "transpose": _transpose,
+}
+"""By our operator; all but `layout_transform`, which has no meaning outside."""

@@ -1,0 +1,1 @@
+"""ONNX operators: what each node becomes."""

@@ -1,0 +1,1 @@
+"""ONNX Runtime as oracle and peer."""

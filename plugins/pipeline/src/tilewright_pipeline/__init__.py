@@ -1,0 +1,1 @@
+"""Pipelines: the tuning loop, a YAML file and its plan, the run of its stages, Python functions."""

@@ -1,0 +1,1 @@
+"""What `tilewright` offers in Python: tune, compile, explain."""

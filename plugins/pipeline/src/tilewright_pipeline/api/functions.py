@@ -1,0 +1,289 @@
+"""`tilewright.tune`, `compile` and `explain`: a pipeline's stages for one task or one network."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tilewright.errors import UsageError
+from tilewright.options import Choice
+from tilewright.plugins.host import PluginHost
+from tilewright.terminal_text import brief
+from tilewright.time_text import time_text
+from tilewright.vocabulary.budget import Budget
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import Conditions
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.task_set import TaskSet, WeightedTask
+from tilewright.writing import check_folder
+from tilewright_pipeline.api.task_explanation import TaskExplanation
+from tilewright_pipeline.api.task_text import find_task, names_a_key, names_a_task
+from tilewright_pipeline.run.explaining import Explains, Explanation, no_such_part
+from tilewright_pipeline.run.own_records import own_records
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.run.run_report import task_entry
+from tilewright_pipeline.run.run_setup import make_context, open_store
+from tilewright_pipeline.tuning.loop import tune_tasks
+from tilewright_pipeline.tuning.tune_report import TuneReport
+from tilewright_pipeline.yaml.plan import factories, stage_that_makes
+
+_log = logging.getLogger("tilewright")
+
+
+@dataclass(frozen=True, slots=True)
+class TuneResult:
+    """What tuning one task found.
+
+    summary   JSON values: trials and failures of this call, seconds, trials_per_second,
+              best_seconds, gflops, peak_share, strategy, config; `skipped` where the same was asked
+              for before, so that nothing was measured; `ended`, why it went no further, else None;
+              `partial`, as below; `records`, the file
+    partial   the device was lost before the budget was spent
+    """
+
+    task: Task
+    config: ConfigEntity | None
+    seconds: float | None
+    summary: Mapping[str, Any]
+    partial: bool = False
+
+    def __repr__(self) -> str:
+        found = "no config"
+        if self.config is not None and self.seconds is not None:
+            found = f"{time_text(self.seconds)} by {brief(self.config.strategy)}"
+        task, trials = brief(str(self.summary["task"])), self.summary["trials"]
+        return f"<TuneResult {task}: {found}; {trials} trials>"
+
+
+def tune(
+    task: Task | str,
+    *,
+    target: Target | str | None = None,
+    tuner: Any = "xgb",
+    budget: Budget | str | int = "60s",
+    strategies: str = "*",
+    conditions: Conditions | None = None,
+    early_stopping: int | None = None,
+    device: str | None = None,
+    seed: int = 0,
+    records: str | Path | None = None,
+    runner: Any = "local",
+    builder: Any = "local",
+    scheduler: Any = "round-robin",
+    foreign_records: bool = False,
+    host: PluginHost | None = None,
+) -> TuneResult:
+    """The best config that a budget finds for a task; all trials are in a records file.
+
+    task      a Task, or its text form, or the key of a workload in the records file
+    target    used where the task is a text; default: what a key or file names, or that of the
+              key's latest record, else `native`
+    tuner, runner, builder, scheduler  a name or {name: {options}}
+    records   the file; default: the user's own, `~/.local/share/tilewright/records.jsonl`, which
+              `compile` and `explain` read by default
+    foreign_records  begin with the best that other devices found
+    """
+    host = host or PluginHost.load()
+    named = {"tuner": tuner, "scheduler": scheduler, "runner": runner, "builder": builder}
+    chosen = {role: Choice.parse(choice) for role, choice in named.items()}
+    for role, choice in chosen.items():
+        host.check(role, choice)
+    limit = Budget.parse(budget)
+    file = own_records() if records is None else Path(records)
+    if isinstance(task, str):
+        store = open_store(file, host, Choice("jsonl")) if names_a_key(task) else None
+        task = find_task(task, host.resolve_target(target) if target else None, host, store)
+    context = make_context(
+        host,
+        name="tune",
+        folder=file.parent,
+        target=task.target,
+        device=device,
+        records=file,
+        conditions=conditions,
+        seed=seed,
+        runner=chosen["runner"],
+        builder=chosen["builder"],
+        strategies=strategies,
+        foreign_records=foreign_records,
+    )
+    entry = WeightedTask(task, 1.0, host.reference(task.workload.operator).format(task.workload))
+    report = tune_tasks(
+        TaskSet((entry,)),
+        context,
+        tuner=chosen["tuner"],
+        scheduler=chosen["scheduler"],
+        budget=limit,
+        early_stopping=early_stopping,
+    )
+    best = context.store.best(context.query(task, host.space(task, strategies).is_valid))
+    config, seconds = (best.config, best.seconds) if best is not None else (None, None)
+    summary = _summary(entry, config, report, context)
+    return TuneResult(task, config, seconds, summary, report.partial)
+
+
+def _summary(
+    entry: WeightedTask, config: ConfigEntity | None, report: TuneReport, context: RunContext
+) -> dict[str, Any]:
+    known = task_entry(entry, context)
+    return {
+        **{name: known[name] for name in ("best_seconds", "gflops", "peak_share", "strategy")},
+        **{name: value for name, value in report.measurement.items() if name != "counts"},
+        **report.measurement["counts"],
+        "task": entry.name,
+        "skipped": report.skipped,
+        "ended": None if report.skipped else report.outcomes[entry.task.key].reason,
+        "partial": report.partial,
+        "records": str(context.store.path),
+        "config": config.to_json() if config is not None else None,
+    }
+
+
+def compile(  # noqa: A001  the name users expect
+    network: Any,
+    *,
+    target: Target | str = "native",
+    records: str | Path | None = None,
+    out: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    strategies: str = "*",
+    device: str | None = None,
+    seed: int = 0,
+    host: PluginHost | None = None,
+) -> Any:
+    """A compiled network, from what the records file knows and fallback configs for the rest.
+
+    network   a network, as stages take it; or a model: what the stage `import` takes as `model` (a
+              path, a model in memory, its bytes), or a mapping of its options
+    options   of the stage `compile`
+    out       a folder in which it is saved as well, as `network`; by default, nothing is written
+    records   only read; default `records.jsonl` in `out`, else that of `tune`
+    """
+    host = host or PluginHost.load()
+    if out is not None:
+        check_folder(Path(out), "out")
+    if records is not None and not Path(records).exists():
+        _log.warning("%s: no such records file: every config is a fallback", records)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()) if out is None else out)
+        known = folder / "records.jsonl" if records is None else Path(records)
+        if records is None and not known.exists():
+            known = own_records()
+        context = make_context(
+            host,
+            name="compile",
+            folder=folder,
+            target=target,
+            device=device,
+            records=known,
+            strategies=strategies,
+            seed=seed,
+            writes=False,
+            saves=out is not None,
+        )
+        values = _imported(network, context)
+        _run_stage("compile", options or {}, context, values)
+    return values[-1]
+
+
+def explain(
+    source: Any,
+    part: str | None = None,
+    *,
+    target: Target | str | None = None,
+    records: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    strategies: str = "*",
+    device: str | None = None,
+    host: PluginHost | None = None,
+) -> list[Explanation]:
+    """Why a task, or the kernels of a network, get their configs. Nothing is measured or written.
+
+    Each explanation prints as `tilewright explain` shows it, and has `to_json()`.
+
+    source    a Task, what `tune` takes for one, or what `compile` takes for a network
+    part      of a network: a kernel's name or key, or the key of a task; without it, all kernels
+              that do not have their own best config
+    target    default: that of the task; of a network, `native`
+    options   of the stage `compile`
+    records   default: the file of `tune`
+    """
+    host = host or PluginHost.load()
+    file = own_records() if records is None else Path(records)
+    if isinstance(source, str) and names_a_task(source):
+        store = open_store(file, host, Choice("jsonl")) if names_a_key(source) else None
+        source = find_task(source, host.resolve_target(target) if target else None, host, store)
+    context = make_context(
+        host,
+        name="explain",
+        folder=file.parent,
+        target=source.target if isinstance(source, Task) else target or "native",
+        device=device,
+        records=file,
+        strategies=strategies,
+        writes=False,
+        saves=False,
+    )
+    if isinstance(source, Task):
+        return [TaskExplanation.of(source, context)]
+    values = _imported(source, context)
+    stage = host.component("stage", "compile")
+    _make_inputs(stage.load(), context, values)
+    chosen = [host.check("stage", Choice("compile", options or {}))]
+    networks = [value for value in values if isinstance(value, Explains)]
+    found = [told for network in networks for told in network.explain(context, part, chosen)]
+    if part is not None and not found:
+        raise no_such_part(part, networks)
+    return found
+
+
+def _imported(network: Any, context: RunContext) -> list[Any]:
+    """What the stages begin with: the value itself if one takes such, else the model imported."""
+    compiler: Any = context.host.component("stage", "compile").load()
+    if isinstance(network, tuple(compiler.produces)):
+        raise UsageError(
+            f"{network!r} is compiled already",
+            remedy="give the model that it was compiled from, and its records",
+        )
+    if isinstance(network, Mapping):
+        options = network
+    elif isinstance(network, str | Path) or not _is_taken(network, context.host):
+        options = {"model": network}
+    else:
+        return [network]
+    values: list[Any] = []
+    _run_stage("import", options, context, values)
+    return values
+
+
+def _is_taken(value: Any, host: PluginHost) -> bool:
+    """Whether an installed stage takes such a value."""
+    return any(isinstance(value, kind) for _, stage in factories(host) for kind in stage.consumes)
+
+
+def _run_stage(
+    name: str, options: Mapping[str, Any], context: RunContext, values: list[Any]
+) -> None:
+    """Run a stage, and those that make what it takes; what they make is added to the values."""
+    stage = context.host.make("stage", name, options, context)
+    _make_inputs(stage, context, values)
+    wanted = (*stage.consumes, *stage.optional)
+    given = {kind: value for kind in wanted for value in values if isinstance(value, kind)}
+    result = stage.run(given)
+    if result.branches:
+        raise UsageError("several networks, expected one", remedy="give each by itself")
+    values.extend(result.values)
+
+
+def _make_inputs(stage: Any, context: RunContext, values: list[Any]) -> None:
+    """Run the stages that make what a stage takes, where the values lack it."""
+    for kind in stage.consumes:
+        maker = stage_that_makes(kind, context.host)
+        if maker and not any(isinstance(value, kind) for value in values):
+            _run_stage(maker, {}, context, values)

@@ -1,0 +1,245 @@
+"""Why a task has the config it has: what was asked for it, what it knew, what else there is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from tilewright.canonical import thaw
+from tilewright.strategies.dispatch import (
+    Answer,
+    ApplyHistoryBest,
+    FallbackContext,
+    asked_first,
+    entered,
+)
+from tilewright.strategies.strategy import strategy_of
+from tilewright.terminal_text import brief
+from tilewright.time_text import time_text
+
+if TYPE_CHECKING:
+    from tilewright.roles import Ranked
+    from tilewright.strategies.strategy import Declined
+    from tilewright.vocabulary.task import Task
+    from tilewright_pipeline.run.run_context import RunContext
+
+_WIDTH, _INDENT = 100, " " * 6
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyUse:
+    """A strategy that serves the task.
+
+    configs   size of its part of the space, infeasible points included
+    advice    the values that it proposes where nothing was measured, None without an opinion
+    """
+
+    name: str
+    revision: int
+    priority: int
+    configs: int
+    measured: int
+    failed: int
+    best_seconds: float | None
+    advice: Mapping[str, Any] | None
+
+    def __str__(self) -> str:
+        head = f"{self.name}, revision {self.revision}, priority {self.priority}"
+        found = f"{self.configs} configs, {self.measured} measured, {self.failed} failed"
+        best = "" if self.best_seconds is None else f", best {_time(self.best_seconds)}"
+        return f"{head}: {found}{best}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskExplanation:
+    """The answer for a task and all that was considered.
+
+    asked        who is asked, in turn, and what each answers; the first answer is taken
+    measured     every config that has a time here, the fastest first
+    strategies   by priority, as the fallback asks them
+    declined     strategies for the operator that do not take the task
+    not_counted  how many of the task's records were left out, by reason
+    """
+
+    task: Task
+    text: str
+    device: str
+    records: str
+    asked: Mapping[str, Answer | None]
+    measured: Sequence[Ranked]
+    strategies: Sequence[StrategyUse]
+    declined: Sequence[Declined]
+    not_counted: Mapping[str, int]
+
+    @classmethod
+    def of(cls, task: Task, context: RunContext) -> TaskExplanation:
+        """As the records stand, for the context's device, conditions and strategies.
+
+        Dispatch contexts that the caller has entered are asked first.
+        """
+        store, host, device = context.store, context.host, context.device
+        history = ApplyHistoryBest(store, host, device, context.conditions, context.strategies)
+        valid = host.space(task, context.strategies).is_valid
+        query = context.query(task, valid)
+        measured = [*store.ranked(query)]
+        failed = store.failed(query)
+        fallback = FallbackContext(host, context.strategies, lambda _: failed)
+        text = host.reference(task.workload.operator).format(task.workload)
+        space = partial(host.space, task, context.strategies)
+        own = asked_first(contexts := entered(), task, None, space, f"kernel {text}")
+        return cls(
+            task,
+            text,
+            device.name,
+            str(store.path),
+            {
+                **({"the dispatch contexts entered": own} if contexts else {}),
+                "best record of the task, else of one with another epilogue": (
+                    history.find(task, None)
+                ),
+                "fallback, where nothing was measured": fallback.find(task, None),
+            },
+            measured,
+            _strategies(task, context, measured, Counter(c.strategy for c in failed)),
+            host.declined(task, context.strategies),
+            _not_counted(task, context, len(measured) + len(failed)),
+        )
+
+    @property
+    def answer(self) -> Answer | None:
+        """What is taken; None where no strategy has a feasible config."""
+        return next((answer for answer in self.asked.values() if answer is not None), None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "task": {
+                "key": self.task.workload.key,
+                "text": self.text,
+                "target": str(self.task.target),
+            },
+            "device": self.device,
+            "records": self.records,
+            "answer": _answer_json(self.answer),
+            "asked": [
+                {"rule": rule, "answer": _answer_json(answer)}
+                for rule, answer in self.asked.items()
+            ],
+            "measured": [
+                {
+                    "seconds": record.seconds,
+                    "ranked_seconds": seconds,
+                    "sequence": record.sequence,
+                    "config": record.config.to_json(),
+                }
+                for record, seconds in self.measured
+            ],
+            "strategies": [asdict(use) for use in self.strategies],
+            "declined": [asdict(each) for each in self.declined],
+            "not_counted": dict(self.not_counted),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"<TaskExplanation {brief(self.text, 200)}: {brief(_answer_line(self.answer))}>"
+
+    def lines(self) -> Iterator[str]:
+        """For people, with the five fastest configs; knobs once, then those that differ."""
+        yield f"{self.text} on {self.task.target}"
+        yield f"  key {self.task.workload.key}, device {self.device}, records {self.records}"
+        yield f"  answer: {_answer_line(self.answer)}"
+        known = {} if self.answer is None else dict(self.answer.config.values)
+        yield from knob_lines(known)
+        yield "  asked, until one answers:"
+        for rule, answer in self.asked.items():
+            yield f"    {rule}: {_answer_line(answer)}"
+        if self.measured:
+            yield f"  first of the {len(self.measured)} configs that have a time:"
+        for found in self.measured[:5]:
+            config = found.record.config
+            yield f"    {found}  {config.strategy}"
+            yield from knob_lines(
+                {name: v for name, v in config.values.items() if known.get(name, "") != v}
+            )
+        yield "  strategies:"
+        yield from (f"    {use}" for use in (*self.strategies, *self.declined))
+        for reason, records in self.not_counted.items():
+            yield f"  not counted, {reason}: {records}"
+
+
+def _strategies(
+    task: Task, context: RunContext, found: Sequence[Ranked], failed: Mapping[str, int]
+) -> list[StrategyUse]:
+    host = context.host
+    space = host.space(task, context.strategies)
+    used = []
+    for strategy in host.strategies(task, context.strategies):
+        own = [each for each in found if strategy_of(each.record.config.strategy) == strategy.name]
+        advice = host.schedule(strategy.name).fallback(task)
+        used.append(
+            StrategyUse(
+                strategy.name,
+                strategy.revision,
+                strategy.priority,
+                sum(a.size for a in space.alternatives if strategy_of(a.name) == strategy.name),
+                len(own),
+                sum(n for name, n in failed.items() if strategy_of(name) == strategy.name),
+                own[0].seconds if own else None,
+                None if advice is None else advice.to_json()["values"],
+            )
+        )
+    return sorted(used, key=lambda use: (-use.priority, use.name))
+
+
+def _not_counted(task: Task, context: RunContext, counted: int) -> dict[str, int]:
+    host, conditions = context.host, context.conditions.for_workload(task.workload)
+    valid = host.space(task, context.strategies).is_valid
+    reasons: Counter[str] = Counter()
+    records = context.store.records(task.key)
+    for record in records:
+        revision = host.revisions.get(strategy_of(record.config.strategy))
+        if record.fingerprint != context.device.fingerprint:
+            reasons["made on another device"] += 1
+        elif record.trial.input.conditions.constants != conditions.constants:
+            reasons["measured under other conditions"] += 1
+        elif revision != record.revision:
+            known = "another revision of" if revision is not None else "a strategy not installed:"
+            reasons[f"by {known} {strategy_of(record.config.strategy)}"] += 1
+        elif record.trial.result.spoiled:
+            reasons["spoiled by the machinery, not by the config"] += 1
+        elif not valid(record.config):
+            reasons["no point of the space"] += 1
+    again = len(records) - reasons.total() - counted
+    return {**reasons, "measured again later": again} if again else dict(reasons)
+
+
+def _time(seconds: float | None) -> str:
+    return "no time" if seconds is None else time_text(seconds)
+
+
+def _answer_json(answer: Answer | None) -> dict[str, Any] | None:
+    if answer is None:
+        return None
+    config = answer.config.to_json()
+    return {"source": answer.source, "seconds": answer.seconds, "config": config}
+
+
+def _answer_line(answer: Answer | None) -> str:
+    if answer is None:
+        return "none"
+    time = "" if answer.seconds is None else f"{_time(answer.seconds)}, "
+    return f"{time}{answer.config.strategy}, from {answer.source}"
+
+
+def knob_lines(values: Mapping[str, Any]) -> Iterator[str]:
+    """`name=value`, as many a line as fit a terminal."""
+    words = (f"{name}={value}".replace(" ", "") for name, value in thaw(values).items())
+    yield from wrap(
+        "  ".join(words), _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip

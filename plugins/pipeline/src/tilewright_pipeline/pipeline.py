@@ -1,0 +1,199 @@
+"""A pipeline file, loaded and checked, ready to be run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tilewright.errors import UsageError
+from tilewright.plugins.host import PluginHost
+from tilewright.terminal_text import brief
+from tilewright.vocabulary.budget import Budget
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task_set import TaskSet
+from tilewright.writing import check_folder
+from tilewright_pipeline.run.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
+from tilewright_pipeline.run.explaining import Explains
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.run.running import PipelineRun, RunResult
+from tilewright_pipeline.stages.values import RunValues
+from tilewright_pipeline.yaml.file_model import PipelineFile
+from tilewright_pipeline.yaml.plan import Plan
+from tilewright_pipeline.yaml.planner import Planner
+from tilewright_pipeline.yaml.yaml_source import YamlSource
+
+_GRAVITY = (DONE, PARTIAL, FAILED, INTERRUPTED)
+"""Exit codes, the worst last: of several networks' the worst is that of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A checked pipeline.
+
+    >>> result = Pipeline.load("network.yaml").run()
+    >>> result.exit_code, result.report["benchmark"]
+    """
+
+    path: Path
+    plan: Plan
+
+    def __repr__(self) -> str:
+        stages = brief(", ".join(stage.name for stage in self.plan.stages), 200)
+        return f"<Pipeline {brief(self.name)} for {self.plan.target}: {stages}>"
+
+    @classmethod
+    def load(
+        cls,
+        source: str | Path | YamlSource,
+        *,
+        settings: Sequence[str] = (),
+        plugins: Sequence[Path] = (),
+        observers: Sequence[object] = (),
+        target: Target | str | None = None,
+        only: str | None = None,
+        whole: bool = True,
+        verify: bool | None = None,
+    ) -> Pipeline:
+        """Read and check a file; nothing is run and nothing created. Raises UsageError.
+
+        source     a file, or a text as `YamlSource.parse` gives it
+        settings   `stage.option=value`, laid over the file
+        plugins    plugin files besides those that the file names
+        observers  objects with notify hooks, such as a progress display
+        target     in place of the file's
+        only       this stage, with the earlier ones that it needs a value of
+        whole      False: it is looked at, not run; what only its run needs may be absent
+        verify     True: the answers have to be compared, by a stage `verify` at the end where the
+                   file has none; False: they are not
+        """
+        source = source if isinstance(source, YamlSource) else YamlSource.read(Path(source))
+        path = Path(source.name)
+        planner = Planner(source, settings, target, verify=verify)
+        try:
+            host = PluginHost.load([*plugins, *planner.plugin_files()], observers)
+        except UsageError as error:
+            raise planner.with_mistakes(error) from error
+        return cls(path, planner.plan(host, only=only, whole=whole))
+
+    @property
+    def file(self) -> PipelineFile:
+        return self.plan.file
+
+    @property
+    def name(self) -> str:
+        """The file's `name`, or its stem."""
+        return self.file.name or self.path.stem
+
+    def run(
+        self,
+        *,
+        out: str | Path | None = None,
+        device: str | None = None,
+        seed: int | None = None,
+        more: Budget | str | int | None = None,
+        foreign_records: bool = False,
+    ) -> RunResult:
+        """Run the stages in order; run.json is written however they end. Raises UsageError.
+
+        Mistakes in some of several networks are raised when the others were run.
+
+        out    the run's folder, default `runs/NAME`
+        more   adds to what each tuning stage has left, nothing once it was finished; in the unit
+               of their budgets
+        """
+        added = None if more is None else Budget.parse(more, "--more")
+        for stage in self.plan.stages:
+            if added is not None and hasattr(stage.options, "budget"):
+                stage.options.budget.plus(added)  # refused here, not after hours of other stages
+        check_folder(self._folder(out), "--out")
+        context = self.context(
+            out=out, device=device, seed=seed, more=added, foreign_records=foreign_records
+        )
+        run = PipelineRun(self.plan.stages, context)
+        result = run.run()
+        exit_code = result.exit_code
+        branches: dict[str, RunResult] = {}
+        mistakes: list[UsageError] = []
+        for branch in run.branches():
+            name = branch.context.name
+            try:
+                branches[name] = replace(branch.run(), values={})
+            except UsageError as error:
+                mistakes.append(error.within(name))
+                continue
+            exit_code = max(exit_code, branches[name].exit_code, key=_GRAVITY.index)
+            if exit_code == INTERRUPTED:
+                break
+        if mistakes and exit_code != INTERRUPTED:
+            raise UsageError.several(mistakes)
+        return replace(result, exit_code=exit_code, branches=branches)
+
+    def tasks(self, *, device: str | None = None) -> tuple[RunContext, TaskSet]:
+        """The tasks to tune, by running only the stages that lead to them; creates nothing.
+
+        No device is looked for unless one is named: without it, the context cannot measure.
+        """
+        context = self.context(device=device, measures=device is not None, writes=False)
+        values = RunValues()
+        for stage in self.plan.stages:
+            values.run(stage, context)
+            if (found := values.find(TaskSet)) is not None:
+                return context, found
+        raise UsageError("no stage of it makes tasks", where=str(self.path))
+
+    def explainable(self, context: RunContext) -> list[Explains]:
+        """What can explain itself, of every network, by running the stages that lead to it.
+
+        Creates nothing. Raises UsageError where no stage makes such a value.
+        """
+        values = RunValues()
+        for stage in self.plan.stages:
+            values.run(stage, context)
+            every = [own.find(Explains) for own in (values, *values.branches.values())]
+            if found := [value for value in every if value is not None]:
+                return found
+        raise UsageError("no stage of it makes what can be explained", where=str(self.path))
+
+    def context(
+        self,
+        *,
+        out: str | Path | None = None,
+        device: str | None = None,
+        seed: int | None = None,
+        more: Budget | None = None,
+        foreign_records: bool = False,
+        measures: bool = True,
+        writes: bool = True,
+    ) -> RunContext:
+        """What the stages share; creates nothing.
+
+        measures   False: stages that run kernels are left out, and no device is looked for
+        writes     False: the records are only read
+        """
+        file, plan = self.file, self.plan
+        try:
+            return make_context(
+                plan.host,
+                name=self.name,
+                folder=self._folder(out),
+                target=plan.target,
+                device=device or file.device,
+                records=Path(file.records) if file.records else None,
+                conditions=file.measure.conditions,
+                seed=file.seed if seed is None else seed,
+                runner=file.measure.runner,
+                builder=file.measure.builder,
+                record_store=file.record_store,
+                strategies=file.strategies,
+                more=more,
+                foreign_records=foreign_records,
+                measures=measures,
+                writes=writes,
+            )
+        except UsageError as error:
+            raise error.placed(plan.target_place) from None
+
+    def _folder(self, out: str | Path | None) -> Path:
+        return Path(out or Path("runs") / self.name)

@@ -1,0 +1,1 @@
+"""What a run is given, tells and leaves behind."""

@@ -1,0 +1,182 @@
+"""run.json: what a run did and found, after the schema in `run.schema.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tilewright.time_text import milliseconds_text, significant_text
+from tilewright.vocabulary.task_set import TaskSet, WeightedTask
+from tilewright.writing import writing
+from tilewright_pipeline.run.events import Section, StageOutcome
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.tuning.measurement import summed
+
+SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
+_OWN = frozenset(("version", "name", "target", "device", "models", "stages", "tasks", "networks"))
+
+
+class RunReport:
+    """Grows stage by stage; `write` puts it whole into the run's folder."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._stages: list[dict[str, Any]] = []
+        self._members: dict[str, Any] = {}
+        self._tasks: TaskSet | None = None
+        self._models: Sequence[Mapping[str, str]] = ()
+
+    def note_tasks(self, tasks: TaskSet | None) -> None:
+        """Remember the tasks there are by now."""
+        self._tasks = tasks
+
+    def note_models(self, models: Sequence[Mapping[str, str]]) -> None:
+        """Remember whose run it is, as `claim` says it."""
+        self._models = models
+
+    def add(self, outcome: StageOutcome) -> None:
+        """Take a stage's outcome in; several stages may fill one member."""
+        seconds = round(outcome.seconds, 6)
+        self._stages.append({"name": outcome.name, "status": outcome.status, "seconds": seconds})
+        _merge(self._members, outcome.report)
+
+    def content(self) -> dict[str, Any]:
+        """The report as it stands."""
+        context = self._context
+        tasks = [task_entry(entry, context) for entry in self._tasks or ()]
+        measurement = {"trials": 0, "failures": 0, "seconds": 0.0, "trials_per_second": 0.0}
+        return {
+            "version": 1,
+            "name": context.name,
+            "target": str(context.target),
+            "device": context.device.to_json(),
+            **({"models": list(self._models)} if self._models else {}),
+            "stages": self._stages,
+            "tasks": tasks,
+            "measurement": measurement,
+            **self._members,
+        }
+
+    def write(self) -> Path:
+        """Write run.json, whole or not at all. Raises UsageError where it cannot be written."""
+        path = self._context.folder / "run.json"
+        fresh = path.with_suffix(f".{os.getpid()}.tmp")
+        text = json.dumps(self.content(), indent=2, allow_nan=False) + "\n"
+        with writing(path, "the report"):
+            try:
+                fresh.write_text(text, "utf-8")
+                fresh.replace(path)
+            except OSError:
+                fresh.unlink(missing_ok=True)
+                raise
+        return path
+
+
+def check_report(report: Mapping[str, Any]) -> None:
+    """Raise ValueError or TypeError where a stage's report is nothing for run.json."""
+    if taken := sorted(_OWN & set(report)):
+        raise ValueError(f"the members {', '.join(taken)} of run.json are no stage's to fill")
+    json.dumps(report, allow_nan=False)
+
+
+def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:
+    """A member of `tasks`: what the store knows of one task on this device."""
+    task, store, query = entry.task, context.store, context.query(entry.task)
+    trials, failures = store.count(query)
+    best = store.best(query)
+    seconds = best.seconds if best is not None else None
+    flops = context.host.reference(task.workload.operator).operations(task.workload)
+    peak = context.device.peak_flops.get(task.target.threads)
+    return {
+        "key": task.workload.key,
+        "name": entry.name,
+        "operator": task.workload.operator,
+        "weight": entry.weight,
+        "strategy": best.config.strategy if best is not None else None,
+        "trials": trials,
+        "failures": failures,
+        "best_seconds": seconds,
+        "gflops": flops / seconds / 1e9 if seconds else None,
+        "peak_share": flops / seconds / peak if seconds and peak else None,
+    }
+
+
+def sections(report: Mapping[str, Any]) -> list[Section]:
+    """The tables shown at the end: tasks, verification, prediction, latency beside peers."""
+    made = [_task_section(report["tasks"])] if report["tasks"] else []
+    if verify := report.get("verify"):
+        verdict = {True: "passed", False: "FAILED", None: "answers not checked"}
+        row = (
+            verify["oracle"] or "-",
+            _number(verify["max_abs_error"], 1, ".3g"),
+            _number(verify["max_rel_error"], 1, ".3g"),
+            verdict[verify["passed"]],
+        )
+        made.append(Section("verification", ("oracle", "abs error", "rel error", ""), (row,)))
+    if rows := _latencies(report.get("benchmark") or ()):
+        columns = ("threads", "", "median ms", "mean", "min", "max", "std", "ratio")
+        made.append(Section("latency", columns, rows))
+    return made
+
+
+def _task_section(tasks: Sequence[Mapping[str, Any]]) -> Section:
+    columns = (
+        "task",
+        "operator",
+        "weight",
+        "strategy",
+        "trials",
+        "failed",
+        "best ms",
+        "GFLOP/s",
+        "peak",
+    )
+    rows = tuple(
+        (
+            task["name"],
+            task["operator"],
+            f"{task['weight']:g}",
+            task["strategy"] or "-",
+            str(task["trials"]),
+            str(task["failures"]),
+            "-" if task["best_seconds"] is None else milliseconds_text(task["best_seconds"]),
+            _number(task["gflops"], 1, ".1f"),
+            _number(task["peak_share"], 100, ".0f", " %"),
+        )
+        for task in tasks
+    )
+    return Section("tasks", columns, rows)
+
+
+def _latencies(entries: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    rows = []
+    for entry in entries:
+        ours = entry["tilewright"]["median_ms"]
+        for name, times in [("tilewright", entry["tilewright"]), *entry["peers"].items()]:
+            parts = ("median_ms", "mean_ms", "min_ms", "max_ms", "std_ms")
+            ratio = f"{times['median_ms'] / ours:.3f}" if ours else "-"
+            shown = (significant_text(times[part]) for part in parts)
+            rows.append((str(entry["threads"]), name, *shown, ratio))
+    return tuple(rows)
+
+
+def _number(value: float | None, scale: float, form: str, unit: str = "") -> str:
+    return "-" if value is None else f"{value * scale:{form}}{unit}"
+
+
+def _merge(into: dict[str, Any], report: Mapping[str, Any]) -> None:
+    measured_before = into.get("measurement", {}).get("seconds", 0.0)
+    for name, value in report.items():
+        known = into.get(name)
+        if name == "measurement" and known is not None:
+            into[name] = summed(known, value)
+        elif name == "tuning_curve":
+            later = [[measured_before + seconds, total] for seconds, total in value]
+            into[name] = [*(known or ()), *later]
+        elif isinstance(value, Mapping) and isinstance(known, dict):
+            _merge(known, value)
+        else:
+            into[name] = dict(value) if isinstance(value, Mapping) else value

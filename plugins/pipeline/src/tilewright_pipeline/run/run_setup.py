@@ -1,0 +1,200 @@
+"""Turns the texts of a command line or file into what a run works with; creates nothing."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.options import Choice
+from tilewright.plugins.loading.distributions import how_to_get
+from tilewright.roles import TellsItsParts
+from tilewright.vocabulary.device import Device, MeasuresElsewhere
+from tilewright.vocabulary.measure import Conditions
+from tilewright.vocabulary.record import Record
+from tilewright.writing import check_file, is_file, writing
+from tilewright_pipeline.run.device_peaks import with_peaks
+from tilewright_pipeline.run.memory_store import MemoryRecordStore
+from tilewright_pipeline.run.run_context import RunContext
+
+_log = logging.getLogger("tilewright")
+_LARGEST_SEED = 2**31 - 1
+
+if TYPE_CHECKING:
+    from tilewright.plugins.host import PluginHost
+    from tilewright.roles import RecordStore
+    from tilewright.vocabulary.budget import Budget
+    from tilewright.vocabulary.target import Target
+
+
+def make_context(
+    host: PluginHost,
+    *,
+    name: str,
+    folder: Path,
+    target: Target | str,
+    device: str | None = None,
+    records: Path | None = None,
+    conditions: Conditions | None = None,
+    seed: int = 0,
+    runner: Choice | None = None,
+    builder: Choice | None = None,
+    record_store: Choice | None = None,
+    strategies: str = "*",
+    more: Budget | None = None,
+    foreign_records: bool = False,
+    measures: bool = True,
+    writes: bool = True,
+    saves: bool = True,
+) -> RunContext:
+    """What stages share.
+
+    Raises UsageError for a target, device, seed, file or glob of strategies that cannot be used.
+
+    records   default `records.jsonl` in the run's folder
+    runner, builder  default `local`
+    record_store     default `jsonl`
+    measures  False: nothing is run, so that any machine will do; the device is then `none`
+    writes    False: the records are only read, so that any folder will do
+    saves     False: stages leave nothing in the run's folder
+    """
+    if not 0 <= seed <= _LARGEST_SEED:
+        message = f"expected a whole number from 0 to {_LARGEST_SEED}, got {seed}"
+        raise UsageError(message, where="seed", remedy="the default is 0")
+    resolved = host.resolve_target(target)
+    host.check_strategies(strategies, resolved, "strategies")
+    found = Device("none")
+    runner, builder = runner or Choice("local"), builder or Choice("local")
+    kept = record_store or Choice("jsonl")
+    if measures:
+        backend, found = host.backend(resolved.kind), find_device(host, resolved, device)
+        backend.check_target(resolved, found)
+        found = _measured_on(with_peaks(backend, found, resolved), runner, host)
+    path = records or folder / "records.jsonl"
+    if writes:
+        check_file(path, "records")
+    store = open_store(path, host, kept)
+    _tell_misses(store, resolved, found if measures and not foreign_records else None, host)
+    return RunContext(
+        name=name,
+        folder=folder,
+        target=resolved,
+        device=found,
+        host=host,
+        store=store,
+        conditions=conditions or Conditions(),
+        seed=seed,
+        runner=(runner.name, runner.options),
+        builder=(builder.name, builder.options),
+        strategies=strategies,
+        more=more,
+        foreign_records=foreign_records,
+        saves=saves,
+    )
+
+
+def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
+    """The device of that name, or the target's first. Raises UsageError where there is none.
+
+    One whose attribute `emulated` is set is used where it is named only: its times are no device's.
+    """
+    backend = host.backend(target.kind)
+    devices = backend.probe()
+    for device in devices:
+        if device.name == name or (name is None and not device.attributes.get("emulated")):
+            return device
+    missing = backend.missing() if isinstance(backend, TellsItsParts) else {}
+    known = [device.name for device in devices]
+    if name is None or not known:
+        others = f"; there is --device {', '.join(known)}" if known else ""
+        reasons = "; ".join(f"{what}: {why}" for what, why in missing.items())
+        raise UsageError(
+            f"this machine has no device for the target {target}",
+            remedy=f"{reasons or '`tilewright targets` lists what there is'}{others}",
+        )
+    raise UsageError(
+        f"no device '{name}' for {target}",
+        where="device",
+        remedy=missing.get(name) or did_you_mean(name, known),
+    )
+
+
+def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
+    """The device that the runner's times come from; who measures nothing needs no runner."""
+    known = runner.name in host.components("runner")
+    options = host.check("runner", runner) if known else None
+    return options.measured_on(device) if isinstance(options, MeasuresElsewhere) else device
+
+
+def open_store(path: Path, host: PluginHost, choice: Choice) -> RecordStore:
+    """The store of a records file, which need not exist yet; in memory where none is installed.
+
+    Raises UsageError where the file cannot be read, holds no records, or is a log of another
+    format: one recognised by a reader that is neither the store's namesake nor `jsonl`, the format
+    of all stores that inherit `JsonlRecordStore`.
+    """
+    if not host.components("record_store"):
+        _log.warning(
+            "no record store is installed: this run keeps its history in memory only; %s",
+            how_to_get(["tilewright-records"]),
+        )
+        return MemoryRecordStore(path)
+    from tilewright_records.readers import read_log, recognised_format
+
+    with writing(path, "records"):
+        known = recognised_format(path, host) if is_file(path) else choice.name
+    foreign = known not in (None, choice.name, "jsonl")
+    # Not by its first line alone, which may be that of any text.
+    if foreign and any(isinstance(r, Record) for _, r in read_log(path, host)):
+        raise UsageError(
+            "a log of another format",
+            where=str(path),
+            remedy="import it: tilewright records merge FILE --into ANOTHER.jsonl",
+        )
+    store: RecordStore = host.choose("record_store", choice, path)
+    if (foreign or known is None) and store.bad_lines and not store.tasks():
+        raise UsageError(
+            "no line of it is a record", where=str(path), remedy="name a records file, or a new one"
+        )
+    return store
+
+
+def _tell_misses(
+    store: RecordStore, target: Target, device: Device | None, host: PluginHost
+) -> None:
+    """Warn where no record is of this device or target, or some are of other revisions.
+
+    What was measured for other kinds of target, or by other systems, is no history here.
+    """
+    ours = {
+        name: revision
+        for name, revision in host.revisions.items()
+        if target.kind in host.strategy(name).target_kinds
+    }
+    devices = store.devices(ours)
+    if device and devices and device.fingerprint not in {fingerprint for _, fingerprint in devices}:
+        _log.warning(
+            "%s: all %d records were made on another device (%s) and count as misses; this is %s "
+            "(`tilewright targets` tells what it is); --foreign-records starts from them",
+            store.path,
+            devices.total(),
+            ", ".join(sorted(f"{name} {fingerprint}" for name, fingerprint in devices)),
+            f"{device.name} {device.fingerprint}",
+        )
+    targets = store.targets(ours)
+    if targets and target not in targets:
+        _log.warning(
+            "%s: none of its %d records counts: they are of %s, and this is %s",
+            store.path,
+            targets.total(),
+            ", ".join(sorted(map(str, targets))),
+            target,
+        )
+    for strategy, count in store.stale(host.revisions).items():
+        _log.warning(
+            "%s: %d records of another revision of '%s' count as misses",
+            store.path,
+            count,
+            strategy,
+        )

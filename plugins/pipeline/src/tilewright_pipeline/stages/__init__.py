@@ -1,0 +1,1 @@
+"""Stages: their role, their order, the values between them, and `tune`."""

@@ -1,0 +1,93 @@
+"""What the store already knows when a tuning stage begins."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from tilewright.errors import UsageError
+from tilewright.json_object import BadLineError, sensible
+from tilewright.strategies.strategy import Adopts, strategy_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tilewright.plugins.host import PluginHost
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.measure import Trial
+    from tilewright.vocabulary.record import Record
+    from tilewright.vocabulary.task import Task
+    from tilewright.vocabulary.workload import Workload
+    from tilewright_pipeline.run.run_context import RunContext
+
+
+def known_trials(context: RunContext) -> list[Trial]:
+    """Trials of this device, the installed strategies and the run's conditions, oldest first.
+
+    Left out are those that the machinery spoiled, which say nothing about their config, and those
+    of operators whose definition has changed since.
+    """
+    current = cache(partial(_is_current, host=context.host))
+    found = context.store.trials(context.device.fingerprint, context.host.revisions)
+    return [
+        trial
+        for trial in found
+        if trial.input.conditions.constants == _constants(context, trial.input.task)
+        and not trial.result.spoiled
+        and (not trial.input.task.workload.definitions or current(trial.input.task.workload))
+    ]
+
+
+def best_of_anchor(context: RunContext, task: Task) -> list[ConfigEntity]:
+    """The best config among the other tasks that differ from this one in their epilogue only."""
+    best = context.store.best_of_anchor(context.query(task))
+    return [best.config] if best is not None else []
+
+
+def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
+    """The best config of each other device, where the run allows foreign records.
+
+    And what strategies make of configs that other systems found for the same operator, which
+    `records merge` brings into the store.
+    """
+    strange = context.store.of_other_systems(task.workload, context.host.revisions)
+    found = [*translated(task, strange, context.host)]
+    if context.foreign_records:
+        query = context.query(task)
+        for _, donor in context.store.devices():
+            best = context.store.best(replace(query, fingerprint=donor))
+            if best is not None and donor != query.fingerprint:
+                found.append(best.config)
+    return found
+
+
+def translated(task: Task, records: Iterable[Record], host: PluginHost) -> Iterator[ConfigEntity]:
+    """What strategies adopt of the records of other systems for the task's anchor."""
+    schedules = [host.schedule(strategy.name) for strategy in host.strategies(task)]
+    adopting = [schedule for schedule in schedules if isinstance(schedule, Adopts)]
+    for record in records:
+        if (
+            strategy_of(record.config.strategy) in host.revisions
+            or record.seconds is None
+            or record.task.workload.anchor_key != task.workload.anchor_key
+        ):
+            continue
+        for schedule in adopting:
+            # Its knobs may be missing, or hold anything: then they have no counterpart.
+            with suppress(BadLineError):
+                config = sensible(partial(schedule.adopt, task), record.config)
+                if config is not None:
+                    yield config
+
+
+def _is_current(workload: Workload, host: PluginHost) -> bool:
+    try:
+        return host.reference(workload.operator).checked(workload, "") == workload
+    except UsageError:
+        return False
+
+
+def _constants(context: RunContext, task: Task) -> str:
+    return context.conditions.for_workload(task.workload).constants

@@ -1,0 +1,396 @@
+"""The one tuning loop: incumbents; propose, build, run, store, observe; finalists; a budget."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice, zip_longest
+from typing import Any
+
+from tilewright.errors import UsageError
+from tilewright.options import Choice
+from tilewright.plugins.blamed import Blamed
+from tilewright.roles import TunerContext
+from tilewright.vocabulary.budget import Budget
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, Trial
+from tilewright.vocabulary.record import BudgetRecord
+from tilewright.vocabulary.task_set import ChecksTasks, TaskSet, WeightedTask
+from tilewright_pipeline.run.events import EndReason, TuneProgress
+from tilewright_pipeline.run.narrowing import check_narrowing, narrowed
+from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.tuning.history import adopted_configs, best_of_anchor, known_trials
+from tilewright_pipeline.tuning.interrupt import Interrupt
+from tilewright_pipeline.tuning.measurement import Measurement, Spent
+from tilewright_pipeline.tuning.noise import noise_told
+from tilewright_pipeline.tuning.pacing import Pace
+from tilewright_pipeline.tuning.proposed import proposed
+from tilewright_pipeline.tuning.stage_key import stage_key
+from tilewright_pipeline.tuning.task_track import TaskTrack
+from tilewright_pipeline.tuning.tune_report import TuneReport, TuningFailedError, TuningInterrupted
+
+_BATCH = 16
+_PROPOSALS = 64
+_MOST_LOSSES = 3  # each of them was tried twice
+_TURNS = 3
+_FINALIST_TRIALS = (1 + _TURNS) / 2  # half of a trial's time is building, which is done once
+_log = logging.getLogger("tilewright")
+
+
+def tune_tasks(
+    tasks: TaskSet,
+    context: RunContext,
+    *,
+    tuner: Choice,
+    scheduler: Choice,
+    budget: Budget,
+    early_stopping: int | None = None,
+    more: Budget | None = None,
+) -> TuneReport:
+    """Measure candidates for all tasks until the budget is spent; every result is in the store.
+
+    A stage that was finished with equal options on this device measures nothing; one that was
+    interrupted goes on with what its budget has left. `more` adds to either. Raises
+    TuningInterrupted, and before it measures anything UsageError for a choice that cannot be made,
+    options that do not suit the tasks, a task that the runner has no memory for, a glob that leaves
+    all of them without a strategy, and `more` in another unit than the budget.
+    """
+    context.host.check("tuner", tuner)  # made when a task is first searched
+    made = context.host.choose("scheduler", scheduler, context.host)
+    if isinstance(made, ChecksTasks):
+        made.check(tasks)
+    check_narrowing(tasks, context)
+    made = Blamed(made, context.host, "scheduler", scheduler.name)
+    stage = stage_key(
+        tasks,
+        context,
+        tuner=tuner,
+        scheduler=scheduler,
+        budget=budget,
+        early_stopping=early_stopping,
+    )
+    known = context.store.spent(stage, context.device)
+    if known.finished and more is None:
+        return TuneReport({}, Spent().report(0.0), skipped=True)
+    before = (known.seconds, known.trials)
+    if more is not None:
+        together = budget.plus(more)
+        budget, before = (more, (0.0, 0)) if known.finished else (together, before)
+    with (
+        Interrupt() as interrupt,
+        Measurement(context, interrupt.shield, stage, tasks) as measurement,
+    ):
+        pace = Pace(budget, lambda: measurement.spent.trials, before)
+        loop = _Loop(tasks, context, measurement, pace, early_stopping)
+        try:
+            loop.measure_incumbents()
+            loop.search(tuner, made, pace.whole / 10)
+            loop.confirm_finalists()
+            # Finalists seldom need all that is kept for them: the search goes on with the rest.
+            while loop.search(tuner, made, pace.left / 10):
+                loop.confirm_finalists()
+            loop.spend_rest(tuner, made)
+        except KeyboardInterrupt:
+            loop.close(stage, finished=False)
+            raise TuningInterrupted(loop.report("interrupted")) from None
+        except UsageError as error:
+            raise TuningFailedError(error, loop.report("interrupted")) from error
+        loop.close(stage, finished=not loop.lost)
+        return loop.report(loop.ended)
+
+
+def measure_incumbents(tasks: TaskSet, context: RunContext) -> TuneReport:
+    """Measure only each task's incumbents, as far as the store does not know them."""
+    return _without_budget(tasks, context, _Loop.measure_incumbents)
+
+
+def measure_configs(
+    asked: Sequence[tuple[WeightedTask, ConfigEntity]], context: RunContext
+) -> TuneReport:
+    """Measure exactly these configs, as far as the store does not know them.
+
+    They need not be of the run's `strategies`.
+    """
+    every = replace(context, strategies="*")
+    tasks = TaskSet(tuple({entry.task: entry for entry, _ in asked}.values()))
+    return _without_budget(tasks, every, lambda loop: loop.measure_configs(asked))
+
+
+def _without_budget(
+    tasks: TaskSet, context: RunContext, act: Callable[[_Loop], None]
+) -> TuneReport:
+    with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
+        pace = Pace(Budget(seconds=float("inf")), lambda: measurement.spent.trials)
+        loop = _Loop(tasks, context, measurement, pace, None)
+        try:
+            act(loop)
+        except KeyboardInterrupt:
+            raise TuningInterrupted(loop.report("interrupted")) from None
+        return loop.report("finished")
+
+
+class _Loop:
+    def __init__(
+        self,
+        tasks: TaskSet,
+        context: RunContext,
+        measurement: Measurement,
+        pace: Pace,
+        early_stopping: int | None,
+    ) -> None:
+        self._context = context
+        self._measurement = measurement
+        self._pace = pace
+        self._early_stopping = early_stopping
+        self._history: list[Trial] = known_trials(context)
+        self._losses = 0  # trials in a row that found no device, or whose workers were killed
+        self._killed = False  # the last of them
+        self._declined = False  # the scheduler, what budget was left
+        self._shared: dict[Any, Any] = {}
+        own: dict[str, list[Trial]] = {}
+        for trial in self._history:
+            own.setdefault(trial.input.task.key, []).append(trial)
+        self._tracks = [self._track(entry, own.get(entry.task.key, ())) for entry in tasks]
+        self._curve: list[tuple[float, float]] = []
+        self._note_total()
+
+    @property
+    def lost(self) -> bool:
+        """Whether the device is gone, or every worker is killed: nothing is left to go on with."""
+        return self._losses >= _MOST_LOSSES
+
+    @property
+    def ended(self) -> EndReason:
+        """Why tasks that did not end by themselves get no further batch."""
+        if self.lost:
+            return "workers_lost" if self._killed else "device_lost"
+        return "finished" if self._declined else "budget"
+
+    # --- the acts --------------------------------------------------------------------------------
+
+    def measure_incumbents(self) -> None:
+        """First the first incumbent of every task, then the second ones, and so on."""
+        self._measure_affordable(self._in_columns())
+
+    def measure_configs(self, asked: Iterable[tuple[WeightedTask, ConfigEntity]]) -> None:
+        """These, as far as they are not known."""
+        tracks = {track.entry.task: track for track in self._tracks}
+        self._measure_affordable(
+            (tracks[entry.task], config)
+            for entry, config in dict.fromkeys(asked)
+            if tracks[entry.task].unmeasured([config])
+        )
+
+    def spend_rest(self, tuner: Choice, scheduler: Any) -> None:
+        """Search with the trials that no finalist needed, each in turns at once.
+
+        So whoever overtakes finalists has done so by an honest time.
+        """
+        if self._pace.in_trials:
+            self.search(tuner, scheduler, 0.0, turns=_TURNS)
+
+    def search(self, tuner: Choice, scheduler: Any, kept: float, turns: int = 1) -> bool:
+        """Give batches to tasks as the scheduler says, until budget or tasks are exhausted.
+
+        `kept` is held back for finalists; once there were some, also what it takes to measure in
+        turns whoever overtakes them. Returns whether anything was measured.
+        """
+        for track in self._tracks:
+            track.check_end(self._early_stopping)
+        limit, before = _batch_size(tuner, self._context), self._measurement.spent.trials
+        while not self.lost and any(track.ended is None for track in self._tracks):
+            keep = max(int(self._pace.trials(kept)), self._confirming())
+            if turns > 1 or not (self._pace.spent or self._pace.affordable(1, keep=keep)):
+                keep = 0  # a budget of a trial or two is for the search
+            count = self._pace.affordable(limit, keep=keep)
+            chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
+            if chosen is None:
+                self._declined = count > 0
+                break
+            if chosen not in range(len(self._tracks)) or self._tracks[chosen].ended is not None:
+                with scheduler.blaming():
+                    raise RuntimeError(
+                        f"the scheduler chose {chosen!r}; expected the number of one of "
+                        f"{len(self._tracks)} tasks, which has not ended"
+                    )
+            track = self._tracks[chosen]
+            with self._measurement.spent.on("search"):
+                configs = self._propose(track, tuner, count)
+            if configs:
+                self._measure([(track, config) for config in configs], turns)
+                track.check_end(self._early_stopping)
+            else:
+                track.end("exhausted")
+        return self._measurement.spent.trials > before
+
+    def confirm_finalists(self) -> None:
+        """Measure the fastest few of each task in turns, where its best was not yet so measured.
+
+        The best of many short times is lucky more often than fast: the choice is among those whose
+        turns a slow phase of the machine slowed down alike. First come tasks whose finalists were
+        overtaken, then those that weigh most; none takes more than its share of what is left, but
+        two configs at least.
+        """
+        waiting = [track for track in self._tracks if track.finalists]
+        waiting.sort(key=lambda track: (not track.overtaken, -(track.cost or 0.0)))
+        for left, track in zip(range(len(waiting), 0, -1), waiting, strict=True):
+            finalists = track.finalists
+            paid = self._pace.affordable(left * len(finalists), each=_FINALIST_TRIALS)
+            if self.lost or paid < 2:
+                return
+            share = finalists[: max(2, paid // left)]
+            self._measure([(track, config) for config in share], turns=_TURNS)
+
+    def close(self, stage: str, *, finished: bool) -> None:
+        """Write the budget line, so that an equal stage is skipped or goes on from here."""
+        device, seconds = self._context.device, self._measurement.uncharged_seconds()
+        self._context.store.append(
+            [BudgetRecord(stage, device.name, device.fingerprint, finished, seconds, trials=0)]
+        )
+
+    def report(self, reason: EndReason) -> TuneReport:
+        """What was done; tells the hooks."""
+        outcomes = {}
+        for track in self._tracks:
+            task, outcome = track.entry.task, track.outcome(reason)
+            outcomes[task.key] = outcome
+            if track.fresh:
+                self._context.host.notify("tilewright_task_finished", task=task, outcome=outcome)
+        self._note_total(at_the_end=True)
+        self._tell_progress(None)
+        spent = self._measurement.spent
+        if spent.noisy:
+            _log.warning("%s", noise_told(spent.disturbed, spent.trials))
+        measured = spent.report(self._pace.seconds)
+        return TuneReport(outcomes, measured, tuple(self._curve), partial=self.lost)
+
+    # --- parts -----------------------------------------------------------------------------------
+
+    def _track(self, entry: WeightedTask, known: Iterable[Trial]) -> TaskTrack:
+        context = self._context
+        conditions = context.conditions.for_workload(entry.task.workload)
+        make_space = partial(context.host.space, entry.task, narrowed(entry.task, context))
+        track = TaskTrack(entry, conditions, make_space)
+        track.add((t for t in known if track.space.is_valid(t.input.config)), fresh=False)
+        return track
+
+    def _confirming(self) -> int:
+        """Trials held back: two finalists of each task that may need them after the next batch."""
+        if not any(track.confirmed for track in self._tracks):
+            return 0
+        tasks = 1 + sum(track.overtaken for track in self._tracks)
+        return self._pace.cost(2 * tasks, each=_FINALIST_TRIALS)
+
+    def _in_columns(self) -> Iterator[tuple[TaskTrack, ConfigEntity]]:
+        """Incumbents; those of a task are looked up when its first is due."""
+        others = []
+        for track in self._tracks:
+            found = [(track, config) for config in self._incumbents(track)]
+            yield from found[:1]
+            others.append(found[1:])
+        for column in zip_longest(*others):
+            yield from (found for found in column if found is not None)
+
+    def _incumbents(self, track: TaskTrack) -> list[ConfigEntity]:
+        host, task = self._context.host, track.entry.task
+        found = [host.fallback_config(task, track.space)]
+        found += best_of_anchor(self._context, task)
+        found += adopted_configs(self._context, task)
+        return track.unmeasured(config for config in found if track.space.is_valid(config))
+
+    def _propose(self, track: TaskTrack, choice: Choice, count: int) -> list[ConfigEntity]:
+        if track.tuner is None:
+            known = TunerContext(
+                track.entry.task,
+                track.space,
+                self._context.seed,
+                tuple(self._history),
+                self._context.host,
+                self._share,
+                _batch_size(choice, self._context),
+                self._context.device,
+                track.conditions,
+                self._pace.budget,
+                lambda: self._pace.rest,
+            )
+            made = self._context.host.choose("tuner", choice, known)
+            track.tuner = Blamed(made, self._context.host, "tuner", choice.name)
+        # A tuner should know the history; one that does not costs nothing but its proposals.
+        for _ in range(_PROPOSALS):
+            found = proposed(track.tuner, choice.name, count, track.space)
+            fresh = track.unmeasured(found)
+            if fresh or not found:
+                return fresh
+        return []
+
+    def _measure_affordable(self, asked: Iterable[tuple[TaskTrack, ConfigEntity]]) -> None:
+        """Measure in this order as far as the budget goes."""
+        left = iter(asked)
+        while not self.lost and (batch := list(islice(left, self._pace.affordable(_BATCH)))):
+            self._measure(batch)
+
+    def _measure(self, batch: Sequence[tuple[TaskTrack, ConfigEntity]], turns: int = 1) -> None:
+        host = self._context.host
+        self._tell_progress(batch[0][0])
+        tracks = list(dict.fromkeys(track for track, _ in batch))
+        for track in tracks:
+            if not track.fresh:
+                host.notify("tilewright_task_started", task=track.entry.task, space=track.space)
+        inputs = [
+            MeasureInput(t.entry.task, config, replace(t.conditions, turns=turns))
+            for t, config in batch
+        ]
+        trials = self._measurement.measure(inputs)
+        self._history += trials
+        for trial in trials:
+            self._note_loss(trial.result.failure)
+        for track in tracks:
+            own = [trial for (owner, _), trial in zip(batch, trials, strict=True) if owner is track]
+            track.add(own, fresh=True)
+            if track.tuner is not None:
+                with self._measurement.spent.on("search"):
+                    track.tuner.observe(own)
+            host.notify("tilewright_batch_measured", task=track.entry.task, trials=own)
+        self._note_total()
+
+    def _note_loss(self, failure: Failure | None) -> None:
+        lost = failure is not None and (failure.kind is FailureKind.DEVICE_LOST or failure.killed)
+        self._losses = self._losses + 1 if lost else 0
+        if failure is not None and self._losses == _MOST_LOSSES:
+            self._killed = failure.killed
+            gone = f"the device {self._context.device.name} is lost"
+            gone = "workers are killed again and again" if self._killed else gone
+            _log.warning("%s, tuning ends: %s", gone, failure.text)
+
+    def _note_total(self, *, at_the_end: bool = False) -> None:
+        """Put the predicted total on the curve, once every task has a time."""
+        total = self._progress(None).total_seconds
+        if total is None:
+            return
+        if at_the_end or not self._curve or self._curve[-1][1] != total:
+            self._curve.append((self._pace.seconds, total))
+
+    def _tell_progress(self, chosen: TaskTrack | None) -> None:
+        progress = self._progress(chosen)
+        self._context.host.notify("tilewright_batch_scheduled", progress=progress)
+
+    def _progress(self, chosen: TaskTrack | None) -> TuneProgress:
+        return TuneProgress(
+            tuple(track.entry for track in self._tracks),
+            tuple(track.state for track in self._tracks),
+            self._tracks.index(chosen) if chosen is not None else None,
+            self._pace.seconds,
+            self._context.device,
+            self._pace.rest,
+        )
+
+    def _share(self, key: Any, make: Callable[[], Any]) -> Any:
+        if key not in self._shared:
+            self._shared[key] = make()
+        return self._shared[key]
+
+
+def _batch_size(choice: Choice, context: RunContext) -> int:
+    return int(getattr(context.host.check("tuner", choice), "batch", _BATCH))

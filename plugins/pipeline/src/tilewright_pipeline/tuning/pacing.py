@@ -1,0 +1,90 @@
+"""How many trials the rest of a budget pays for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from math import ceil, inf
+
+from tilewright.vocabulary.budget import Budget
+
+
+class Pace:
+    """A budget on its clock, which starts now; `measured` tells the trials since.
+
+    `before` are seconds and trials that earlier calls spent of it. Amounts are in the budget's own
+    unit, seconds or trials. Seconds become trials by what a trial took so far, all in.
+    """
+
+    def __init__(
+        self, budget: Budget, measured: Callable[[], int], before: tuple[float, int] = (0.0, 0)
+    ) -> None:
+        self._budget = budget
+        self._measured = measured
+        self._seconds_before, self._trials_before = before
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self._start
+
+    @property
+    def spent(self) -> int:
+        """Trials, those of earlier calls too."""
+        return self._trials_before + self._measured()
+
+    @property
+    def in_trials(self) -> bool:
+        """Whether the budget is one of trials."""
+        return self._budget.trials is not None
+
+    @property
+    def whole(self) -> float:
+        """The budget."""
+        return self._budget.seconds or 0.0 if self._budget.trials is None else self._budget.trials
+
+    @property
+    def left(self) -> float:
+        """What is not spent yet; negative where the last batch took too long."""
+        return self.whole - (self._elapsed if self._budget.trials is None else self.spent)
+
+    @property
+    def budget(self) -> Budget | None:
+        """All of it; None of one without end."""
+        return None if self._budget.seconds == inf else self._budget
+
+    @property
+    def rest(self) -> Budget | None:
+        """What is left as a budget; None of one without end."""
+        return self.budget and self.budget.less(self._elapsed, self.spent)
+
+    def trials(self, amount: float, each: float = 1.0) -> float:
+        """How many trials an amount pays for; 0 until one was measured.
+
+        each   how many times as long as those so far they take
+        """
+        if self._budget.trials is not None:
+            return amount
+        return amount * self.spent / (each * self._elapsed) if self.spent else 0.0
+
+    def cost(self, trials: int, each: float) -> int:
+        """How many trials like those so far cost as much as these, each so many times as long."""
+        return trials if self._budget.trials is not None else ceil(trials * each)
+
+    def affordable(self, limit: int, *, keep: int = 0, each: float = 1.0) -> int:
+        """Trials of a batch that are paid for when some are kept for later.
+
+        At least one while there are seconds left and none are kept. For `each` see `trials`.
+        """
+        left = self.left
+        if left <= 0:
+            return 0
+        if self._budget.trials is None and not self.spent:
+            return limit
+        least = 1 if self._budget.trials is None and not keep else 0
+        return max(least, int(min(limit, self.trials(left, each) - keep)))
+
+    @property
+    def _elapsed(self) -> float:
+        return self._seconds_before + self.seconds

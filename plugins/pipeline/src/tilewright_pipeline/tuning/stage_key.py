@@ -1,0 +1,54 @@
+"""When two tuning stages are one: what a finished stage is recognised by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tilewright.canonical import content_key
+from tilewright.options import Choice
+from tilewright_pipeline.run.narrowing import narrowed
+
+if TYPE_CHECKING:
+    from tilewright.vocabulary.budget import Budget
+    from tilewright.vocabulary.task_set import TaskSet
+    from tilewright_pipeline.run.run_context import RunContext
+
+
+def stage_key(
+    tasks: TaskSet,
+    context: RunContext,
+    *,
+    tuner: Choice,
+    scheduler: Choice,
+    budget: Budget,
+    early_stopping: int | None,
+) -> str:
+    """A hash that is equal for tuning stages that would do the same."""
+    host = context.host
+    revisions = {
+        strategy.name: strategy.revision
+        for entry in tasks
+        for strategy in host.strategies(entry.task, narrowed(entry.task, context))
+    }
+    chosen = {
+        "tuner": tuner,
+        "scheduler": scheduler,
+        "runner": Choice(*context.runner),
+        "builder": Choice(*context.builder),
+    }
+    return content_key(
+        {
+            **{
+                role: [choice.name, host.check(role, choice).model_dump_json()]
+                for role, choice in chosen.items()
+            },
+            "budget": str(budget),
+            "early_stopping": early_stopping,
+            "tasks": {entry.task.key: [entry.weight, entry.networks] for entry in tasks},
+            "conditions": context.conditions.to_json(),
+            "strategies": context.strategies,
+            "revisions": revisions,
+            "seed": context.seed,
+            "foreign_records": context.foreign_records,
+        }
+    )

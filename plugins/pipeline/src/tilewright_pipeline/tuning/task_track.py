@@ -1,0 +1,202 @@
+"""How far one task has come in the tuning loop."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from math import inf
+
+from tilewright.plugins.blamed import Blamed
+from tilewright.roles import TaskState
+from tilewright.space.config_space import ConfigSpace
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import Conditions, Trial
+from tilewright.vocabulary.race import Race, slower
+from tilewright.vocabulary.task_set import WeightedTask
+from tilewright_pipeline.run.events import EndReason, TuneOutcome
+
+# A task of which so many trials in a row failed and none ever succeeded gets no more of the budget.
+_DEAD_AFTER = 64
+_FINALISTS = 4
+
+
+@dataclass(slots=True, eq=False)
+class TaskTrack:
+    """A task's trials, its best, and whether it may get further batches.
+
+    As in the store (see `Ranked`), of a config measured again the last measurement counts, and one
+    that had lost to finalists before they were measured in turns is taken to slow down as they
+    did. So the best may become worse.
+
+    make_space  called when the space is first asked for: spaces of hundreds of tasks take seconds
+    best        the fastest trial that counts, None while all failed
+    curve       best seconds after each trial, None while all failed
+    ended       why it gets no further batch, None while it may
+    """
+
+    entry: WeightedTask
+    conditions: Conditions
+    make_space: Callable[[], ConfigSpace]
+    tuner: Blamed | None = None
+    curve: list[float | None] = field(default_factory=list)
+    failures: int = 0
+    best: Trial | None = None
+    ended: EndReason | None = None
+    fresh: list[Trial] = field(default_factory=list)
+    _improved_at: int = 0
+    _last: dict[ConfigEntity, tuple[int, Trial]] = field(default_factory=dict)
+    _raced: dict[int, tuple[ConfigEntity, float]] = field(default_factory=dict)
+    _races: dict[int, Race] = field(default_factory=dict)
+    _state: TaskState | None = None
+    _space: ConfigSpace | None = None
+
+    @property
+    def space(self) -> ConfigSpace:
+        """What its configs are drawn from. Raises UsageError where no strategy applies."""
+        if self._space is None:
+            self._space = self.make_space()
+        return self._space
+
+    def add(self, trials: Iterable[Trial], *, fresh: bool) -> None:
+        """Take trials into account; `fresh` ones are of this run."""
+        for trial in trials:
+            if not trial.result.spoiled:
+                self._count(trial)
+            self.failures += trial.result.failure is not None
+            self.curve.append(self.best_seconds)
+            if fresh:
+                self.fresh.append(trial)
+        self._state = None
+
+    def unmeasured(self, configs: Iterable[ConfigEntity]) -> list[ConfigEntity]:
+        """The configs that were not measured yet, each once, in order."""
+        return [config for config in dict.fromkeys(configs) if config not in self._last]
+
+    @property
+    def best_seconds(self) -> float | None:
+        """The median of the best."""
+        return self.best.result.seconds if self.best is not None else None
+
+    @property
+    def cost(self) -> float | None:
+        """Seconds that the task adds to the predicted total, None while all failed."""
+        seconds = self.best_seconds
+        return None if seconds is None else self.entry.weight * seconds
+
+    @property
+    def finalists(self) -> list[ConfigEntity]:
+        """What to measure in turns before the best can be trusted, fastest first.
+
+        None where the best was measured so, or has no rival.
+        """
+        if self.best is None or len(self._rivals) < 2 or _in_turns(self.best):
+            return []
+        ranked = sorted(self._rivals, key=_seconds)
+        return [trial.input.config for trial in ranked[:_FINALISTS]]
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether finalists were measured in turns."""
+        return bool(self._raced)
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether finalists were measured in turns, but the best is one that was not."""
+        return self.confirmed and self.best is not None and not _in_turns(self.best)
+
+    def check_end(self, early_stopping: int | None) -> None:
+        """End the task where nothing ever works, or nothing improved for long enough."""
+        if self.best is None and len(self.curve) >= _DEAD_AFTER:
+            self.end("dead")
+        elif early_stopping is not None and len(self.curve) - self._improved_at >= early_stopping:
+            self.end("early_stopping")
+
+    def end(self, reason: EndReason) -> None:
+        self.ended = reason
+        self._state = None
+
+    @property
+    def state(self) -> TaskState:
+        """What a scheduler sees."""
+        if self._state is None:
+            self._state = TaskState(
+                self.entry.task,
+                self.entry.weight,
+                len(self.curve),
+                self.failures,
+                self.best_seconds,
+                tuple(self.curve),
+                self.ended is not None,
+                self.entry.networks,
+            )
+        return self._state
+
+    def outcome(self, reason: EndReason) -> TuneOutcome:
+        """How it ended; `reason` counts where the task itself had none."""
+        return TuneOutcome(
+            len(self.curve),
+            self.failures,
+            self.best.input.config if self.best else None,
+            self.best_seconds,
+            self.ended or reason,
+            commonest_errors(self.fresh),
+            self.entry.name or self.entry.task.workload.operator,
+        )
+
+    def _count(self, trial: Trial) -> None:
+        number, config, seconds = len(self.curve), trial.input.config, trial.result.seconds
+        led, before = self.best, self._last.pop(config, None)
+        self._last[config] = number, trial
+        if seconds is not None and _in_turns(trial):
+            self._raced[number] = config, _short_seconds(before)
+        self._races = {
+            place: Race(short, _seconds(self._last[own][1]))
+            for place, (own, short) in self._raced.items()
+            if self._last[own][1].result.costs
+        }
+        if before is not None or led is None:
+            self.best = min(self._timed, key=self._rank, default=None)
+        elif seconds is not None and self._rank(trial) < self._rank(led):
+            self.best = trial
+        better = led is None or (seconds is not None and seconds < _seconds(led))
+        if self.best is trial and better and not _in_turns(trial):
+            self._improved_at = number + 1
+
+    @property
+    def _timed(self) -> Iterator[Trial]:
+        """The last trial of every config that has a time."""
+        return (trial for _, trial in self._last.values() if trial.result.costs)
+
+    @property
+    def _rivals(self) -> list[Trial]:
+        """Those that have not lost to finalists."""
+        return [trial for trial in self._timed if self._slower(trial) is None]
+
+    def _rank(self, trial: Trial) -> tuple[float, bool, float]:
+        seconds, now = _seconds(trial), self._slower(trial)
+        return max(seconds, now or 0.0), now is not None, seconds
+
+    def _slower(self, trial: Trial) -> float | None:
+        return slower(self._races, self._last[trial.input.config][0], _seconds(trial))
+
+
+def commonest_errors(trials: Iterable[Trial]) -> tuple[str, ...]:
+    """The three most frequent failures as `kind: line (n times)`, most frequent first."""
+    failures = (trial.result.failure for trial in trials)
+    counted = Counter(failure.in_one_line() for failure in failures if failure is not None)
+    return tuple(f"{text} ({count} times)" for text, count in counted.most_common(3))
+
+
+def _in_turns(trial: Trial) -> bool:
+    return trial.input.conditions.turns > 1
+
+
+def _short_seconds(last: tuple[int, Trial] | None) -> float:
+    """The time of a config's last trial, infinity where there is none outside of turns."""
+    return inf if last is None or _in_turns(last[1]) else last[1].result.seconds or inf
+
+
+def _seconds(trial: Trial) -> float:
+    assert trial.result.seconds is not None
+    return trial.result.seconds

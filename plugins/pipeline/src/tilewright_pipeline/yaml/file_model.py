@@ -1,0 +1,79 @@
+"""The shape of a pipeline file; what stands under a stage is checked by the stage's own model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+
+from tilewright.errors import UsageError
+from tilewright.options import Choice, Options
+from tilewright.vocabulary.measure import Conditions
+from tilewright.vocabulary.target import Target
+
+
+def _target_text(value: Any) -> str:
+    """`native`, `KIND:threads=2` or `{kind: KIND, threads: 2}` as one text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
+        rest = {name: item for name, item in value.items() if name != "kind"}
+        if all(isinstance(item, str | int | float | bool) for item in rest.values()):
+            try:
+                return str(Target(value["kind"], rest))
+            except UsageError as error:
+                raise ValueError(error.message) from None
+    raise ValueError("expected KIND, KIND:name=value or {kind: KIND, name: value}")
+
+
+def _folder_name(name: str) -> str:
+    if not 0 < len(name) <= 100 or name in (".", "..") or not name.isprintable() or "/" in name:
+        raise ValueError("expected what a folder can be called, at most 100 characters")
+    return name
+
+
+class MeasureSection(Options):
+    """`measure:`, how candidates are built and timed."""
+
+    runner: Choice = Choice("local")
+    builder: Choice = Choice("local")
+    constants: Literal["cold", "warm"] = "cold"
+    number: int = Field(default=1, ge=1, le=1_000_000)
+    repeat: int = Field(default=5, ge=3, le=1000)
+    min_repeat_ms: float = Field(default=1.0, ge=0, le=60_000)
+    cooldown_interval: float = Field(default=0.0, ge=0, le=60)
+
+    @property
+    def conditions(self) -> Conditions:
+        return Conditions(
+            self.constants, self.number, self.repeat, self.min_repeat_ms, self.cooldown_interval
+        )
+
+
+class PipelineFile(Options):
+    """A pipeline file.
+
+    name      defaults to the file's stem
+    records   the records file; default in the run's folder
+    record_store  how that file is kept
+    device    one of those that the target offers
+    plugins   plugin files
+    strategies  glob over the names of alternatives, for every stage
+
+    Paths start in the current folder, as on the command line.
+    """
+
+    model_config = ConfigDict(title="Tilewright pipeline")
+
+    version: Literal[1]
+    name: Annotated[str, AfterValidator(_folder_name)] | None = None
+    target: Annotated[str, BeforeValidator(_target_text)] = "native"
+    device: str | None = None
+    records: str | None = Field(default=None, min_length=1)
+    record_store: Choice = Choice("jsonl")
+    seed: int = Field(default=0, ge=0, le=2**31 - 1)
+    strategies: str = "*"
+    plugins: tuple[str, ...] = ()
+    measure: MeasureSection = MeasureSection()
+    stages: tuple[Any, ...] = Field(min_length=1)

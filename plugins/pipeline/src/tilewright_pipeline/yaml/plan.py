@@ -1,0 +1,68 @@
+"""The checked plan: every component known, every option valid, every input made by someone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from tilewright.errors import UsageError
+from tilewright.options import Place
+from tilewright.plugins.host import PluginHost
+from tilewright.vocabulary.target import Target
+from tilewright_pipeline.yaml.file_model import PipelineFile
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStage:
+    """A stage's name, its checked options, the factory that makes it, and where it stands."""
+
+    name: str
+    options: Any
+    factory: Any
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A pipeline file that can be run: its checked content and its stages in order.
+
+    target_place   where the target stands, for messages
+    """
+
+    file: PipelineFile
+    target: Target
+    target_place: str
+    stages: tuple[PlannedStage, ...]
+    host: PluginHost
+
+
+@runtime_checkable
+class ChecksOptions(Protocol):
+    """An optional part of a stage's class: what is wrong with options that are right by themselves.
+
+    Asked before any stage is run, and told beside all other mistakes; it reads no file's content.
+    """
+
+    @staticmethod
+    def mistakes(options: Any, host: PluginHost) -> Iterable[tuple[Place, UsageError]]:
+        """Each with the path of its option."""
+        ...
+
+
+def stage_that_makes(kind: type, host: PluginHost) -> str | None:
+    """The name of an installed stage that makes values of a type."""
+    return next((name for name, factory in factories(host) if makes(factory, {kind})), None)
+
+
+def factories(host: PluginHost) -> Iterator[tuple[str, Any]]:
+    """Every installed stage's name and class; one that cannot be imported hurts no other."""
+    for name, component in host.components("stage").items():
+        factory, _ = host.tried("stage", name, "load()", component.load)
+        if factory is not None:
+            yield name, factory
+
+
+def makes(factory: Any, kinds: Set[type]) -> bool:
+    """Whether a stage makes values of one of these types."""
+    return any(issubclass(made, kind) for made in factory.produces for kind in kinds)

@@ -1,0 +1,75 @@
+"""`--set stage.option=value`: values laid over a pipeline file before it is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.options import Place
+from tilewright_pipeline.yaml.yaml_source import YamlSource
+
+
+class NoSuchSettingError(UsageError):
+    """What `--set` begins with is no stage and no key of the file.
+
+    stages   those that the file has
+    """
+
+    def __init__(self, where: str, name: str, stages: Sequence[str], keys: Sequence[str]) -> None:
+        self.name, self.stages = name, stages
+        remedy = did_you_mean(name, [*stages, *keys])
+        super().__init__(f"no stage or key '{name}'", where=where, remedy=remedy)
+
+
+def apply_setting(data: dict[str, Any], setting: str) -> Place:
+    """Change the plain file in place; the path of what was set, for messages. Raises UsageError."""
+    where = f"--set {setting}"
+    name, equals, text = setting.partition("=")
+    steps = name.strip().split(".")
+    if not equals or not all(steps):
+        remedy = "such as --set tune.budget=5min"
+        raise UsageError("expected stage.option=value", where=where, remedy=remedy)
+    value = YamlSource.parse(text or "''", where).plain()
+    path = _start(data, steps, where)
+    holder: Any = data
+    for place, step in enumerate(path[:-1]):
+        if isinstance(holder, dict):
+            # `tuner: xgb` and `tuner:` become mappings when an option below is set, which also
+            # chooses another one.
+            if isinstance(holder.get(step), str):
+                holder[step] = {path[place + 1]: {}}
+            elif holder.get(step) is None:
+                holder[step] = {}
+        holder = holder[step]
+        if not isinstance(holder, list if isinstance(path[place + 1], int) else dict):
+            raise UsageError(
+                f"'{step}' has a value of its own, and no options below it",
+                where=where,
+                remedy=f"set {'.'.join(steps[: steps.index(str(step)) + 1])} itself",
+            )
+    holder[path[-1]] = value
+    return path
+
+
+def _start(data: dict[str, Any], steps: list[str], where: str) -> Place:
+    stages = data.get("stages")
+    if steps[0].startswith("stages"):
+        remedy = "name the stage: --set STAGE.OPTION=VALUE, such as --set tune.budget=5min"
+        raise UsageError("stages are set one option at a time", where=where, remedy=remedy)
+    found = {
+        next(iter(stage)): index
+        for index, stage in reversed(list(enumerate(stages if isinstance(stages, list) else [])))
+        if isinstance(stage, dict) and len(stage) == 1
+    }
+    if steps[0] in found:
+        if len(steps) == 1:
+            remedy = f"write --set {steps[0]}.OPTION=VALUE"
+            raise UsageError("names a stage, not an option of it", where=where, remedy=remedy)
+        return ("stages", found[steps[0]], *steps)
+    from tilewright_pipeline.yaml.file_model import PipelineFile
+
+    top = [name for name in PipelineFile.model_fields if name != "stages"]
+    if steps[0] in top:
+        return tuple(steps)
+    raise NoSuchSettingError(where, steps[0], list(found), top)

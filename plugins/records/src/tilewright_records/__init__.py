@@ -1,0 +1,1 @@
+"""Records: what was measured and chosen, one checksummed JSON object a line."""

@@ -1,0 +1,122 @@
+"""Reading a file of records, in whatever format a plugin knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tilewright.errors import UsageError
+from tilewright.json_object import MAX_LINE_BYTES, BadLineError, parse_object, sensible
+from tilewright.reading import open_file
+from tilewright.vocabulary.record import AnyRecord
+from tilewright_records.decoding import RecordDecoder
+from tilewright_records.line import seal, unseal, whole_lines
+
+if TYPE_CHECKING:
+    from tilewright.plugins.host import PluginHost
+    from tilewright.roles import RecordReader
+
+
+class JsonlReader:
+    """The format of `JsonlRecordStore`; a last line that lost its end is none yet."""
+
+    def recognises(self, first_line: str) -> bool:
+        return first_line.startswith('{"version":')
+
+    def read(self, path: Path) -> Iterator[tuple[int, AnyRecord | BadLineError]]:
+        decoder = RecordDecoder()
+        try:
+            with open_file(path) as file:
+                for number, line in enumerate(whole_lines(file), 1):
+                    if line:
+                        yield number, _decoded(decoder, line)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+
+def read_log(
+    path: Path, host: PluginHost | None = None
+) -> Iterator[tuple[int, AnyRecord | BadLineError]]:
+    """Every line of a log, by the installed reader that recognises it (see `find_reader`).
+
+    Of another format, records count that our own can hold: whatever a stranger's line says, it is
+    read or is bad. Raises UsageError where the file cannot be read.
+    """
+    reader = find_reader(path, host)
+    if isinstance(reader, JsonlReader):
+        yield from reader.read(path)
+        return
+    decoder = RecordDecoder()
+    for number, found in reader.read(path):
+        yield number, found if isinstance(found, BadLineError) else _kept(decoder, found)
+
+
+def expect_log(path: Path, host: PluginHost) -> None:
+    """Raise UsageError where nothing in a file is a record: neither JSON, nor read by a plugin."""
+    empty = True
+    try:
+        with open_file(path) as file:
+            for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
+                if _is_object(line):
+                    return
+                empty = empty and not line.strip()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if empty:
+        return
+    if all(isinstance(found, BadLineError) for _, found in read_log(path, host)):
+        raise UsageError("no line of it is a record", where=str(path), remedy="name a records file")
+
+
+def find_reader(path: Path, host: PluginHost | None) -> RecordReader:
+    """The installed reader that recognises a file; without a host, or where none does, our own.
+
+    So a file whose first line is damaged is still read. Raises UsageError where it cannot be.
+    """
+    name = recognised_format(path, host) if host is not None else None
+    if host is None or name is None:
+        return JsonlReader()
+    reader: RecordReader = host.make("record_reader", name, {}, host)
+    return reader
+
+
+def recognised_format(path: Path, host: PluginHost) -> str | None:
+    """The name of the installed reader that recognises a file. Raises UsageError as it does."""
+    try:
+        with open_file(path) as file:
+            first_line = file.readline(MAX_LINE_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    for name in host.components("record_reader"):
+        if host.make("record_reader", name, {}, host).recognises(first_line):
+            return name
+    return None
+
+
+def _decoded(decoder: RecordDecoder, line: bytes) -> AnyRecord | BadLineError:
+    try:
+        return decoder.decode(unseal(line))
+    except BadLineError as error:
+        return error
+
+
+def _kept(decoder: RecordDecoder, record: AnyRecord) -> AnyRecord | BadLineError:
+    """What our own format gives back of a record."""
+    try:
+        line = sensible(lambda found: seal(found.to_json()), record)
+        return decoder.decode(unseal(line[:-1]))
+    except BadLineError as error:
+        return error
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        parse_object(line.strip())
+    except BadLineError:
+        return False
+    return True
+
+
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"cannot read the records file: {error.strerror}", where=str(path))

@@ -1,0 +1,118 @@
+"""`tilewright bench models`: which cost model ranks best what it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tilewright_cli.terminal import shared_options as shared
+
+if TYPE_CHECKING:
+    from tilewright.options import Choice
+    from tilewright.plugins.host import PluginHost
+    from tilewright.vocabulary.measure import Trial
+    from tilewright.vocabulary.task import Task
+    from tilewright_search.models.featurizer import FeatureKind
+    from tilewright_search.models.held_out import Quality
+    from tilewright_search.models.interface import CostModel
+
+_KINDS: tuple[FeatureKind, ...] = ("knobs", "loops")
+
+
+@click.command()
+@click.argument("records", type=shared.RECORDS_FILE)
+@click.option("--model", "models", multiple=True, help="NAME or {NAME: {option: value}}.  [all]")
+@click.option("--features", "kinds", multiple=True, type=click.Choice(_KINDS), help="[both]")
+@click.option("--rows", type=click.IntRange(32), default=256, show_default=True, help="Per task.")
+@click.option("--save", type=shared.NAMED_PATH, help="Fit on all tasks and write the model.")
+@shared.plugin_files
+@shared.seed
+@shared.as_json
+def models(
+    *,
+    records: Path,
+    models: tuple[str, ...],
+    kinds: tuple[FeatureKind, ...],
+    rows: int,
+    save: Path | None,
+    plugin: tuple[Path, ...],
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Print recall@16 and pairwise accuracy of cost models on each task, fitted on the others.
+
+    `--save` needs one --model and one --features; the tuners' option `pretrained` reads the file.
+    """
+    from tilewright.errors import UsageError
+    from tilewright.options import Choice
+    from tilewright.writing import check_file
+    from tilewright_cli.terminal.choice_text import choice_of
+    from tilewright_search.models.held_out import FeatureTable, TaskTrials
+    from tilewright_search.models.interface import saving
+
+    host = shared.load_host(plugin)
+    chosen = [choice_of("--model", text) for text in models]
+    chosen = chosen or [Choice(name) for name in host.components("cost_model")]
+    if save is not None and (len(chosen) != 1 or len(kinds) != 1):
+        raise UsageError(
+            "--save writes one model", remedy="say which: --model xgboost --features knobs"
+        )
+    if save is not None:
+        check_file(save, "--save")
+    tasks = TaskTrials.group(_trials(records, host), rows)
+    if len(tasks) < 2:
+        raise UsageError(
+            f"{len(tasks)} tasks with 32 trials of the installed strategies, expected 2 or more",
+            where=str(records),
+            remedy="tune a network into this file first",
+        )
+    found: list[tuple[str, str, Quality | None]] = []
+    for kind in kinds or _KINDS:
+        table = FeatureTable(host, kind, tasks)
+        for choice in chosen:
+            make = _maker(host, choice, tasks[0].task, seed)
+            kept = saving(make(), choice.name) if save is not None else None
+            found.append((choice.name, kind, table.evaluate(make)))
+            if save is not None and kept is not None:
+                table.save(kept, save)
+    if as_json:
+        members = [
+            {"model": name, "features": kind, **(asdict(quality) if quality else {})}
+            for name, kind, quality in found
+        ]
+        shared.print_json({"records": str(records), "models": members})
+    else:
+        _print(found)
+
+
+def _trials(records: Path, host: PluginHost) -> list[Trial]:
+    """The trials of the installed strategies on the device that has most of them."""
+    from tilewright_records.store.store import JsonlRecordStore
+
+    store = JsonlRecordStore(records)
+    common = store.devices().most_common(1)
+    return store.trials(common[0][0][1], host.revisions) if common else []
+
+
+def _maker(host: PluginHost, choice: Choice, task: Task, seed: int) -> Callable[[], CostModel]:
+    from tilewright.roles import TunerContext
+    from tilewright.space.config_space import ConfigSpace
+
+    context = TunerContext(task, ConfigSpace(()), seed, (), host, lambda _, make: make())
+    return lambda: host.choose("cost_model", choice, context)
+
+
+def _print(found: Sequence[tuple[str, str, Quality | None]]) -> None:
+    shared.say("model     features  recall@16  pairwise  tasks  row ms   fit ms")
+    for name, kind, quality in found:
+        if quality is None:
+            shared.say(f"{name:9} {kind:9} no task has another one of its operator")
+            continue
+        shared.say(
+            f"{name:9} {kind:9} {quality.recall:9.3f} {quality.pairwise:9.3f} {quality.tasks:6}"
+            f" {quality.row_seconds * 1e3:7.3f} {quality.fit_seconds * 1e3:8.1f}"
+        )

@@ -1,0 +1,68 @@
+"""What a tuner asks of a cost model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.errors import UsageError
+from tilewright.plugins.blamed import Blamed
+
+if TYPE_CHECKING:
+    from tilewright_search.models.signature import Signature
+
+Floats = NDArray[np.float32]
+
+
+class CostModel(Protocol):
+    """Learns which configs are fast.
+
+    >>> model = factory(options, context)
+    >>> model.fit(features, scores, groups)   # from scratch each time, whatever was learned before
+    >>> model.predict(other_features)         # higher is faster; only the order means something
+    """
+
+    def fit(self, features: Floats, scores: Floats, groups: NDArray[np.int64]) -> None:
+        """Learn from n rows: features (n, k) finite, scores (n,) in [0, 1], groups (n,) ascending.
+
+        A group is a task's number. A score is the throughput as a share of the best of its task, 0
+        for a failed config. Scores of different groups are not comparable. Any n >= 1 and constant
+        scores are fine.
+        """
+        ...
+
+    def predict(self, features: Floats) -> Floats:
+        """One finite number a row, higher for a config taken to be faster; `fit` comes first."""
+        ...
+
+
+@runtime_checkable
+class SavesModels(CostModel, Protocol):
+    """An optional part of a `CostModel`: what was learned can be kept in a file.
+
+    >>> model.save(path, signature)
+    >>> factory(options, context).load(path)  # the signature; the model predicts as the saved one
+    """
+
+    def save(self, path: Path, signature: Signature) -> None:
+        """Write what was learned as JSON, or as UBJSON where the model has it and `.ubj` asks."""
+        ...
+
+    def load(self, path: Path) -> Signature:
+        """Take over what was saved. Raises UsageError for a file that is no model of this kind."""
+        ...
+
+
+def saving(model: CostModel, where: str) -> SavesModels:
+    """The model, for whoever has to save or load it. Raises UsageError where it cannot be."""
+    if not isinstance(model, SavesModels):
+        named = str(model) if isinstance(model, Blamed) else type(model).__name__
+        raise UsageError(
+            f"the cost model {named} cannot be kept in a file",
+            where=where,
+            remedy="give it the methods save and load, or take one that has them, such as ridge",
+        )
+    return model

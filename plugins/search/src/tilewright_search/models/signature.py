@@ -1,0 +1,59 @@
+"""What a saved cost model says of the features it was fitted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilewright.errors import UsageError
+from tilewright_search.models.knob_features import ALTERNATIVE
+
+if TYPE_CHECKING:
+    from tilewright_search.models.featurizer import FeatureKind
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Kind (`knobs` or `loops`) and column names, in order."""
+
+    kind: FeatureKind
+    names: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"features": self.kind, "names": list(self.names)}
+
+    @classmethod
+    def from_json(cls, data: Any, path: Path) -> Signature:
+        """The inverse of `to_json`. Raises UsageError for anything else."""
+        match data:
+            case {"features": "knobs" | "loops" as kind, "names": [*names]} if all(
+                isinstance(name, str) for name in names
+            ):
+                return cls(kind, tuple(names))
+        raise UsageError(
+            "no cost model with named features",
+            where=str(path),
+            remedy="write one with `tilewright bench models --save`",
+        )
+
+    def check(self, given: Signature, path: Path) -> None:
+        """Raise UsageError where the model can say nothing of rows with these columns.
+
+        Loop features are the same for every program, so there the names have to be equal; of a
+        space's alternatives one has to be known.
+        """
+        differing = sorted(set(self.names) ^ set(given.names))
+        if self.kind == "loops":
+            fits = not differing
+        else:
+            both = set(self.names) & set(given.names)
+            fits = any(name.startswith(ALTERNATIVE) for name in both)
+        if self.kind != given.kind or not fits:
+            raise UsageError(
+                f"a cost model of {len(self.names)} {self.kind} features does not fit: here are "
+                f"{len(given.names)} of {given.kind}, and {(differing or [given.kind])[0]!r} is "
+                "not in both",
+                where=str(path),
+                remedy="fit one on records of such tasks: `tilewright bench models --save`",
+            )

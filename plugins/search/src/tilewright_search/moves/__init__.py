@@ -1,0 +1,1 @@
+"""How one config becomes another."""

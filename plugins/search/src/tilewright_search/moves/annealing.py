@@ -1,0 +1,43 @@
+"""Simulated annealing on a cost model: good configs of a space too large to score as a whole."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tilewright_search.models.interface import Floats
+
+if TYPE_CHECKING:
+    from tilewright.space.config_space import ConfigSpace
+    from tilewright.vocabulary.config import ConfigEntity
+
+
+def anneal(
+    space: ConfigSpace,
+    starts: Sequence[ConfigEntity],
+    score: Callable[[Sequence[ConfigEntity]], Floats],
+    generator: random.Random,
+    steps: int,
+) -> dict[ConfigEntity, float]:
+    """Every config that one chain per start came by, with its score.
+
+    A step changes one knob of every chain. Better configs are always taken, worse ones with a
+    probability that falls with the loss and with time; the temperature starts at a quarter of the
+    spread of the starts' scores. AutoTVM walks 128 chains for 500 steps, seconds a batch; some ten
+    steps find as much, for one batch is measured and learned from before the next is planned.
+    """
+    chains = list(starts)
+    scores = [float(value) for value in score(chains)]
+    visited = dict(zip(chains, scores, strict=True))
+    heat = (max(scores) - min(scores)) / 4 + 1e-9
+    for step in range(steps):
+        temperature = heat * (1 - step / steps)
+        moves = [space.neighbour(config, generator) for config in chains]
+        for place, (config, value) in enumerate(zip(moves, score(moves), strict=True)):
+            visited[config] = float(value)
+            gain = float(value) - scores[place]
+            if gain >= 0 or generator.random() < math.exp(gain / temperature):
+                chains[place], scores[place] = config, float(value)
+    return visited

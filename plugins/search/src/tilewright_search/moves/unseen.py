@@ -1,0 +1,46 @@
+"""What is left of a space to propose."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tilewright.roles import TunerContext
+    from tilewright.vocabulary.config import ConfigEntity
+
+
+class Unseen:
+    """The feasible configs that were neither measured nor proposed."""
+
+    def __init__(self, context: TunerContext) -> None:
+        self._space = context.space
+        self._name = f"{context.seed}/{context.task.key}"
+        self._seen: set[int] = set()
+        key = context.task.key
+        self.mark(t.input.config for t in context.history if t.input.task.key == key)
+
+    def __contains__(self, config: ConfigEntity) -> bool:
+        return self._space.index(config) not in self._seen
+
+    def mark(self, configs: Iterable[ConfigEntity]) -> None:
+        """Leave these out from now on; configs that the space does not have are passed over."""
+        self._seen.update(self._space.index(config) for config in configs if config in self._space)
+
+    def generator(self) -> random.Random:
+        """Random numbers that depend on seed, task and the number of configs seen, on nothing else.
+
+        So a tuner made anew from the history goes on exactly as the one that was stopped would
+        have.
+        """
+        return random.Random(f"{self._name}/{len(self._seen)}")
+
+    def draw(
+        self, generator: random.Random, count: int, *, balanced: bool = False
+    ) -> list[ConfigEntity]:
+        """Distinct unseen configs at random; fewer only where fewer are left.
+
+        Every config is equally likely, or every alternative where `balanced`.
+        """
+        return self._space.sample(generator, count, exclude=self._seen, balanced=balanced)

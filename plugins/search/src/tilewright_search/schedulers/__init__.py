@@ -1,0 +1,1 @@
+"""Task schedulers: which task is measured next."""

@@ -1,0 +1,1 @@
+"""Tuners: which configs are measured next."""

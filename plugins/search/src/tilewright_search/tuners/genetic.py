@@ -1,0 +1,86 @@
+"""Genetic search: AutoTVM's GA without its repeats, and without a generation to wait for."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from tilewright.options import Options
+from tilewright_search.moves.unseen import Unseen
+
+if TYPE_CHECKING:
+    from tilewright.roles import TunerContext
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.measure import Trial
+
+# Children tried for each config wanted, before random configs fill the batch.
+_PATIENCE = 16
+
+
+class GeneticOptions(Options):
+    """Options of the tuner `genetic`."""
+
+    population: int = Field(32, ge=2, description="trials made before any config has parents")
+    elite: int = Field(16, ge=2, description="fastest configs, of which parents are chosen")
+    mutation: float = Field(0.4, ge=0, le=1, description="chance of a child to mutate as well")
+
+
+class GeneticTuner:
+    """Children of the fastest configs known: two parents are crossed, then a knob may change.
+
+    The elite is taken from all trials and each trial enters at once (a steady-state algorithm), so
+    that nothing but the history decides: stopped and made anew, the tuner goes on as if it had
+    never been stopped. Failed configs have no children.
+    """
+
+    def __init__(self, options: GeneticOptions, context: TunerContext) -> None:
+        self._options = options
+        self._space = context.space
+        self._unseen = Unseen(context)
+        self._seconds: dict[ConfigEntity, float] = {}
+        self._trials = 0
+        self._learn([t for t in context.history if t.input.task == context.task])
+
+    def propose(self, count: int) -> Sequence[ConfigEntity]:
+        generator = self._unseen.generator()
+        elite = sorted(self._seconds, key=self._seconds.__getitem__)[: self._options.elite]
+        configs: dict[ConfigEntity, None] = {}
+        if self._trials >= self._options.population and len(elite) > 1:
+            for _ in range(_PATIENCE * count):
+                if len(configs) == count:
+                    break
+                child = self._child(elite, generator)
+                if child in self._unseen:
+                    configs[child] = None
+        self._unseen.mark(configs)
+        missing = self._unseen.draw(generator, count - len(configs), balanced=True)
+        self._unseen.mark(missing)
+        return [*configs, *missing]
+
+    def observe(self, trials: Sequence[Trial]) -> None:
+        self._unseen.mark(trial.input.config for trial in trials)
+        self._learn(trials)
+
+    def _child(self, elite: Sequence[ConfigEntity], generator: random.Random) -> ConfigEntity:
+        """A mix of two parents; the faster a config, the likelier it is one."""
+        ranks = range(len(elite), 0, -1)
+        first, second = generator.choices(elite, ranks, k=2)
+        child = self._space.crossover(first, second, generator)
+        if child in (first, second) or generator.random() < self._options.mutation:
+            child = self._space.neighbour(child, generator)
+        return child
+
+    def _learn(self, trials: Sequence[Trial]) -> None:
+        """Of a config measured again the last trial counts; none that the machinery spoiled."""
+        for trial in trials:
+            if trial.result.spoiled:
+                continue
+            self._trials += 1
+            config, seconds = trial.input.config, trial.result.seconds
+            if seconds is None:
+                self._seconds.pop(config, None)
+            elif config in self._space:
+                self._seconds[config] = seconds

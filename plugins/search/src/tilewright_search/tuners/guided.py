@@ -1,0 +1,171 @@
+"""What model-guided tuners share: learn from every trial of the run, look around, pick a batch."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field, FilePath
+
+from tilewright.options import Choice, Options
+from tilewright_search.models.checked_model import checked_model
+from tilewright_search.models.experience import Experience
+from tilewright_search.models.featurizer import FeatureKind
+from tilewright_search.models.interface import CostModel, Floats
+from tilewright_search.models.ranker import PretrainedRanker, Ranker
+from tilewright_search.moves.diverse import pick_diverse
+from tilewright_search.moves.unseen import Unseen
+
+if TYPE_CHECKING:
+    from tilewright.roles import TunerContext
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.measure import Trial
+
+# The diverse pick looks at so many times the batch; what the model ranks lower is not worth a
+# measurement. A row of loop features costs a lowering, so there are fewer of them.
+_SHORTLIST = 8
+_LOOP_SHORTLIST = 2
+
+Score = Callable[[Sequence["ConfigEntity"]], Floats]
+
+
+class GuidedOptions(Options):
+    """Options of every model-guided tuner."""
+
+    batch: int = Field(
+        16, ge=1, description="configs a batch; the model decides once it knows so many trials"
+    )
+    loss: Literal["rank", "reg"] = Field("reg", description="rank pairs, or fit throughput")
+    cost_model: Choice | None = Field(None, description="another cost model than xgboost")
+    features: FeatureKind = Field(
+        "knobs", description="loops: a second model, of the lowered programs, ranks the best few"
+    )
+    pretrained: FilePath | None = Field(
+        None, description="saved cost model that ranks configs before there are trials"
+    )
+    epsilon: float = Field(0.05, ge=0, le=1, description="chance of a config to be random")
+    diversity: float = Field(0.2, ge=0, description="score given up for a config far from others")
+    sample: int = Field(
+        128, ge=16, description="random configs, balanced over the alternatives, behind a batch"
+    )
+
+
+class GuidedTuner(ABC):
+    """Proposes what a cost model, trained on the trials of the whole run, takes for the fastest.
+
+    >>> tuner.propose(16)       # nothing known, of other tasks neither: random ones
+    >>> tuner.observe(trials)
+    >>> tuner.propose(16)       # the best that `explore` found, spread out; a few at random
+
+    Exploring takes hundreds of scores and is led by a model of the knobs; a second model, of the
+    loops of the lowered programs, may be asked about the few best. On recordings it saved between
+    none and a fifth of the trials, and took more time than all the rest of the search. Equal seed
+    and equal trials give equal batches.
+    """
+
+    def __init__(self, options: Any, context: TunerContext) -> None:
+        self._options = options
+        self._task = context.task
+        self._space = context.space
+        self._alternatives = {alternative.name for alternative in context.space.alternatives}
+        self._unseen = Unseen(context)
+        self._knobs = self._ranker(context, "knobs")
+        self._loops = self._ranker(context, "loops") if options.features == "loops" else None
+        self._saved: PretrainedRanker | None = None
+        if options.pretrained is not None:
+            model = _make_model(options, context)
+            self._saved = PretrainedRanker(options.pretrained, model, context.host)
+            some = 2 * len(self._alternatives)
+            self._saved.check(self._task, self._space.sample(random.Random(0), some, balanced=True))
+
+    @abstractmethod
+    def explore(
+        self,
+        best: Iterator[ConfigEntity],
+        sample: Sequence[ConfigEntity],
+        score: Score,
+        generator: random.Random,
+    ) -> dict[ConfigEntity, float]:
+        """Feasible configs with their scores, the sample's among them.
+
+        best     what was measured, fastest first
+        sample   random ones that were not measured, every alternative alike
+        """
+
+    def propose(self, count: int) -> Sequence[ConfigEntity]:
+        configs = self._batch(count)
+        self._unseen.mark(configs)
+        return configs
+
+    def observe(self, trials: Sequence[Trial]) -> None:
+        self._unseen.mark(trial.input.config for trial in trials)
+        for ranker in (self._knobs, self._loops):
+            if ranker is not None:
+                ranker.experience.add(trials)
+
+    def _batch(self, count: int) -> list[ConfigEntity]:
+        generator = self._unseen.generator()
+        sample = self._unseen.draw(generator, max(2 * count, self._options.sample), balanced=True)
+        if not sample:
+            return []
+        known = self._knobs.experience.count(self._task, self._alternatives)
+        if known >= self._options.batch:
+            return self._ranked(sample, count, generator)
+        if self._saved is not None:
+            shortlist = sample[: _SHORTLIST * count]
+            return self._pick(shortlist, _shares(self._saved.score(self._task, shortlist)), count)
+        # Not the most spread out: these lie at the edges, where tiles are useless.
+        return sample[:count]
+
+    def _ranked(
+        self, sample: Sequence[ConfigEntity], count: int, generator: random.Random
+    ) -> list[ConfigEntity]:
+        """The best that the models find; with a small chance each, a random one instead."""
+        self._knobs.fit(self._task)
+        best = filter(self._space.is_valid, self._knobs.experience.best(self._task))
+        visited = self.explore(best, sample, partial(self._knobs.score, self._task), generator)
+        candidates = [config for config in visited if config in self._unseen]
+        candidates.sort(key=visited.__getitem__, reverse=True)
+        scores = _shares(np.array([visited[config] for config in candidates], np.float32))
+        if self._loops is not None:
+            candidates = candidates[: _LOOP_SHORTLIST * count]
+            self._loops.fit(self._task)
+            second = _shares(self._loops.score(self._task, candidates))
+            scores = np.mean([scores[: len(candidates)], second], axis=0, dtype=np.float32)
+        shortlist = candidates[: _SHORTLIST * count]
+        chosen = self._pick(shortlist, scores[: len(shortlist)], count)
+        lucky = [
+            place for place in range(len(chosen)) if generator.random() < self._options.epsilon
+        ]
+        strangers = (config for config in sample if config not in chosen)
+        for place, config in zip(lucky, strangers, strict=False):
+            chosen[place] = config
+        return chosen
+
+    def _pick(
+        self, configs: Sequence[ConfigEntity], scores: Floats, count: int
+    ) -> list[ConfigEntity]:
+        features = self._knobs.experience.features(self._task, configs)
+        by_name = np.argsort(self._knobs.experience.names)  # sums depend on their order
+        places = pick_diverse(features[:, by_name], scores, count, self._options.diversity)
+        return [configs[place] for place in places]
+
+    def _ranker(self, context: TunerContext, kind: FeatureKind) -> Ranker:
+        model = _make_model(self._options, context)
+        return Ranker(Experience.of(context, kind), model)
+
+
+def _shares(scores: Floats) -> Floats:
+    """Scores as shares of the way from the worst to the best."""
+    shares: Floats = (scores - scores.min()) / max(float(np.ptp(scores)), 1e-9)
+    return shares
+
+
+def _make_model(options: GuidedOptions, context: TunerContext) -> CostModel:
+    choice = options.cost_model or Choice("xgboost", {"loss": options.loss})
+    made = context.host.choose("cost_model", choice, context)
+    return checked_model(made, context.host, choice.name)

@@ -1,0 +1,1 @@
+"""Answers without a code generator: the DAG evaluated, the loop program interpreted."""

@@ -1,0 +1,1 @@
+"""Expressions over loop indices: values, affine places, bounds, facts."""

@@ -1,0 +1,1 @@
+"""The compute DAG, and the loop programs that it is lowered to."""

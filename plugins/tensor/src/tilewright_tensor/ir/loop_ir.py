@@ -1,0 +1,266 @@
+"""Loop programs: the lowest level, from which every target's text is generated.
+
+A program owns its operands as buffers in physical layout, scratch buffers by scope, and one
+statement. There is no pointer arithmetic and no type punning; every access is a buffer with one
+affine index a dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from operator import is_
+from typing import Literal
+
+from tilewright_tensor.expressions.affine import Affine, Atom, Var
+from tilewright_tensor.expressions.expr import ITEM_BYTES, Load, Value, map_value
+from tilewright_tensor.expressions.regrouped import rejoined
+
+Scope = Literal["global", "shared", "local", "register"]
+"""Who sees a buffer.
+
+global     operands and workspace: all threads
+shared     the threads of one block (GPU)
+local      one thread; addressable
+register   one thread; every index is constant once unrolled and vectorised loops are expanded
+"""
+
+LoopKind = Literal[
+    "serial", "parallel", "unrolled", "vectorized",
+    "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
+    "vthread",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Row-major, contiguous memory of a dtype.
+
+    Equal by value, so names are unique within a program.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    scope: Scope = "global"
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of an element."""
+        return ITEM_BYTES[self.dtype]
+
+    def flat(self, indices: Sequence[Affine]) -> Affine:
+        """The element at the indices as one index into the memory."""
+        steps, step = [], 1
+        for extent in reversed(self.shape):
+            steps.append(step)
+            step *= extent
+        return rejoined(_weighted_sum(zip(indices, reversed(steps), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`for var in range(extent): body`, carried out as `kind` says.
+
+    A vectorised loop holds stores and guards only.
+    """
+
+    var: Var
+    extent: int
+    kind: LoopKind
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`buffer[indices] = value`."""
+
+    buffer: Buffer
+    indices: tuple[Affine, ...]
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`if index < limit for every condition: body`; how tails are expressed.
+
+    A lower bound `index >= low` is written `(-index, 1 - low)`. The lowering leaves out what is
+    known to hold.
+    """
+
+    conditions: tuple[tuple[Affine, int], ...]
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """Scratch memory that lives as long as the body; its content is undefined at the start."""
+
+    buffer: Buffer
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Statements one after the other."""
+
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """A hint that the line of this element will be read soon.
+
+    The address may lie outside the buffer.
+    """
+
+    buffer: Buffer
+    indices: tuple[Affine, ...]
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All threads of the block arrive before any goes on (GPU)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyGroup:
+    """Stores into shared memory that go on beside what follows (GPU).
+
+    Each may happen as late as at the thread's `CopyWait` for the group; what they read does not
+    change until then.
+    """
+
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class CopyWait:
+    """The thread's copy groups have happened, all but the latest `pending` (GPU).
+
+    Other threads see them after the next barrier.
+    """
+
+    pending: int
+
+
+Around = Loop | Guard | Allocate | CopyGroup
+"""Statements with one statement inside."""
+Statement = Around | Store | Block | Prefetch | Barrier | CopyWait
+
+
+def inside(statement: Statement) -> tuple[Statement, ...]:
+    """The statements directly inside a statement."""
+    if isinstance(statement, Block):
+        return statement.statements
+    return (statement.body,) if isinstance(statement, Around) else ()
+
+
+def walk(statement: Statement) -> Iterator[Statement]:
+    """The statement and all inside it, in order, outside first."""
+    pending = [statement]
+    while pending:
+        one = pending.pop()
+        yield one
+        pending += inside(one)[::-1]
+
+
+def stores(statement: Statement) -> list[Store]:
+    """All stores of a statement, in order."""
+    return [one for one in walk(statement) if isinstance(one, Store)]
+
+
+def synchronises(statement: Statement) -> bool:
+    """Whether threads wait in it, for each other or for copies."""
+    return any(isinstance(one, Barrier | CopyGroup | CopyWait) for one in walk(statement))
+
+
+def changed_inside(statement: Statement, change: Callable[[Statement], Statement]) -> Statement:
+    """The statement with what `change` makes of the statements directly inside it."""
+    if isinstance(statement, Block):
+        changed = [change(one) for one in statement.statements]
+        same = all(map(is_, changed, statement.statements))
+        return statement if same else block(changed)
+    if isinstance(statement, Around):
+        body = change(statement.body)
+        return statement if body is statement.body else replace(statement, body=body)
+    return statement
+
+
+def changed_leaves(
+    statement: Statement,
+    leaf: Callable[[Value], Value],
+    around: Callable[[Statement], Statement] = lambda one: one,
+    *,
+    inside: bool = True,
+) -> Statement:
+    """The statement with every leaf of its values replaced by what `leaf` makes of it.
+
+    What is stored to or fetched is given to `leaf` as a load too, and gives one. All other
+    statements are first replaced by what `around` makes of them, outside first. `inside` as for
+    `map_value`.
+    """
+    if not isinstance(statement, Store | Prefetch):
+        return changed_inside(
+            around(statement), lambda one: changed_leaves(one, leaf, around, inside=inside)
+        )
+    place = leaf(Load(statement.buffer, statement.indices))
+    assert isinstance(place, Load)
+    if isinstance(statement, Store):
+        return Store(place.buffer, place.indices, map_value(statement.value, leaf, inside=inside))
+    return Prefetch(place.buffer, place.indices, statement.offset_bytes)
+
+
+def guarded(conditions: Sequence[tuple[Affine, int]], statement: Statement) -> Statement:
+    """The statement under the conditions; itself where there are none."""
+    return Guard(tuple(conditions), statement) if conditions else statement
+
+
+def block(statements: Sequence[Statement]) -> Statement:
+    """The statements in order.
+
+    Blocks inside are opened, and a single statement stands for itself.
+    """
+    flat: list[Statement] = []
+    for statement in statements:
+        flat += statement.statements if isinstance(statement, Block) else [statement]
+    return flat[0] if len(flat) == 1 else Block(tuple(flat))
+
+
+@dataclass(frozen=True, slots=True)
+class LoopProgram:
+    """A kernel.
+
+    inputs, outputs   operands in the workload's order, physical shapes, scope global
+    workspace         global scratch that the caller provides, content undefined
+    body              reads inputs and workspace, writes workspace and every element of the outputs
+    """
+
+    name: str
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    body: Statement
+    workspace: tuple[Buffer, ...] = ()
+
+    def __str__(self) -> str:
+        from tilewright_tensor.ir.text import program_text
+
+        return program_text(self)
+
+
+def _weighted_sum(parts: Iterable[tuple[Affine, int]]) -> Affine:
+    """Indexes times their factors, added up."""
+    merged: dict[Atom, int] = {}
+    constant = 0
+    for value, factor in parts:
+        constant += value.constant * factor
+        for atom, coefficient in value.terms:
+            merged[atom] = merged.get(atom, 0) + coefficient * factor
+    return Affine(tuple([term for term in merged.items() if term[1]]), constant)

@@ -1,0 +1,72 @@
+"""A compiled network before code generation: what the graph side hands to a target's backend. Plain
+data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tilewright_tensor.ir.loop_ir import LoopProgram
+
+BufferKind = Literal["input", "constant", "intermediate", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkBuffer:
+    """A tensor of the network in physical layout.
+
+    offset   bytes: into the constants for `constant`, into the arena for `intermediate`, 0
+             otherwise; multiple of 64
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    kind: BufferKind
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """One kernel launch; `operands` name buffers, the program's inputs first, then its outputs."""
+
+    node: str
+    program: LoopProgram
+    operands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkProgram:
+    """Calls in execution order over buffers that a static plan has placed.
+
+    A backend links it into one artefact whose kernel has the operands that `operands` lists. Arena
+    and workspace are the kernel's own.
+    """
+
+    name: str
+    buffers: tuple[NetworkBuffer, ...]
+    calls: tuple[KernelCall, ...]
+    arena_bytes: int
+    constant_bytes: int
+
+    @property
+    def operands(self) -> tuple[tuple[tuple[int, ...], str], ...]:
+        """(shape, dtype) of each: the inputs, one uint8 block of all constants, the outputs."""
+        inputs = [(b.shape, b.dtype) for b in self.buffers if b.kind == "input"]
+        outputs = [(b.shape, b.dtype) for b in self.buffers if b.kind == "output"]
+        return (*inputs, ((self.constant_bytes,), "uint8"), *outputs)
+
+    @property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Where each buffer is: (number of the operand, bytes into it).
+
+        The arena has the number behind the last operand.
+        """
+        inputs = [b for b in self.buffers if b.kind == "input"]
+        outputs = [b for b in self.buffers if b.kind == "output"]
+        constants = len(inputs)
+        first = {"constant": constants, "intermediate": constants + 1 + len(outputs)}
+        found = {b.name: (first[b.kind], b.offset) for b in self.buffers if b.kind in first}
+        found |= {b.name: (number, 0) for number, b in enumerate(inputs)}
+        return found | {b.name: (constants + 1 + number, 0) for number, b in enumerate(outputs)}

@@ -1,0 +1,1 @@
+"""What kernels of processors share: operands in memory, guards, shared objects."""

@@ -1,0 +1,1 @@
+"""Physical layouts, and what they make of a tensor."""

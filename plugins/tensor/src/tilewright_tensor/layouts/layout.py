@@ -1,0 +1,207 @@
+"""How a tensor's logical axes lie in memory, in TVM's notation.
+
+Letters stand for axes. An upper-case letter is the axis itself (its outer part where it has
+blocks), a number with a lower-case letter an inner block: `NCHW16c` is [N][C/16][H][W][16]. The
+logical axes have a fixed order, found from the letters: N C D H W, or O I D H W, or the alphabet;
+so `NHWC` is a transposition of logical NCHW. A packed constant may be transformed first:
+`winograd4:ABIO` (see `constant_transform`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tilewright.errors import UsageError
+from tilewright_tensor.expressions.affine import Affine, Bounds, floor_div, mod
+from tilewright_tensor.layouts.constant_transform import constant_transform
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[Any]
+
+_TOKEN = re.compile(r"([A-Z])|([1-9][0-9]*)([a-z])")
+_ORDERS = ("NCDHW", "OIDHW", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_BY_RANK = ("", "C", "NC", "NCW", "NCHW", "NCDHW")
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutDim:
+    """A physical dimension: `logical[axis] // divisor % extent`; extent 0 is the outer part."""
+
+    axis: int
+    divisor: int
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A parsed layout text.
+
+    letters   the axes in logical order, upper case
+    dims      the physical dimensions, outermost first
+    blocks    elements in a block of each logical axis, 1 where it has none
+    transform name of what is done to the constant before it is laid out, empty for nothing
+    """
+
+    text: str
+    letters: str
+    dims: tuple[LayoutDim, ...]
+    blocks: tuple[int, ...]
+    transform: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Layout:
+        """The layout of a text. Raises UsageError where it is none."""
+        return _parse(text)
+
+    @classmethod
+    def logical(cls, rank: int) -> Layout:
+        """An activation of this rank in logical order: `NCHW` for 4."""
+        return _parse(_BY_RANK[rank] if rank < len(_BY_RANK) else _ORDERS[2][:rank])
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def rank(self) -> int:
+        """Number of logical axes."""
+        return len(self.letters)
+
+    @property
+    def memory(self) -> Layout:
+        """How the transformed constant lies; itself where nothing is transformed."""
+        return _parse(self.text.rpartition(":")[2]) if self.transform else self
+
+    def transformed_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The logical shape behind the transform."""
+        if not self.transform:
+            return tuple(shape)
+        return constant_transform(self.transform, self.text).shape(tuple(shape))
+
+    def divides(self, shape: Sequence[int]) -> bool:
+        """Whether no block is partly filled, so that the layout adds no padding."""
+        return all(extent % block == 0 for extent, block in zip(shape, self.blocks, strict=True))
+
+    def physical_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape in memory of a logical shape; partly filled blocks count in full."""
+        shape = self.transformed_shape(shape)
+        if len(shape) != self.rank:
+            raise UsageError(
+                f"layout {self.text}: expected {self.rank} axes ({self.letters}), got {list(shape)}"
+            )
+        return tuple(d.extent or -(-shape[d.axis] // d.divisor) for d in self.dims)
+
+    def physical_index(self, indices: Sequence[Affine], bounds: Bounds) -> tuple[Affine, ...]:
+        """Where the element at logical indices lies; the bounds simplify the divisions."""
+        found = []
+        for dim in self.dims:
+            quotient = indices[dim.axis]
+            if dim.divisor > 1:
+                quotient = floor_div(quotient, dim.divisor, bounds)
+            found.append(mod(quotient, dim.extent, bounds) if dim.extent else quotient)
+        return tuple(found)
+
+    def pack(self, array: Array) -> Array:
+        """A logical array in this layout, contiguous; partly filled blocks end in zeros."""
+        import numpy as np
+
+        if self.transform:
+            return self.memory.pack(constant_transform(self.transform, self.text).apply(array))
+        padded = self._padded(array.shape)
+        if padded != array.shape:
+            margins = [(0, p - n) for p, n in zip(padded, array.shape, strict=True)]
+            array = np.pad(array, margins)
+        split, order = self._split(padded)
+        return np.asarray(array.reshape(split).transpose(order), order="C")
+
+    def unpack(self, array: Array, shape: Sequence[int]) -> Array:
+        """The logical array of a shape, contiguous: the inverse of `pack`, to rounding."""
+        import numpy as np
+
+        if self.transform:
+            transformed = self.memory.unpack(array, self.transformed_shape(shape))
+            return constant_transform(self.transform, self.text).undo(transformed)
+        padded = self._padded(shape)
+        split, order = self._split(padded)
+        logical = array.reshape([split[i] for i in order]).transpose(np.argsort(order))
+        return np.asarray(logical.reshape(padded)[tuple(slice(n) for n in shape)], order="C")
+
+    def is_identity_to(self, other: Layout, shape: Sequence[int]) -> bool:
+        """Whether a shape has the same bytes in both, as 16 channels in `NCHW16c` and `NHWC`."""
+        return self.letters == other.letters and self._runs(shape) == other._runs(shape)
+
+    def broadcast_to(self, shape: Sequence[int]) -> Layout:
+        """The layout of a broadcast operand: no blocks on axes of extent 1."""
+        tokens = _TOKEN.finditer(self.text)
+        axis = {letter: i for i, letter in enumerate(self.letters)}
+        kept = (t[0] for t in tokens if t[1] or shape[axis[t[3].upper()]] > 1)
+        return _parse("".join(kept))
+
+    def _padded(self, shape: Sequence[int]) -> tuple[int, ...]:
+        self.physical_shape(shape)
+        return tuple(-(-n // b) * b for n, b in zip(shape, self.blocks, strict=True))
+
+    def _split(self, padded: Sequence[int]) -> tuple[list[int], list[int]]:
+        """(every logical axis split into its parts, the order in which memory has the parts)."""
+        parts = sorted(
+            range(len(self.dims)), key=lambda i: (self.dims[i].axis, -self.dims[i].divisor)
+        )
+        physical = self.physical_shape(padded)
+        rank_of = {dim: position for position, dim in enumerate(parts)}
+        return [physical[i] for i in parts], [rank_of[i] for i in range(len(self.dims))]
+
+    def _runs(self, shape: Sequence[int]) -> list[tuple[int, int, int]]:
+        """(axis, divisor, extent) from the outside in, extents of 1 left out, neighbours joined."""
+        runs: list[tuple[int, int, int]] = []
+        for dim, extent in zip(self.dims, self.physical_shape(shape), strict=True):
+            if extent == 1:
+                continue
+            if runs and runs[-1][0] == dim.axis and runs[-1][1] == dim.divisor * extent:
+                runs[-1] = (dim.axis, dim.divisor, runs[-1][2] * extent)
+            else:
+                runs.append((dim.axis, dim.divisor, extent))
+        return runs
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> Layout:
+    name, colon, memory = text.rpartition(":")
+    if colon:
+        constant_transform(name, text)
+        return replace(_parse(memory), text=text, transform=name)
+    tokens = list(_TOKEN.finditer(text))
+    if "".join(t[0] for t in tokens) != text:
+        raise _error(
+            text,
+            "expected axes as upper-case letters and blocks as a number and a lower-case letter",
+        )
+    named = [t[1] for t in tokens if t[1]]
+    if len(set(named)) != len(named):
+        raise _error(text, "an axis is named twice")
+    order = next((o for o in _ORDERS if set(named) <= set(o)), "")
+    letters = "".join(sorted(named, key=order.index))
+    blocks = [1] * len(letters)
+    dims: list[LayoutDim] = []
+    for token in reversed(
+        tokens
+    ):  # innermost first: a block's divisor is the product of those inside it
+        letter = (token[1] or token[3]).upper()
+        if letter not in letters:
+            raise _error(text, f"block {token[0]} has no axis {letter}")
+        axis = letters.index(letter)
+        size = int(token[2] or 0)
+        dims.append(LayoutDim(axis, blocks[axis], size))
+        blocks[axis] *= size or 1
+    outer = {dim.axis: dim.divisor for dim in dims if not dim.extent}
+    if any(outer[axis] != block for axis, block in enumerate(blocks)):
+        raise _error(text, "an axis stands inside its own block")
+    return Layout(text, letters, tuple(reversed(dims)), tuple(blocks))
+
+
+def _error(text: str, problem: str) -> UsageError:
+    return UsageError(f"layout {text!r}: {problem}", remedy="as in NCHW, NHWC, NCHW16c, OIHW16i16o")

@@ -1,0 +1,85 @@
+"""Matrix products: `dense` with weights as [O, K], `matmul` as numpy has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_sum
+from tilewright_tensor.operators.operator_def import (
+    Attributes,
+    Inputs,
+    Operand,
+    OperatorDef,
+    expect,
+    numpy_reference,
+    one_dtype,
+)
+from tilewright_tensor.operators.places import axis_names, broadcast_place, broadcast_shapes
+
+if TYPE_CHECKING:
+    from tilewright_tensor.ir.dag import Axis, Reduction, Tensor
+
+
+def _dense_infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    data, weight = (one.shape for one in inputs)
+    expect(
+        len(data) == 2 == len(weight) and data[1] == weight[1],
+        f"expected data [N, K] and weight [O, K], got {list(data)} and {list(weight)}",
+    )
+    return (data[0], weight[0]), one_dtype(inputs)
+
+
+def _dense_compute(tensors: Sequence[Tensor], _attributes: Attributes) -> Tensor:
+    data, weight = tensors
+    k = reduce_axis(data.shape[1], "k")
+    return compute(
+        "dense",
+        (data.shape[0], weight.shape[0]),
+        lambda n, o: reduce_sum(data[n, k] * weight[o, k], k),
+    )
+
+
+def _matmul_infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    a, b = (one.shape for one in inputs)
+    expect(
+        min(len(a), len(b)) >= 2 and a[-1] == b[-2],
+        f"expected [..., M, K] and [..., K, N], got {list(a)} and {list(b)}",
+    )
+    return (*broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1]), one_dtype(inputs)
+
+
+def _matmul_compute(tensors: Sequence[Tensor], _attributes: Attributes) -> Tensor:
+    a, b = tensors
+    k = reduce_axis(a.shape[-1], "k")
+    shape = (*broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+
+    def element(*place: Axis) -> Reduction:
+        *batch, row, column = place
+        return reduce_sum(
+            a[(*broadcast_place(batch, a.shape[:-2]), row, k)]
+            * b[(*broadcast_place(batch, b.shape[:-2]), k, column)],
+            k,
+        )
+
+    return compute("matmul", shape, element, axes=axis_names(len(shape)))
+
+
+OPERATORS = (
+    OperatorDef(
+        "dense",
+        (Operand("data"), Operand("weight", "OI", "constant", "weight")),
+        _dense_infer,
+        _dense_compute,
+        numpy_reference("dense"),
+        values="number",
+    ),
+    OperatorDef(
+        "matmul",
+        (Operand("a"), Operand("b")),
+        _matmul_infer,
+        _matmul_compute,
+        numpy_reference("matmul"),
+        values="number",
+    ),
+)

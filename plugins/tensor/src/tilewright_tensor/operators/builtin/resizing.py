@@ -1,0 +1,115 @@
+"""Resizing by the nearest element or linearly between two, along any axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tilewright_tensor.expressions.affine import divided
+from tilewright_tensor.expressions.expr import cast, le, lt, select
+from tilewright_tensor.ir.dag import compute
+from tilewright_tensor.operators.attribute import Attribute, integers, text
+from tilewright_tensor.operators.operator_def import (
+    Attributes,
+    Inputs,
+    Operand,
+    OperatorDef,
+    expect,
+    numpy_reference,
+)
+from tilewright_tensor.operators.places import axis_names
+
+if TYPE_CHECKING:
+    from tilewright_tensor.expressions.affine import Affine, Index
+    from tilewright_tensor.expressions.expr import Value
+    from tilewright_tensor.ir.dag import Axis, Tensor
+
+
+def _one_of(*choices: str) -> Callable[[Any], str]:
+    def canonical(value: Any) -> str:
+        if text(value) not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}, got {value!r}")
+        return str(value)
+
+    return canonical
+
+
+def _infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    data, shape = inputs[0], attributes["shape"]
+    expect(len(shape) == len(data.shape), f"expected a shape of {len(data.shape)} numbers")
+    expect(
+        attributes["mode"] == "nearest" or data.dtype.startswith("float"),
+        f"expected floats to be linear between, got {data.dtype}",
+    )
+    return tuple(shape), data.dtype
+
+
+def _source(axis: Axis, extent: int, coordinates: str) -> tuple[Affine, int]:
+    """Where an element of the result lies in the data: the quotient of an index and a number."""
+    size = axis.extent
+    if coordinates == "half_pixel":
+        return axis * (2 * extent) + (extent - size), 2 * size
+    if coordinates == "align_corners":
+        return axis * (extent - 1), max(size - 1, 1)
+    return axis * extent, size
+
+
+def _nearest(source: Affine, divisor: int, rounding: str) -> tuple[Affine, int]:
+    """What to divide, rounding down, so that the quotient is rounded as wanted."""
+    if rounding in ("floor", "ceil"):
+        return source + (divisor - 1 if rounding == "ceil" else 0), divisor
+    return source * 2 + divisor - (rounding == "round_prefer_floor"), 2 * divisor
+
+
+def _compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    data, shape, mode = tensors[0], attributes["shape"], attributes["mode"]
+
+    def element(*place: Axis) -> Value:
+        bounds = {axis.var: (0, axis.extent - 1) for axis in place}
+
+        def value(*at: Index) -> Value:
+            """The element at a place whose first indexes are the data's already."""
+            if len(at) == len(place):
+                return data[at]
+            axis, extent = place[len(at)], data.shape[len(at)]
+            if axis.extent == extent:
+                return value(*at, axis)
+            source, divisor = _source(axis, extent, attributes["coordinates"])
+            if mode == "nearest":
+                source, divisor = _nearest(source, divisor, attributes["rounding"])
+            low, rest = divided(source, divisor, bounds)
+            found, end = value(*at, low), extent
+            if mode == "linear":
+                share = cast(rest, data.dtype) * (1.0 / divisor)
+                found, end = found + (value(*at, low + 1) - found) * share, extent - 1
+            least, greatest = low.range(bounds)
+            if greatest >= end:
+                found = select(lt(low, end), found, value(*at, extent - 1))
+            return select(le(0, low), found, value(*at, 0)) if least < 0 else found
+
+        return value()
+
+    return compute("resize", shape, element, axes=axis_names(len(shape)))
+
+
+OPERATORS = (
+    OperatorDef(
+        "resize",
+        (Operand("data"),),
+        _infer,
+        _compute,
+        numpy_reference("resize"),
+        (
+            Attribute("shape", integers),
+            Attribute("mode", _one_of("nearest", "linear"), "nearest"),
+            Attribute(
+                "coordinates", _one_of("asymmetric", "half_pixel", "align_corners"), "asymmetric"
+            ),
+            Attribute(
+                "rounding",
+                _one_of("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"),
+                "floor",
+            ),
+        ),
+    ),
+)

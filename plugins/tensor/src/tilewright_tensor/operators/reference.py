@@ -1,0 +1,166 @@
+"""What is known of an operator apart from any schedule, as core asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from tilewright.errors import UsageError
+from tilewright.vocabulary.workload import Workload
+from tilewright_tensor.answer_rounding import rounding
+from tilewright_tensor.ir.dag import terms_per_element
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.operators.operator_def import Operand, OperatorDef
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.operators.text_form import format_workload, parse_workload
+
+if TYPE_CHECKING:
+    from tilewright_tensor.layouts.layout import Array
+
+
+_FEW_ELEMENTS, _DRAWS = 16, 8
+
+
+class OperatorReference:
+    """Core's `Reference` for one operator definition; the others are needed for its epilogues."""
+
+    def __init__(self, operator: str, operators: Operators) -> None:
+        self.operator = operator
+        self.operators = operators
+
+    @classmethod
+    def of(cls, operators: Operators) -> tuple[OperatorReference, ...]:
+        """One a definition; any element-wise one may follow any other as epilogue."""
+        return tuple(cls(name, operators) for name in operators)
+
+    @property
+    def definition(self) -> OperatorDef:
+        """The operator's definition."""
+        return self.operators[self.operator]
+
+    def inputs(self, workload: Workload, seed: int) -> list[Array]:
+        """Seeded finite random inputs in logical layout, under which a wrong answer is seen.
+
+        As `Operand.values` wants them; all are positive where an epilogue takes nothing else, which
+        makes the running value so but for differences. Of long sums, most terms are 0: see
+        `rounding`. The few elements of a small answer may cancel by chance, and an epilogue may
+        leave nothing of them: of several draws, that with the largest answer is taken.
+        """
+        import numpy as np
+
+        from tilewright_tensor.drawn_inputs import draw_inputs
+
+        dag = self.operators.compute_dag(workload)
+        operands, output = self._drawn_as(workload), dag.outputs[0]
+        made = rounding(dag, [one.values for one in operands])
+        first = draw_inputs(workload.inputs, operands, made, (seed,))
+        sums = any("float" in t.dtype and terms_per_element(t) > 1 for t in dag.computes)
+        if not sums or "float" not in output.dtype or prod(output.shape) > _FEW_ELEMENTS:
+            return first
+
+        def largest(inputs: Sequence[Array]) -> float:
+            (answer,) = self.outputs(workload, inputs)
+            return float(np.abs(answer[np.isfinite(answer)]).max(initial=0.0))
+
+        others = [draw_inputs(workload.inputs, operands, made, (seed, n)) for n in range(1, _DRAWS)]
+        return max([first, *others], key=largest)
+
+    def outputs(self, workload: Workload, inputs: Sequence[Array]) -> list[Array]:
+        """Expected outputs in logical layout: all in float64, the epilogue too, cast at the end.
+
+        Raises UsageError where a numpy reference disagrees with the compute DAG.
+        """
+        import numpy as np
+
+        anchor = workload.anchor
+        running = self._applied(anchor, inputs[: len(anchor.inputs)])
+        spec = self.operators.output(anchor)
+        for op in workload.epilogue:
+            arrays = [inputs[i] for i in op.operands]
+            arrays.insert(op.position, running)
+            specs = [workload.inputs[i] for i in op.operands]
+            specs.insert(op.position, spec)
+            step = Workload(op.operator, tuple(specs), op.attributes)
+            running, spec = self._applied(step, arrays), self.operators.output(step)
+        return [np.asarray(running, spec.dtype, order="C")]
+
+    def output_shapes(self, workload: Workload) -> list[tuple[tuple[int, ...], str]]:
+        """(shape, dtype) of the one output."""
+        output = self.operators.output(workload)
+        return [(output.shape, output.dtype)]
+
+    def tolerance(self, workload: Workload) -> float:
+        """Largest max|a-b| / max|b| of a right answer: see `rounding`."""
+        drawn = [operand.values for operand in self._drawn_as(workload)]
+        return rounding(self.operators.compute_dag(workload), drawn).tolerance
+
+    def operations(self, workload: Workload) -> int:
+        """Floating-point operations of the compute DAG, a multiply-add counting two."""
+        return self.operators.compute_dag(workload).operation_count
+
+    def bytes(self, workload: Workload) -> int:
+        """Bytes of all operands and the output, each once."""
+        import numpy as np
+
+        every = (*workload.inputs, self.operators.output(workload))
+        return sum(prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in every)
+
+    def pack(self, array: Array, layout: str) -> Array:
+        """A logical array rearranged into a layout; partly filled blocks end in zeros."""
+        return Layout.parse(layout).pack(array)
+
+    def unpack(self, array: Array, layout: str, shape: tuple[int, ...]) -> Array:
+        """The inverse of `pack`."""
+        return Layout.parse(layout).unpack(array, shape)
+
+    def parse(self, arguments: str, where: str) -> Workload:
+        """The workload of a text form from its first parenthesis to its end. Raises UsageError."""
+        return parse_workload(self.operators, f"{self.operator}{arguments}", where)
+
+    def format(self, workload: Workload) -> str:
+        """Text form, `operator(arguments) + operator(arguments)`."""
+        return format_workload(self.operators, workload)
+
+    def checked(self, workload: Workload, where: str) -> Workload:
+        """One that somebody wrote by hand, its attributes complete. Raises UsageError."""
+        made = self.operators.workload(
+            workload.operator, workload.inputs, workload.attributes, workload.epilogue, where
+        )
+        if workload.definitions and workload.definitions != made.definitions:
+            raise UsageError(
+                f"{self.format(made)}: the definition of an operator has changed since",
+                where=where,
+                remedy="name the task by its text: it has another key now, and no record",
+            )
+        return made
+
+    def _applied(self, workload: Workload, arrays: Sequence[Array]) -> Array:
+        result = self.operators.evaluate(workload, arrays)
+        if self.operators[workload.operator].reference is not None:
+            from tilewright_tensor.operators.spot_check import spot_check
+
+            spot_check(self.operators.compute_dag(workload), arrays, result)
+        return result
+
+    def _drawn_as(self, workload: Workload) -> list[Operand]:
+        """The operands, positive where an epilogue takes nothing else."""
+        operands = self._operands(workload)
+        if not any(
+            self.operators.find(op.operator).operand(op.position).values == "positive"
+            for op in workload.epilogue
+        ):
+            return operands
+        return [
+            operand if operand.values == "exponent" else replace(operand, values="positive")
+            for operand in operands
+        ]
+
+    def _operands(self, workload: Workload) -> list[Operand]:
+        operands = [self.definition.operand(i) for i in range(len(workload.anchor.inputs))]
+        for op in workload.epilogue:
+            definition = self.operators.find(op.operator)
+            arguments = [i for i in range(len(op.operands) + 1) if i != op.position]
+            operands += [definition.operand(i) for i in arguments]
+        return operands

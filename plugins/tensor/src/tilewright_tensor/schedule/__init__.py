@@ -1,0 +1,1 @@
+"""Schedules: how a compute DAG becomes loops, step by step."""

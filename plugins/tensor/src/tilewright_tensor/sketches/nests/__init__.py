@@ -1,0 +1,1 @@
+"""The loop nests that the rules make, and their steps."""

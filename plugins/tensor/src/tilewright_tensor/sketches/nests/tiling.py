@@ -1,0 +1,267 @@
+"""Multi-level tiling: the open choices of a tiled reduction.
+
+The structure is Ansor's SSRSRS: spatial axes in four parts, reduce axes in two, level by level.
+What differs is that the innermost tile is a stage of scope `register`: it accumulates in registers
+over the inner reduction, and only its result is added to what the outer reduction has so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tilewright.space.feasible.constraint import Expression, Knob
+from tilewright.space.knobs import Knobs
+from tilewright_tensor.ir.dag import Axis
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.schedule.stage import Stage
+from tilewright_tensor.sketches.nests.packed_constants import packed_layout
+from tilewright_tensor.sketches.nests.tiling_steps import TilingSteps
+from tilewright_tensor.sketches.structure.access import reads
+from tilewright_tensor.sketches.structure.plan import Plan, Values, foreign_layouts
+from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.splits import (
+    define_splits,
+    product,
+    reduction_splits,
+    spatial_split,
+    spatial_splits,
+    tile_knob,
+)
+from tilewright_tensor.sketches.structure.vectors import is_broadcast
+
+_FEWEST_ACCUMULATORS = 6
+_MOST_PER_BODY = 128
+_ITEM_BYTES = 4
+_ROWS_PER_COPY = 128
+"""How often what is copied for a tile should be read, or the copies cost as much as the work."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tiling(Plan):
+    """A reduction in tiles.
+
+    stage      what reduces
+    consumer   the stage of equal shape that stores its tiles, None where it stores them itself
+    level      after which spatial level the consumer takes over: 1 or 2; 0 without a consumer
+    deep       four spatial levels and two of the reduction, else two and one
+    producers  stages that only this one reads, computed before it or for every outer tile
+    """
+
+    consumer: str | None
+    level: int
+    deep: bool = True
+    producers: tuple[str, ...] = ()
+
+    def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
+        """The tile of every axis, the order of the loops, unrolling, and what is packed where."""
+        stage, unroll = schedule.stages[self.stage], (1, 2, 4, 8)
+        wide = [axis for axis in stage.axes if axis.extent > 1]
+        sizes = [self._declare_spatial(stage, axis, knobs) for axis in wide]
+        for axis in stage.reduce_axes:
+            cut = self._cuts(stage) or axis.name == self._blocked_axis(stage)
+            splits = reduction_splits(axis.extent, whole=not cut)
+            if len(splits) > 1:
+                define_splits(knobs, axis, splits)
+        knobs.define_knob("unroll", unroll)
+        if len(wide) > 1:
+            knobs.define_knob("order", ["vectors outside", "vectors inside"])
+        if wide:
+            self._constrain_registers(problem, stage, wide, sizes, knobs)
+            self._constrain_outer(problem, wide, knobs)
+        for name in self.packable(problem, stage):
+            self._declare_pack(problem, stage, name, knobs)
+        for name in self.producers:
+            knobs.define_knob(f"{name}.at", ["root", "tile"])
+        if any(name in problem.constants for name in _names(stage)):
+            knobs.define_knob("prefetch_bytes", [0, 2048, 4096])
+        for name, row in self.streamed(problem, stage).items():
+            prefetch = knobs.define_knob(f"{name}.prefetch", ["no", "rows"])
+            in_turn = (Knob("order") == "vectors outside") & (Knob(tile_knob(row.name))[1] > 1)
+            knobs.constrain((prefetch == "no") | in_turn)
+        self._constrain_blocks(stage, knobs)
+
+    def apply(
+        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
+    ) -> Schedule:
+        """The schedule with the stage, its consumer and its producers in their loops."""
+        stage = s.stages[self.stage]
+        steps = TilingSteps(
+            problem, stage, self.consumer, self.level, self.vectors, values, layouts
+        )
+        copied, streamed = self.packable(problem, stage), self.streamed(problem, stage)
+        return steps.apply(s, copied, streamed, self.producers)
+
+    def constant_layout(
+        self, problem: Problem, schedule: Schedule, name: str, values: Values
+    ) -> str | None:
+        """A constant's layout in the order in which the kernel reads it."""
+        if name not in problem.constants:
+            return None
+        stage = schedule.stages[self.stage]
+        return packed_layout(stage, name, problem.constants[name], self.vectors, values)
+
+    def cost(self, schedule: Schedule, values: Values) -> float:
+        """A guess for a choice without measurement.
+
+        What a multiply-add loads, idle lanes, how many tiles in turn read the same vectors, and
+        what has to be moved first.
+        """
+        stage = schedule.stages[self.stage]
+        rows, vectors, turns, waste = 1, 1, 1, 1.0
+        for number, axis in enumerate(stage.axes):
+            tile = spatial_split(values, axis)
+            if number == self.vectors.axis:
+                vectors = -(-tile[-1] // self.vectors.width)
+            else:
+                rows *= tile[-1]
+                turns *= tile[1] * tile[2] if values.get("order") == "vectors outside" else tile[2]
+            waste *= prod(tile) / axis.extent
+        waste *= 1 + (2 - self.level) * self.deep
+        moved = sum(1 for name, value in values.items() if name.endswith(".pack") and value == "no")
+        loads = 1 / rows + 1 / vectors
+        waits = sum(1 for name, v in values.items() if name.endswith(".prefetch") and v == "no")
+        moved += foreign_layouts(values)  # neighbours have to move what lies otherwise
+        extras = 0.2 * moved + 0.1 / turns + 0.05 * (waits + values["unroll"])
+        return float(waste * (1 + loads) + extras)
+
+    def packable(self, problem: Problem, stage: Stage) -> tuple[str, ...]:
+        """Activations with the vector axis that may be copied together, by tile or as a whole."""
+        if self.vectors.axis is None or not self.deep:
+            return ()
+        var = stage.axes[self.vectors.axis].var
+        return tuple(
+            name
+            for name in _names(stage)
+            if name in problem.activations
+            and name not in self.vectors.images
+            and not is_broadcast(stage, name, var)
+        )
+
+    def streamed(self, problem: Problem, stage: Stage) -> dict[str, Axis]:
+        """Activations beyond the cache of which every tile reads whole rows, and their row axes.
+
+        The next tile's rows can be fetched ahead: the processor itself stops at the end of a page.
+        """
+        if self.vectors.axis is None or self.level != 2 or len(stage.reduce_axes) != 1:
+            return {}
+        (reduced,), vector = stage.reduce_axes, stage.axes[self.vectors.axis]
+        rows = {axis.var.affine(): axis for axis in stage.axes if axis.extent > 1}
+        return {
+            read.tensor.name: rows[read.indices[-2]]
+            for read in reads(stage)
+            if read.tensor.name in problem.activations
+            and prod(read.tensor.shape) * _ITEM_BYTES > 2 * problem.limits.cache_bytes
+            and len(read.indices) > 1
+            and read.tensor.shape[-1] == reduced.extent > 1
+            and read.indices[-1] == reduced.var.affine()
+            and read.indices[-2] in rows
+            and is_broadcast(stage, read.tensor.name, vector.var)
+        }
+
+    # --- knobs and what ties them -----------------------------------------------------------------
+
+    def _declare_spatial(self, stage: Stage, axis: Axis, knobs: Knobs) -> set[int]:
+        """Declare the tile of an axis: (the register tiles there are, in vectors on their axis)."""
+        unit = self._unit(stage, axis)
+        reused = any(is_broadcast(stage, name, axis.var) for name in _names(stage))
+        options = spatial_splits(
+            axis.extent, unit, middle=self.deep and self.level < 2,
+            tiled=not self.deep or reused or self._is_vector(stage, axis),
+        )  # fmt: skip
+        define_splits(knobs, axis, options)
+        return {-(-one[-1] // unit) for one in options}
+
+    def _constrain_registers(
+        self, problem: Problem, stage: Stage, wide: Sequence[Axis], sizes: Sequence[set[int]],
+        knobs: Knobs,
+    ) -> None:  # fmt: skip
+        """Accumulators, vectors and a broadcast fit; there are enough to hide the latency."""
+        counts = {axis.name: self._register_tile(stage, axis) for axis in wide}
+        held = [counts[axis.name] for axis in wide if self._is_vector(stage, axis)]
+        accumulators = product(list(counts.values()))
+        limit = problem.limits.registers - 1
+        knobs.constrain(accumulators + (held[0] if held else 1) + 1 <= limit)
+        most = _largest_product(sizes, limit - 2)
+        knobs.constrain(accumulators >= min(_FEWEST_ACCUMULATORS, most))
+        knobs.constrain(accumulators * Knob("unroll") <= _MOST_PER_BODY)
+
+    def _constrain_outer(self, problem: Problem, wide: Sequence[Axis], knobs: Knobs) -> None:
+        """As many outer tiles as threads; where they are kept, they fit in the cache."""
+        tiles = [Knob(tile_knob(axis.name)) for axis in wide]
+        if problem.limits.threads > 1:
+            knobs.constrain(product([tile[0] for tile in tiles]) >= problem.limits.threads)
+        if self.level == 1:
+            held = product([tile.product(1) for tile in tiles])
+            knobs.constrain(held * _ITEM_BYTES <= problem.limits.cache_bytes)
+
+    def _declare_pack(self, problem: Problem, stage: Stage, name: str, knobs: Knobs) -> None:
+        """A copy for every outer tile fits in the cache and is read often enough."""
+        (read, *_) = (one for one in reads(stage) if one.tensor.name == name)
+        held: Expression | int = _ITEM_BYTES
+        for one, extent in zip(read.indices, read.tensor.shape, strict=True):
+            axes = [a for a in stage.axes if a.var in one.variables() and a.extent > 1]
+            held = held * (Knob(tile_knob(axes[0].name)).product(1) if len(axes) == 1 else extent)
+        again = [a for a in stage.axes if a.extent > 1 and is_broadcast(stage, name, a.var)]
+        often = prod(axis.extent for axis in again)
+        # rows far apart, read from beyond the cache again and again: never as good as a copy
+        far = prod(read.tensor.shape) * _ITEM_BYTES > problem.limits.cache_bytes
+        where = ["tile", "root"] if far and often >= _ROWS_PER_COPY else ["no", "tile", "root"]
+        apart = knobs.define_knob(f"{name}.pack", where) != "tile"
+        if not isinstance(held, int):
+            knobs.constrain(apart | (held <= problem.limits.cache_bytes))
+        if again:
+            rows = product([Knob(tile_knob(axis.name)).product(1) for axis in again])
+            knobs.constrain(apart | (rows >= min(_ROWS_PER_COPY, often)))
+
+    def _blocked_axis(self, stage: Stage) -> str | None:
+        """The reduce axis that runs over the channels of an image, where that may be in blocks."""
+        texts = {text for choice in self.vectors.choices for text in choice[:-1]}
+        if all(max(Layout.parse(text).blocks) == 1 for text in texts):
+            return None
+        for read in reads(stage):
+            if read.tensor.name in {*self.vectors.images, *self.producers}:
+                for axis in stage.reduce_axes:
+                    if axis.extent > 1 and read.indices[1].terms == ((axis.var, 1),):
+                        return axis.name
+        return None
+
+    def _constrain_blocks(self, stage: Stage, knobs: Knobs) -> None:
+        """Where channels are in blocks, the inner reduction runs over a block."""
+        axis = self._blocked_axis(stage)
+        for text in dict.fromkeys(choice[0] for choice in self.vectors.choices):
+            block = Layout.parse(text).blocks[1] if axis else 1
+            if axis and block > 1:
+                inner = Knob(tile_knob(axis))[-1]
+                knobs.constrain((Knob("layouts")[0] != text) | (inner == block))
+
+    def _cuts(self, stage: Stage) -> bool:
+        """Whether cutting reduce axes changes the order among several, or what is kept."""
+        several = sum(1 for axis in stage.reduce_axes if axis.extent > 1) > 1
+        return self.deep and (self.level < 2 or several)
+
+    def _register_tile(self, stage: Stage, axis: Axis) -> Expression:
+        unit = self._unit(stage, axis)
+        inner = Knob(tile_knob(axis.name))[-1]
+        return (inner + (unit - 1)) // unit if unit > 1 else inner
+
+    def _unit(self, stage: Stage, axis: Axis) -> int:
+        return self.vectors.width if self._is_vector(stage, axis) else 1
+
+    def _is_vector(self, stage: Stage, axis: Axis) -> bool:
+        return self.vectors.axis is not None and stage.axes[self.vectors.axis] is axis
+
+
+def _names(stage: Stage) -> tuple[str, ...]:
+    """Names of what the stage reads."""
+    return tuple(dict.fromkeys(read.tensor.name for read in reads(stage)))
+
+
+def _largest_product(sizes: Sequence[set[int]], limit: int) -> int:
+    """The largest product of one size of each that is within the limit."""
+    reachable = {1}
+    for options in sizes:
+        reachable = {a * b for a in reachable for b in options if a * b <= limit}
+    return max(reachable, default=1)

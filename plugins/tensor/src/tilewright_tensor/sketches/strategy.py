@@ -1,0 +1,112 @@
+"""A strategy's working half whose schedules are derived by rules, under the limits of a target."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
+
+from tilewright.space.alternative import Alternative
+from tilewright.space.config_space import ConfigSpace
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.rules import Rule, derive
+from tilewright_tensor.sketches.sketch import Sketch
+from tilewright_tensor.sketches.structure.limits import Limits
+from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.strategies.tensor_schedule import constants
+
+_FALLBACK_POINTS = 128
+_TASKS_KEPT = 64
+
+
+class Derived:
+    """Any operator with a definition; one alternative a sketch.
+
+    name     of the strategy
+    limits   the sizes of a task's target
+    rules    of the target or of a plugin; they are asked before those that all share
+    dtypes   that it takes, where all operands of a task have the same
+    """
+
+    def __init__(
+        self,
+        operators: Operators,
+        name: str,
+        limits: Callable[[Task], Limits],
+        rules: Sequence[Rule] = (),
+        dtypes: Collection[str] = ("float32",),
+    ) -> None:
+        self.operators = operators
+        self.name = name
+        self.limits = limits
+        self.rules = rules
+        self.dtypes = dtypes
+        self._derived = lru_cache(_TASKS_KEPT)(self._derive)
+
+    def applies(self, task: Task) -> bool:
+        """float32, or what else the target derives for, throughout; no mere layout transform."""
+        workload = task.workload
+        used = {spec.dtype for spec in workload.inputs}
+        return (
+            workload.operator in self.operators
+            and workload.operator != "layout_transform"
+            and len(used) == 1
+            and used.issubset(self.dtypes)
+        )
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """Every sketch with its open choices."""
+        _, sketches = self._derived(task)
+        return [sketch.alternative(self.name) for sketch in sketches.values()]
+
+    def fallback(self, task: Task) -> ConfigEntity | None:
+        """The most promising of some points of every sketch."""
+        _, sketches = self._derived(task)
+        rng, best = random.Random(0), None
+        for sketch in sketches.values():
+            space = ConfigSpace([sketch.alternative(self.name)])
+            for point in space.sample(rng, _FALLBACK_POINTS):
+                cost = sketch.cost(point.values)
+                if best is None or cost < best[0]:
+                    best = cost, point
+        return best[1] if best else None
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """What the sketch wants under these values."""
+        problem, sketches = self._derived(task)
+        found = sketches[config.strategy].layouts(config.values)
+        return Layouts(
+            tuple(found[tensor.name].text for tensor in problem.dag.inputs),
+            tuple(found[tensor.name].text for tensor in problem.dag.outputs),
+            constants(task),
+        )
+
+    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
+        """The loop program of the sketch with its choices made."""
+        name = self.name.partition(".")[0]
+        return lower(self.schedule(task, config), f"{name}_{task.workload.key}")
+
+    def schedule(self, task: Task, config: ConfigEntity) -> Schedule:
+        """The schedule of a config, as steps that replay."""
+        _, sketches = self._derived(task)
+        return sketches[config.strategy].scheduled(config.values)
+
+    def _derive(self, task: Task) -> tuple[Problem, dict[str, Sketch]]:
+        workload = task.workload
+        dag = self.operators.compute_dag(workload)
+        anchor = self.operators.find(workload.operator)
+        count = len(workload.anchor.inputs)
+        letters = {}
+        for number in constants(task):
+            rank = Layout.logical(len(workload.inputs[number].shape)).letters
+            own = anchor.operand(number).letters if number < count else ""
+            letters[dag.inputs[number].name] = own or rank
+        problem = Problem(dag, letters, self.limits(task))
+        return problem, {f"{self.name}/{one.name}": one for one in derive(problem, self.rules)}

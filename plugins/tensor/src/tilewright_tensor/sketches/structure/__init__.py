@@ -1,0 +1,1 @@
+"""What the rules read off a compute DAG: accesses, splits, vectors."""

@@ -1,0 +1,1 @@
+"""What hand-written strategies of all targets share."""

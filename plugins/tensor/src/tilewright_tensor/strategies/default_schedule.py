@@ -1,0 +1,78 @@
+"""Any operator with a definition, on any target: the schedule of last resort."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.expressions.expr import DTYPES
+from tilewright_tensor.ir.dag import Dag, Tensor, operations_per_element
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, logical_layouts
+
+
+class DefaultSchedule(TensorSchedule):
+    """Every stage in a nest of its own, layouts logical: with it any network runs.
+
+    As it is, nests are plain loops and there is nothing to tune. A target's own says in `nest` how
+    a stage is spread over vectors or threads, and in `alternatives` what of that is open.
+
+    dtypes   that the target has; tasks with values of others are not for it
+    """
+
+    def __init__(self, operators: Operators, name: str, dtypes: Collection[str] = DTYPES) -> None:
+        super().__init__(operators)
+        self.name = name
+        self.dtypes = dtypes
+
+    def applies(self, task: Task) -> bool:
+        """Every operator with a definition that has values of these dtypes only."""
+        if task.workload.operator not in self.operators:
+            return False
+        stages = self._start(task, None).dag.tensors if self.dtypes is not DTYPES else ()
+        return all(stage.dtype in self.dtypes for stage in stages)
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """One, without knobs."""
+        return [Knobs(self.name).alternative()]
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """The only config."""
+        return ConfigEntity(self.name)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """Logical throughout, but for a layout transform, which is between the two it names."""
+        workload = task.workload
+        found = logical_layouts(task, len(self.operators.output(workload).shape))
+        if workload.operator != "layout_transform":
+            return found
+        source, target = workload.attributes["src"], workload.attributes["dst"]
+        return Layouts((source, *found.inputs[1:]), (target,), found.packed - {0})
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """Stages that rearrange or are cheap are inlined; each other becomes a nest."""
+        s = schedule
+        for tensor in s.dag.computes:
+            if _inlined(tensor, s.dag):
+                s = s.inline(tensor)
+        for stage in tuple(s.stages):
+            s = self.nest(task, config, s, stage)
+        return s
+
+    def nest(self, task: Task, config: ConfigEntity, schedule: Schedule, stage: str) -> Schedule:
+        """The steps for one stage; none here."""
+        return schedule
+
+
+def _inlined(tensor: Tensor, dag: Dag) -> bool:
+    """Whether readers compute it: it only moves data, or one reader reads it outside a sum."""
+    if tensor in dag.outputs or tensor.reduce_axes:
+        return False
+    readers = dag.readers(tensor)
+    alone = len(readers) == 1 and not readers[0].reduce_axes
+    return alone or operations_per_element(tensor) == 0

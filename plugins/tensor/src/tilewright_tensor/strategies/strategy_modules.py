@@ -1,0 +1,23 @@
+"""How targets name their strategies: each is a module, which is imported when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tilewright.plugins.host import PluginHost
+    from tilewright.strategies.strategy import Schedule
+
+
+def schedule_of(module: str) -> Callable[[PluginHost], Schedule]:
+    """A thunk that imports the module and calls its `make(operators)`."""
+
+    def load(host: PluginHost) -> Schedule:
+        from tilewright_tensor.operators.operators import Operators
+
+        schedule: Schedule = import_module(module).make(Operators.of(host))
+        return schedule
+
+    return load

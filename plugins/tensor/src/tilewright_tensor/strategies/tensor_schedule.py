@@ -1,0 +1,110 @@
+"""What strategies of every target share: from a task and a config to a loop program."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from tilewright.space.alternative import Alternative
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.ir.dag import Dag
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.schedule.schedule import Schedule
+
+
+class TensorSchedule(ABC):
+    """A strategy's working half: schedules over a compute DAG of the task."""
+
+    name: str
+
+    def __init__(self, operators: Operators) -> None:
+        self.operators = operators
+        self._start = lru_cache(maxsize=64)(self.start)
+
+    @abstractmethod
+    def applies(self, task: Task) -> bool: ...
+
+    @abstractmethod
+    def alternatives(self, task: Task) -> Sequence[Alternative]: ...
+
+    @abstractmethod
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts: ...
+
+    @abstractmethod
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """The steps on top of `start`, with the operands' layouts set."""
+
+    @abstractmethod
+    def fallback(self, task: Task) -> ConfigEntity | None: ...
+
+    def variant(self, task: Task, config: ConfigEntity) -> Hashable:
+        """What `dag` and `start` depend on beside the task: configs of one variant share them."""
+        del task, config
+        return None
+
+    def dag(self, task: Task, variant: Any) -> Dag:
+        """What is scheduled: the operator's definition, unless another algorithm computes it."""
+        del variant
+        return self.operators.compute_dag(task.workload)
+
+    def start(self, task: Task, variant: Any) -> Schedule:
+        """The steps that all configs of a variant begin with; none here."""
+        return Schedule.of(self.dag(task, variant))
+
+    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
+        """The loop program of a config; operands in the layouts that `layouts` names."""
+        name = self.name.partition(".")[0]
+        return lower(self.schedule(task, config), f"{name}_{task.workload.key}")
+
+    def schedule(self, task: Task, config: ConfigEntity) -> Schedule:
+        """The schedule of a config, as steps that replay."""
+        schedule = self._start(task, self.variant(task, config))
+        dag, layouts = schedule.dag, self.layouts(task, config)
+        operands = zip(
+            (*dag.inputs, *dag.outputs), (*layouts.inputs, *layouts.outputs), strict=True
+        )
+        for tensor, text in operands:
+            layout = Layout.parse(text).memory
+            if layout != Layout.logical(len(tensor.shape)):
+                schedule = schedule.transform_layout(tensor, layout.text)
+        return self.scheduled(task, config, schedule)
+
+
+def logical_layouts(task: Task, output_rank: int) -> Layouts:
+    """Every operand and the output in logical order."""
+    inputs = tuple(Layout.logical(len(spec.shape)).text for spec in task.workload.inputs)
+    return Layouts(inputs, (Layout.logical(output_rank).text,), constants(task))
+
+
+def epilogue_layouts(task: Task, first: int, output: str) -> tuple[str, ...]:
+    """Layouts of operands from `first` on: the output's, where its rank and blocks fit them."""
+    layout = Layout.parse(output)
+    return tuple(
+        output
+        if len(spec.shape) == layout.rank and layout.divides(spec.shape)
+        else Layout.logical(len(spec.shape)).text
+        for spec in task.workload.inputs[first:]
+    )
+
+
+def is_float32(task: Task) -> bool:
+    """Whether every operand is float32."""
+    return all(spec.dtype == "float32" for spec in task.workload.inputs)
+
+
+def is_elementwise(task: Task, operators: Operators) -> bool:
+    """Whether the anchor is element-wise and has an axis."""
+    definition = operators.get(task.workload.operator)
+    return definition is not None and definition.elementwise and bool(task.workload.inputs[0].shape)
+
+
+def constants(task: Task) -> frozenset[int]:
+    """Numbers of the constant operands, which are packed at compile time."""
+    return frozenset(i for i, spec in enumerate(task.workload.inputs) if spec.role == "constant")

@@ -1,0 +1,1 @@
+"""What the suites share: targets, spaces, landscapes, records of calls."""

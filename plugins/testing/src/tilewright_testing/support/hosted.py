@@ -1,0 +1,27 @@
+"""What every suite starts from: the plugins that are installed, and files that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tilewright.plugins.host import PluginHost
+
+
+class HostedContract:
+    """The plugins that a suite sees.
+
+    plugin_files   files that are plugins and are not installed, from the folder of the test's file
+    """
+
+    plugin_files: Sequence[str | Path] = ()
+
+    @pytest.fixture
+    def host(self, request: pytest.FixtureRequest) -> PluginHost:
+        return PluginHost.load([request.path.parent / file for file in self._files()])
+
+    def _files(self) -> Sequence[str | Path]:
+        """Also those that a suite brings itself."""
+        return self.plugin_files

@@ -1,0 +1,1 @@
+"""From text to a kernel that runs: compiled, linked, loaded, called."""

@@ -1,0 +1,116 @@
+"""The form of an x86 artefact.
+
+Object files one after the other, and what is needed to load them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import UsageError
+from tilewright.roles import Artifact
+from tilewright.vocabulary.target import Target
+from tilewright_x86.kernel.object_file import section
+from tilewright_x86.machine.isa import isa_of, require
+
+FORMAT = "elf-objects"
+
+
+NETWORK = "network"
+"""The function of a network's code that calls all others."""
+
+_SIZES = ".tilewright"
+"""The section in which a network's code says what it was compiled for."""
+
+
+def artifact_of(
+    target: Target,
+    objects: Sequence[bytes],
+    *,
+    symbol: str,
+    operands: Sequence[tuple[Sequence[int], str]],
+    workspace_bytes: int,
+) -> Artifact:
+    """An artefact of object files.
+
+    `symbol` is the function to call, operands are (shape, dtype) in its order.
+    """
+    data = b"".join(objects)
+    return Artifact(
+        target=str(target),
+        format=FORMAT,
+        data=data,
+        metadata={
+            "isa": isa_of(target).name,
+            "threads": target.threads,
+            "symbol": symbol,
+            "operands": [[list(shape), dtype] for shape, dtype in operands],
+            "workspace_bytes": workspace_bytes,
+            "sha256": sha256(data).hexdigest(),
+            "object_bytes": [len(data) for data in objects],
+        },
+    )
+
+
+def objects_of(artifact: Artifact) -> list[bytes]:
+    """The object files of an artefact that this machine can run.
+
+    Raises UsageError unless what is told of the code is true of it, as far as the code itself says.
+    """
+    if artifact.format != FORMAT:
+        raise UsageError(
+            f"artefact of format {artifact.format!r}: the x86 target loads {FORMAT!r}",
+            remedy="build it again for this target",
+        )
+    try:
+        return _checked(artifact.data, artifact.metadata, Target.parse(artifact.target).threads)
+    except (ValueError, KeyError, TypeError, struct.error, OverflowError) as error:
+        raise UsageError(
+            f"artefact of {len(artifact.data)} bytes: its code is not what was compiled",
+            remedy="the file is damaged; build it again",
+        ) from error
+
+
+def sizes_text(
+    threads: int, workspace_bytes: int, operands: Sequence[tuple[Sequence[int], str]]
+) -> str:
+    """A constant for the code of a network: the sizes without which it must not be run."""
+    sizes = _sizes(threads, workspace_bytes, operands)
+    listed = ", ".join(f"i64 {size}" for size in sizes)
+    kind = f"[{len(sizes)} x i64]"
+    return f'@tilewright_sizes = constant {kind} [{listed}], section "{_SIZES}", align 8'
+
+
+def _checked(data: bytes, metadata: Mapping[str, Any], threads: int) -> list[bytes]:
+    require(metadata["isa"], f"artefact for isa={metadata['isa']}")
+    if sha256(data).hexdigest() != metadata["sha256"]:
+        raise ValueError("another hash")
+    objects, start = [], 0
+    for size in metadata["object_bytes"]:
+        objects.append(data[start : start + size])
+        start += size
+    if start != len(data):
+        raise ValueError("more or less than its object files")
+    *_, sizes = [section(each, _SIZES) for each in objects]  # of a network, the last calls them all
+    told = _sizes(threads, metadata["workspace_bytes"], metadata["operands"])
+    symbol = metadata["symbol"]
+    if not isinstance(symbol, str) or not symbol or threads != metadata["threads"]:
+        raise ValueError("no function, or not of this target")
+    if sizes is not None and (symbol, sizes) != (NETWORK, struct.pack(f"<{len(told)}q", *told)):
+        raise ValueError("another function, or other sizes")
+    return objects
+
+
+def _sizes(
+    threads: int, workspace_bytes: int, operands: Sequence[tuple[Sequence[int], str]]
+) -> list[int]:
+    if any(n < 0 for shape, _ in operands for n in shape):
+        raise ValueError("a negative size")
+    each = (prod(shape) * np.dtype(dtype).itemsize for shape, dtype in operands)
+    return [threads, workspace_bytes, *each]

@@ -1,0 +1,132 @@
+"""A loaded artefact: machine code in this process, timed and flushed in native code."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from tilewright.errors import UsageError
+from tilewright.roles import Artifact
+from tilewright_tensor.kernels.host_kernel import HostKernel
+from tilewright_x86.kernel import jit
+from tilewright_x86.kernel.artifact import objects_of
+from tilewright_x86.kernel.parallel import hold_pool, parallel_for
+from tilewright_x86.machine.isa import ISAS, features
+
+_LINE_BYTES = 64
+_APART_BYTES = 16 << 20
+"""Of copies together: more than the TLB reaches, so that a launch meets its constants as the first
+run of a network does."""
+
+
+class X86Kernel(HostKernel):
+    """`HostKernel` of object code."""
+
+    def __init__(self, objects: Sequence[bytes], metadata: Mapping[str, Any]) -> None:
+        super().__init__(metadata["operands"], metadata["workspace_bytes"])
+        isa = next(isa for isa in ISAS if isa.name == metadata["isa"])
+        self._threads: int = metadata["threads"]
+        self._release_pool = hold_pool(self) if self._threads > 1 else None
+        self._code = jit.Loaded(objects, isa)
+        self._address = self._code.address(metadata["symbol"])
+        if not self._address:
+            raise UsageError(
+                f"the code has no function {metadata['symbol']!r}",
+                remedy="the file is damaged; build it again",
+            )
+        self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._address)
+
+    def run(self, row: int) -> None:
+        """Call the code."""
+        self._function(row)
+
+    def bind(self, arrays: Sequence[Any], copies: Mapping[int, int]) -> None:
+        """As `HostKernel`, with fewer copies where that many are not needed: they are evicted."""
+        once = sum(arrays[position].nbytes for position in copies)
+        enough = max(2, -(-_APART_BYTES // max(1, once)))
+        super().bind(arrays, {place: min(count, enough) for place, count in copies.items()})
+
+    def time(self, number: int) -> float:
+        """Seconds that `number` launches take together; the loop around them is native code.
+
+        Of what is in several places, each launch finds a copy that is in no cache: the clock stops
+        when all were used and is started again when they are evicted.
+        """
+        counts = [len(operand.places) for operand in self._operands if len(operand.places) > 1]
+        seconds = 0.0
+        while number > 0:
+            round_ = min([number, *(count - self.turn % count for count in counts)])
+            self._evict(round_)
+            seconds += self._timed(round_)
+            number -= round_
+        return seconds
+
+    def flush(self) -> None:
+        """Evict every copy of every operand, and the workspace, from all caches."""
+        for address, size in self.memory():
+            _clock().flush(address, size, self._threads)
+
+    def _timed(self, number: int) -> float:
+        rows, columns = self.table.shape
+        nanoseconds: int = _clock().time(
+            self._address, self.table.ctypes.data, rows, 8 * columns, self.turn, number
+        )
+        self.turn = (self.turn + number) % rows
+        return nanoseconds * 1e-9
+
+    def _evict(self, number: int) -> None:
+        """The copies that so many launches will meet."""
+        for operand in self._operands:
+            count = len(operand.places)
+            if count > 1:
+                first = self.turn % count
+                operand.have(first + number)
+                met = operand.places[first : first + number]
+                _clock().flush(met.ctypes.data, number * met.strides[0], self._threads)
+
+    def close(self) -> None:
+        """Give memory and code back."""
+        if self._release_pool:
+            self._release_pool()
+        self._code.close()
+        super().close()
+
+
+def load_kernel(artifact: Artifact) -> X86Kernel:
+    """The artefact's code in this process.
+
+    Raises UsageError for code that this machine cannot run or did not make.
+    """
+    return X86Kernel(objects_of(artifact), artifact.metadata)
+
+
+class _Clock:
+    """The timing loop and the cache flush, compiled once a process."""
+
+    def __init__(self) -> None:
+        text = files("tilewright_x86").joinpath("clock.ll").read_text(encoding="utf-8")
+        if "clflushopt" not in features():  # one line after the other
+            text = text.replace("llvm.x86.clflushopt", "llvm.x86.sse2.clflush")
+        self._code = jit.Loaded([jit.compile_object(text, ISAS[-1])], ISAS[-1])
+        long = ctypes.c_int64
+        self.time = ctypes.CFUNCTYPE(long, long, long, long, long, long, long)(
+            self._code.address("time_launches")
+        )
+        self._flush_address = self._code.address("flush")
+        self._flush = ctypes.CFUNCTYPE(None, long, long, long)(self._flush_address)
+
+    def flush(self, address: int, size: int, threads: int) -> None:
+        """Threads of the pool help, and are awake afterwards, as behind another kernel."""
+        lines = -(-size // _LINE_BYTES)
+        if threads == 1:
+            self._flush(address, 0, lines)
+        else:
+            parallel_for(self._flush_address, address, lines, threads)
+
+
+@cache
+def _clock() -> _Clock:
+    return _Clock()

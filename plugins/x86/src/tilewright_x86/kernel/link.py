@@ -1,0 +1,137 @@
+"""A whole network as one function.
+
+Every distinct kernel compiled once, a main function that calls them in order.
+
+The main function `void @network(ptr %operands)` gets the inputs, the constants, the outputs and one
+block of memory that holds the arena and, behind it, the workspace that all kernels share. It writes
+each call's pointers to its stack and calls; no Python runs between operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from tilewright.roles import Artifact
+from tilewright.vocabulary.target import Target
+from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
+from tilewright_x86.kernel import jit
+from tilewright_x86.kernel.artifact import NETWORK, artifact_of, sizes_text
+from tilewright_x86.kernel.program import X86Program, as_x86_program
+from tilewright_x86.machine.isa import isa_of
+from tilewright_x86.text.emit import emit
+from tilewright_x86.text.module_text import KernelText, module_text
+
+_MOST_CALLS = 256
+"""Of one function: the time that LLVM takes for one grows with the square of its calls."""
+
+
+def link_network(network: NetworkProgram, target: Target) -> Artifact:
+    """Compile a network. Raises ValueError for a program the target cannot run."""
+    isa = isa_of(target)
+    programs: dict[X86Program, int] = {}
+    by_identity: dict[int, int] = {}
+    calls: list[int] = []
+    for call in network.calls:
+        number = by_identity.get(id(call.program))
+        if number is None:
+            number = programs.setdefault(as_x86_program(call.program), len(programs))
+            by_identity[id(call.program)] = number
+        calls.append(number)
+    kernels = [
+        emit(program.loops, isa, target.threads, f"kernel{number}")
+        for program, number in programs.items()
+    ]
+    arena_bytes = -(-network.arena_bytes // 64) * 64
+    workspace_bytes = arena_bytes + max((k.workspace_bytes for k in kernels), default=0)
+    told = sizes_text(target.threads, workspace_bytes, network.operands)
+    main = _main_function(network, kernels, calls, arena_bytes, told)
+    objects = [
+        jit.compile_kernel(kernel, isa, program.passes)
+        for kernel, program in zip(kernels, programs, strict=True)
+    ]
+    objects.append(jit.compile_object(main, isa))
+    return artifact_of(
+        target,
+        objects,
+        symbol=NETWORK,
+        operands=network.operands,
+        workspace_bytes=workspace_bytes,
+    )
+
+
+def _main_function(
+    network: NetworkProgram,
+    kernels: Sequence[KernelText],
+    calls: Sequence[int],
+    arena_bytes: int,
+    sizes: str,
+) -> str:
+    """The function itself, or one that calls parts of it in order."""
+    launches = list(zip(calls, network.calls, strict=True))
+    parts = [
+        launches[begin : begin + _MOST_CALLS] for begin in range(0, len(launches), _MOST_CALLS)
+    ]
+    buffers = {buffer.name: buffer for buffer in network.buffers}
+    places, memory = network.places, (len(network.operands), arena_bytes)
+    called = frozenset(f"void @{kernel.name}(ptr)" for kernel in kernels)
+    if len(parts) < 2:
+        whole = _launching("@network", launches, buffers, places, memory)
+        return module_text((sizes, whole), called)
+    functions = [
+        _launching(f"@network.{number}", part, buffers, places, memory)
+        for number, part in enumerate(parts)
+    ]
+    steps = [f"  call void @network.{number}(ptr %operands)" for number in range(len(parts))]
+    functions.append(_function("@network", steps))
+    return module_text((sizes, *functions), called)
+
+
+def _launching(
+    name: str,
+    launches: Sequence[tuple[int, KernelCall]],
+    buffers: Mapping[str, NetworkBuffer],
+    places: Mapping[str, tuple[int, int]],
+    memory: tuple[int, int],
+) -> str:
+    """A function that makes some of the calls; only pointers to what they touch are in it.
+
+    `memory`: the operand that holds the arena, and the bytes of that.
+    """
+    widest = max((len(call.operands) for _, call in launches), default=0) + 1
+    lines = [f"  %call = alloca [{widest} x ptr], align 64"]
+    last, arena_bytes = memory
+    touched = dict.fromkeys(name for _, call in launches for name in call.operands)
+    for slot in sorted({last, *(places[name][0] for name in touched)}):
+        lines.append(f"  %at{slot} = getelementptr ptr, ptr %operands, i64 {slot}")
+        lines.append(f"  %operand{slot} = load ptr, ptr %at{slot}, align 8")
+    pointers: dict[str, str] = {}
+    for number, one in enumerate(touched):
+        slot, offset = places[one]
+        pointers[one] = f"%buffer{number}"
+        lines.append(f"  %buffer{number} = getelementptr i8, ptr %operand{slot}, i64 {offset}")
+    lines.append(f"  %workspace = getelementptr i8, ptr %operand{last}, i64 {arena_bytes}")
+    lines += [f"  %slot{slot} = getelementptr ptr, ptr %call, i64 {slot}" for slot in range(widest)]
+    for kernel, call in launches:
+        _check_call(call.node, call.program, [buffers[name] for name in call.operands])
+        arguments = [pointers[name] for name in call.operands]
+        for slot, argument in enumerate((*arguments, "%workspace")):
+            lines.append(f"  store ptr {argument}, ptr %slot{slot}")
+        lines.append(f"  call void @kernel{kernel}(ptr %call)")
+    return _function(name, lines)
+
+
+def _function(name: str, lines: Sequence[str]) -> str:
+    head = f"define {'' if name == '@network' else 'internal '}void {name}(ptr %operands) #0 {{"
+    return "\n".join((head, "entry:", *lines, "  ret void", "}"))
+
+
+def _check_call(node: str, program: LoopProgram, buffers: Sequence[NetworkBuffer]) -> None:
+    loops = as_x86_program(program).loops
+    wanted = [(prod(b.shape), b.dtype) for b in (*loops.inputs, *loops.outputs)]
+    given = [(prod(b.shape), b.dtype) for b in buffers]
+    if wanted != given:
+        raise ValueError(
+            f"node {node!r}: kernel {loops.name!r} takes {wanted}, the call gives {given}"
+        )

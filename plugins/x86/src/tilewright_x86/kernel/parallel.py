@@ -1,0 +1,97 @@
+"""The thread pool that kernels call: a pinned spin-then-futex pool in LLVM IR, one a process.
+
+`tw_parallel_for(fn, context, extent, threads)` calls `fn(context, begin, end)` over pieces that
+cover [0, extent) once.
+* The caller takes part. Every participant has a range of its own, taken in four chunks by an atomic
+  counter, and takes chunks of others when it is done: data stays with its core from kernel to
+  kernel, yet a core that is disturbed, or a worker that sleeps, delays nobody for more than a
+  chunk.
+* Joining is by a gate: a worker that comes after the gate has closed does nothing and is not waited
+  for.
+* There are as many participants as asked for, but no more than the affinity mask has CPUs: further
+  ones would spin where others work.
+* A worker spins for about a millisecond after its last work, then waits in a futex.
+* Workers are pinned, each to its own CPU of the process's affinity mask; unpinned ones are woken on
+  the waker's CPU, which costs half a millisecond. The caller is not pinned: threads made later
+  would inherit its mask. Where the system has moved the caller to a worker's CPU, that worker is
+  pinned to the one that became free.
+* Workers start when they are first needed and block all signals. They end with the last kernel that
+  holds the pool, and with the interpreter. Nested calls, and calls while another thread of the
+  process is in a parallel loop, run serially. After fork the child starts workers of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+_lock = threading.RLock()  # a holder may be collected while another takes hold
+_holds: set[object] = set()
+
+
+def parallel_for(function: int, context: int, extent: int, threads: int) -> None:
+    """Call native code at an address over pieces of [0, extent); somebody holds the pool."""
+    _pool().run(function, context, extent, threads)
+
+
+def hold_pool(holder: object) -> Callable[[], object]:
+    """Make `tw_parallel_for` known to code that is loaded from now on; gives what ends the hold.
+
+    It ends with the holder too. No worker is left when the last hold has ended.
+    """
+    stop, hold = _pool().stop, object()
+    with _lock:
+        _holds.add(hold)
+    released = weakref.finalize(holder, _release, hold, stop)
+    released.atexit = False
+    return released
+
+
+def _release(hold: object, stop: Callable[[], None]) -> None:
+    with _lock:
+        _holds.discard(hold)
+        if not _holds:
+            stop()
+
+
+class _Pool(NamedTuple):
+    """`stop` ends the workers, until they are needed again; `run` is `tw_parallel_for`."""
+
+    code: object
+    stop: Callable[[], None]
+    run: Callable[[int, int, int, int], None]
+
+
+@cache
+def _pool() -> _Pool:
+    """Loads it; its code lives as long as the process."""
+    from tilewright_x86.kernel import jit
+    from tilewright_x86.machine.isa import ISAS
+
+    text = files("tilewright_x86").joinpath("pool.ll").read_text(encoding="utf-8")
+    code = jit.Loaded([jit.compile_object(text, ISAS[-1], "O2")], ISAS[-1])
+    configure = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
+        code.address("tw_configure")
+    )
+    cpus = sorted(os.sched_getaffinity(0))
+    configure((ctypes.c_int32 * len(cpus))(*cpus), len(cpus))
+    stop = ctypes.CFUNCTYPE(None)(code.address("tw_stop"))
+    reset = ctypes.CFUNCTYPE(None)(code.address("tw_reset"))
+    address = code.address("tw_parallel_for")
+    jit.add_symbol("tw_parallel_for", address)
+    atexit.register(stop)  # before the interpreter frees the code that workers stand in
+
+    def forked() -> None:
+        reset()
+        _lock.release()
+
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=forked)
+    long = ctypes.c_int64
+    return _Pool(code, stop, ctypes.CFUNCTYPE(None, long, long, long, long)(address))

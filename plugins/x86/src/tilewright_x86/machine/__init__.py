@@ -1,0 +1,1 @@
+"""The processor: instruction set, caches, peak."""

@@ -1,0 +1,53 @@
+"""What processor this machine has."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+from tilewright.vocabulary.device import Device
+
+
+def cpu_device() -> tuple[Device, ...]:
+    """The processor as a device, without peaks; empty on another architecture."""
+    from tilewright_x86.kernel.jit import llvm_version
+    from tilewright_x86.machine.isa import available
+
+    if not available():
+        return ()
+    attributes = {
+        "model": _model(),
+        "isa": available()[0].name,
+        "cores": os.cpu_count() or 1,  # the machine's: what a process may use of them varies
+        "llvm": llvm_version(),
+        **cache_bytes(),
+    }
+    return (Device("cpu", attributes),)
+
+
+def cache_bytes(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[str, int]:
+    """`l1_bytes`, `l2_bytes`, `l3_bytes` as one core sees them; the levels the system tells of."""
+    found: dict[str, int] = {}
+    for index in sorted(folder.glob("index*")):
+        try:
+            kind = (index / "type").read_text().strip()
+            level = (index / "level").read_text().strip()
+            size = (index / "size").read_text().strip()
+        except OSError:
+            continue
+        if kind != "Instruction" and size.endswith(("K", "M")):
+            found[f"l{level}_bytes"] = int(size[:-1]) << (10 if size[-1] == "K" else 20)
+    return found
+
+
+def _model() -> str:
+    """`model name` of the first processor."""
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"

@@ -1,0 +1,117 @@
+"""The instruction sets code is generated for, widest first, and which of them this machine has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.vocabulary.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Isa:
+    """One level of x86.
+
+    name          what a target says, `x86:isa=NAME`
+    vector_bits   width of a vector register
+    fma           whether a fused multiply-add exists
+    features      LLVM feature names that code of this level may use
+    """
+
+    name: str
+    vector_bits: int
+    fma: bool
+    features: tuple[str, ...]
+
+    @property
+    def feature_text(self) -> str:
+        """`+a,+b`, as LLVM takes it."""
+        return ",".join(f"+{name}" for name in self.features)
+
+    def lanes(self, item_bytes: int) -> int:
+        """Elements of a size that one register holds; sizes below four bytes count as four."""
+        return self.vector_bits // (8 * max(4, item_bytes))
+
+
+_SSE4 = ("sse2", "sse3", "ssse3", "sse4.1", "sse4.2", "cx16", "popcnt")
+_AVX2 = (*_SSE4, "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe")
+_AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+
+ISAS = (
+    Isa("avx512", 512, True, _AVX512),
+    Isa("avx2", 256, True, _AVX2),
+    Isa("sse4", 128, False, _SSE4),
+)
+
+
+@cache
+def available() -> tuple[Isa, ...]:
+    """The levels this machine can run, widest first; empty on another architecture."""
+    return tuple(isa for isa in ISAS if features().issuperset(isa.features))
+
+
+@cache
+def features() -> frozenset[str]:
+    """What LLVM finds in this machine's processor; nothing on another architecture."""
+    import llvmlite.binding as llvm
+
+    if not llvm.get_process_triple().startswith(("x86_64", "amd64")):
+        return frozenset()
+    return frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
+
+
+def isa_of(target: Target) -> Isa:
+    """The level a target names, or the widest of this machine where it names none.
+
+    Raises UsageError.
+    """
+    name = target.get("isa")
+    if not name:
+        if not available():
+            raise UsageError(
+                f"target {target}: this machine runs no x86 code that is generated here",
+                remedy=f"name an ISA to compile for: {', '.join(isa.name for isa in ISAS)}",
+            )
+        return available()[0]
+    for isa in ISAS:
+        if isa.name == name:
+            return isa
+    raise UsageError(
+        f"target {target}: no ISA named {name!r}",
+        remedy=did_you_mean(name, [isa.name for isa in ISAS]),
+    )
+
+
+def require(name: str, what: str) -> None:
+    """Raise UsageError, about `what`, where this machine lacks the level of that name."""
+    names = [isa.name for isa in available()]
+    if name not in names:
+        raise UsageError(
+            f"{what}: this machine runs {', '.join(names) or 'none'}",
+            remedy=f"compile for x86:isa={names[0]}" if names else "run it on an x86 machine",
+        )
+
+
+def resolve_target(text: str) -> Target | None:
+    """`native` and `x86[:...]` with ISA and threads filled in; None for other kinds of target.
+
+    Raises UsageError for an attribute, ISA or number of threads that does not exist.
+    """
+    if text.strip() == "native":
+        text = "x86"
+    if text.strip().partition(":")[0] != "x86":
+        return None
+    target = Target.parse(text)
+    for name in target.attributes:
+        if name not in ("isa", "threads"):
+            raise UsageError(
+                f"target {text!r}: x86 has no attribute {name!r}",
+                remedy=did_you_mean(name, ["isa", "threads"]),
+            )
+    threads = target.get("threads", "1")
+    if not threads.isdecimal() or not 1 <= int(threads) <= 1024:
+        raise UsageError(
+            f"target {text!r}: threads is {threads!r}", remedy="write a number from 1 to 1024"
+        )
+    return target.replace(isa=isa_of(target).name, threads=int(threads))

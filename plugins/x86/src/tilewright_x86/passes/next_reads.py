@@ -1,0 +1,128 @@
+"""Prefetches, spread over a convolution, of what its next tiles read.
+
+Filters: all tiles of an image read the same ones, then the next ones. The first of them would wait
+for filters that come from afar, the others find them in the cache. So each tile fetches its share
+of the next filters: the memory is asked all the time, and never for more than it gives.
+
+Pixels: a convolution of single pixels reads each but once for the filters of a tile, a line of
+channels here and one there. Each tile fetches those of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+
+from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.expr import Load, leaves
+from tilewright_tensor.ir.loop_ir import (
+    Allocate,
+    Buffer,
+    Loop,
+    LoopProgram,
+    Prefetch,
+    Statement,
+    block,
+    changed_inside,
+    inside,
+    stores,
+    walk,
+)
+from tilewright_tensor.lowering.peel import ranges
+
+_LINE_BYTES = 64
+
+_Added = Callable[[Loop, Affine], list[Statement]]
+"""What is to be done in the innermost rolled loop at the turn of that number."""
+
+
+def fetching_next_filters(program: LoopProgram, rows: int, columns: int) -> LoopProgram:
+    """The program of a convolution in register tiles of rows times columns.
+
+    The first dimension of the filters is the outermost loop, and a tile reads all that lies at one
+    place of it.
+    """
+    output, filters = program.outputs[0], program.inputs[1]
+    _, _, height, width = output.shape[:4]
+    together = prod(filters.shape[1:])
+
+    def fetching(tile: Statement) -> _Added:
+        start = dict.fromkeys(ranges(tile), Affine())
+        row, column = (index.substitute(start) for index in _place(tile, output)[2:4])
+        now, *_ = (index.substitute(start) for index in _read(tile, filters))
+        pixels_before = row * width + column * rows
+        first = pixels_before * (together // (height * width)) + together
+        each = -(-together * rows * columns // (height * width * _turns(tile)))
+
+        def added(_: Loop, turn: Affine) -> list[Statement]:
+            indices = (now, *[Affine()] * (len(filters.shape) - 2), first + turn * each)
+            return _lines(filters, indices, each)
+
+        return added
+
+    return _in_every_tile(program, fetching)
+
+
+def fetching_next_pixels(program: LoopProgram, columns: int) -> LoopProgram:
+    """The program of a convolution of single pixels in blocks of channels, tiles of one row."""
+    image = program.inputs[0]
+
+    def fetching(tile: Statement) -> _Added:
+        expanded = {var: Affine() for var in ranges(tile).keys() - _rolled(tile)}
+        number, channels, row, column, _ = (
+            index.substitute(expanded) for index in _read(tile, image)
+        )
+
+        def added(loop: Loop, _: Affine) -> list[Statement]:
+            each = columns * image.shape[4] // loop.extent
+            return _lines(image, (number, channels, row, column + columns, loop.var * each), each)
+
+        return added
+
+    return _in_every_tile(program, fetching)
+
+
+def _in_every_tile(program: LoopProgram, fetching: Callable[[Statement], _Added]) -> LoopProgram:
+    def every_tile(statement: Statement) -> Statement:
+        if isinstance(statement, Allocate):
+            tile = statement.body
+            return replace(statement, body=_every_turn(tile, fetching(tile), Affine()))
+        return changed_inside(statement, every_tile)
+
+    return replace(program, body=every_tile(program.body))
+
+
+def _lines(buffer: Buffer, indices: tuple[Affine, ...], elements: int) -> list[Statement]:
+    """Fetches what begins there, so many elements long."""
+    lines = range(0, elements * buffer.item_bytes, _LINE_BYTES)
+    return [Prefetch(buffer, indices, line) for line in lines]
+
+
+def _every_turn(statement: Statement, added: _Added, turn: Affine) -> Statement:
+    if isinstance(statement, Loop) and statement.kind == "serial":
+        turn = turn * statement.extent + statement.var
+        if _turns(statement.body) == 1:
+            return replace(statement, body=block([*added(statement, turn), statement.body]))
+    return changed_inside(statement, lambda one: _every_turn(one, added, turn))
+
+
+def _turns(statement: Statement) -> int:
+    """How often the innermost rolled loop turns; 1 where there is none."""
+    here = statement.extent if isinstance(statement, Loop) and statement.kind == "serial" else 1
+    return here * max(map(_turns, inside(statement)), default=1)
+
+
+def _rolled(statement: Statement) -> set[Var]:
+    """Variables of the rolled loops."""
+    loops = (one for one in walk(statement) if isinstance(one, Loop))
+    return {loop.var for loop in loops if loop.kind == "serial"}
+
+
+def _place(tile: Statement, output: Buffer) -> tuple[Affine, ...]:
+    return next(store.indices for store in stores(tile) if store.buffer == output)
+
+
+def _read(tile: Statement, buffer: Buffer) -> tuple[Affine, ...]:
+    loads = (x for store in stores(tile) for x in leaves(store.value) if isinstance(x, Load))
+    return next(load.indices for load in loads if load.buffer == buffer)

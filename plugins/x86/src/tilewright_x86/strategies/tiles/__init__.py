@@ -1,0 +1,1 @@
+"""Loop nests that several strategies share."""

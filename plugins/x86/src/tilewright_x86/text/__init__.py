@@ -1,0 +1,1 @@
+"""From a loop program to the text of an LLVM module."""

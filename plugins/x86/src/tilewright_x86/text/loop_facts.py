@@ -1,0 +1,77 @@
+"""What the emitter asks of a statement again and again, worked out once."""
+
+from __future__ import annotations
+
+from tilewright_tensor.expressions.affine import Var
+from tilewright_tensor.expressions.expr import Load, leaves
+from tilewright_tensor.ir.loop_ir import Buffer, Loop, Statement, Store, stores
+from tilewright_x86.machine.isa import Isa
+from tilewright_x86.text.index_text import Lanes
+
+
+class LoopFacts:
+    """Facts of the statements of one program, kept by identity.
+
+    The program keeps its nodes alive.
+    """
+
+    def __init__(self, isa: Isa) -> None:
+        self._isa = isa
+        self._stored: dict[int, frozenset[Buffer]] = {}
+        self._pieces: dict[int, tuple[Lanes, ...]] = {}
+        self._vectorisable: dict[int, bool] = {}
+
+    def stored_buffers(self, statement: Statement) -> frozenset[Buffer]:
+        """Every buffer that a statement stores to."""
+        known = self._stored.get(id(statement))
+        if known is None:
+            found = frozenset(store.buffer for store in stores(statement))
+            known = self._stored[id(statement)] = found
+        return known
+
+    def pieces(self, node: Loop) -> tuple[Lanes, ...]:
+        """A vectorised loop cut into vectors, the last one masked where it is not whole."""
+        known = self._pieces.get(id(node))
+        if known is None:
+            item_bytes = max((s.buffer.item_bytes for s in stores(node.body)), default=4)
+            width = self._isa.lanes(item_bytes)
+            whole, rest = divmod(node.extent, width)
+            last = [Lanes(node.var, 1 << (rest - 1).bit_length(), rest)] if rest else []
+            known = (*[Lanes(node.var, width, width)] * whole, *last)
+            self._pieces[id(node)] = known
+        return known
+
+    def is_vectorisable(self, node: Loop) -> bool:
+        """Whether every store goes to another element in each lane.
+
+        Else lanes depend on each other.
+        """
+        known = self._vectorisable.get(id(node))
+        if known is None:
+            known = self._vectorisable[id(node)] = all(
+                _is_spread(store, node) for store in stores(node.body)
+            )
+        return known
+
+    def buffers(self, node: Statement) -> set[str]:
+        """Names of all buffers that a statement reads or writes."""
+        found: set[str] = set()
+        for store in stores(node):
+            found.add(store.buffer.name)
+            found |= {leaf.buffer.name for leaf in leaves(store.value) if isinstance(leaf, Load)}
+        return found
+
+
+def _is_spread(store: Store, loop: Loop) -> bool:
+    """Whether a store's indices differ in all iterations, the other loops at their start."""
+    variables = frozenset[Var]().union(*(index.variables() for index in store.indices))
+    if loop.var not in variables:
+        return False
+    if all(isinstance(atom, Var) for index in store.indices for atom, _ in index.terms):
+        return True
+    point = dict.fromkeys(variables, 0)
+    places = set()
+    for number in range(loop.extent):
+        point[loop.var] = number
+        places.add(tuple(index.evaluate(point) for index in store.indices))
+    return len(places) == loop.extent

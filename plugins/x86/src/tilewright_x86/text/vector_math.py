@@ -1,0 +1,253 @@
+"""Functions of float32 written out as vector instructions, since LLVM would call libm once a lane.
+
+Errors are against the exactly rounded result, over all finite float32 in a function's domain: exp 1
+ulp (0 in place of denormal results), log 1 ulp, tanh and erf 3 ulp, expm1 and log1p 4 ulp.
+Infinities and NaN give what IEEE asks for. The method is the usual one: reduce the argument,
+evaluate a minimax polynomial with fused multiply-adds, put the exponent back by integer arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tilewright_x86.machine.isa import Isa
+from tilewright_x86.text.llvm_text import FunctionText, constant
+
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH = 0.693359375
+_LN2_LOW = -2.12194440e-4
+_ROUND = (
+    12582912.0  # 1.5 * 2**23: adding it leaves the nearest integer in the low bits of the mantissa
+)
+
+
+class Float32:
+    """Instructions on float32 scalars (width 0) or vectors of a width."""
+
+    def __init__(
+        self, function: FunctionText, width: int, isa: Isa, declare: Callable[[str], None]
+    ) -> None:
+        self._function = function
+        self._width = width
+        self._fma = isa.fma
+        self._scales = isa.name == "avx512" and width == isa.lanes(4)
+        self._declare = declare
+        self.float = f"<{width} x float>" if width else "float"
+        self.int = f"<{width} x i32>" if width else "i32"
+        self.bool = f"<{width} x i1>" if width else "i1"
+
+    def of(self, value: float) -> str:
+        """A float literal."""
+        text = constant(value, "float32")
+        return f"splat (float {text})" if self._width else text
+
+    def of_int(self, value: int) -> str:
+        """An i32 literal."""
+        return f"splat (i32 {value})" if self._width else str(value)
+
+    def op(self, name: str, left: str, right: str) -> str:
+        """`fadd`, `fsub`, `fmul`, `fdiv`."""
+        return self._function.define(f"{name} {self.float} {left}, {right}")
+
+    def int_op(self, name: str, left: str, right: str) -> str:
+        """`add`, `sub`, `shl`, `lshr`, `ashr`, `and`, `or`."""
+        return self._function.define(f"{name} {self.int} {left}, {right}")
+
+    def multiply_add(self, a: str, b: str, c: str) -> str:
+        """`a*b + c`, fused where the ISA can."""
+        if not self._fma:
+            return self.op("fadd", self.op("fmul", a, b), c)
+        return self.call("fma", a, b, c)
+
+    def call(self, intrinsic: str, *args: str) -> str:
+        """An LLVM intrinsic on floats."""
+        suffix = f"v{self._width}f32" if self._width else "f32"
+        name = f"@llvm.{intrinsic}.{suffix}"
+        self._declare(f"{self.float} {name}({', '.join([self.float] * len(args))})")
+        return self._function.define(
+            f"call {self.float} {name}({', '.join(f'{self.float} {a}' for a in args)})"
+        )
+
+    def compare(self, predicate: str, left: str, right: str) -> str:
+        """`fcmp`."""
+        return self._function.define(f"fcmp {predicate} {self.float} {left}, {right}")
+
+    def select(self, condition: str, then: str, other: str) -> str:
+        """Lanes of `then` where the condition holds."""
+        return self._function.define(
+            f"select {self.bool} {condition}, {self.float} {then}, {self.float} {other}"
+        )
+
+    def bits(self, value: str) -> str:
+        """A float's bits as i32."""
+        return self._function.define(f"bitcast {self.float} {value} to {self.int}")
+
+    def from_bits(self, value: str) -> str:
+        """The float with these bits."""
+        return self._function.define(f"bitcast {self.int} {value} to {self.float}")
+
+    def from_int(self, value: str) -> str:
+        """An i32 converted."""
+        return self._function.define(f"sitofp {self.int} {value} to {self.float}")
+
+    def times_power_of_two(self, value: str, shifted: str) -> str:
+        """`value * 2**n`, also where 2**n itself is no normal number.
+
+        `shifted` is the whole number n plus `_ROUND`.
+        """
+        if self._scales:
+            n = self.op("fsub", shifted, self.of(_ROUND))
+            name = "@llvm.x86.avx512.mask.scalef.ps.512"
+            self._declare(
+                f"{self.float} {name}({self.float}, {self.float}, {self.float}, i16, i32)"
+            )
+            return self._function.define(
+                f"call {self.float} {name}({self.float} {value}, {self.float} {n}, "
+                f"{self.float} zeroinitializer, i16 -1, i32 4)"
+            )
+        n = self.int_op("sub", self.bits(shifted), self.bits(self.of(_ROUND)))
+        half = self.int_op("ashr", n, self.of_int(1))
+        for part in (half, self.int_op("sub", n, half)):
+            biased = self.int_op("add", part, self.of_int(127))
+            value = self.op(
+                "fmul", value, self.from_bits(self.int_op("shl", biased, self.of_int(23)))
+            )
+        return value
+
+    def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
+        """Horner's rule, highest coefficient first."""
+        result = self.of(coefficients[0])
+        for coefficient in coefficients[1:]:
+            result = self.multiply_add(result, x, self.of(coefficient))
+        return result
+
+
+def exp(f: Float32, x: str) -> str:
+    """e**x = 2**n * e**r with |r| <= ln(2)/2; 0 where that is no normal number.
+
+    What a mask has left out in front of a softmax comes to that. Making a denormal number takes a
+    hundred times as long as a normal one, and so does each product with it afterwards.
+    """
+    vanishes = f.compare("olt", x, f.of(_LEAST_EXPONENT))  # ordered: NaN passes
+    x = f.select(vanishes, f.of(0.0), x)
+    x = f.select(f.compare("ogt", x, f.of(90.0)), f.of(90.0), x)
+    shifted = f.multiply_add(x, f.of(_LOG2_E), f.of(_ROUND))
+    n = f.op("fsub", shifted, f.of(_ROUND))
+    r = f.multiply_add(n, f.of(-_LN2_HIGH), x)
+    r = f.multiply_add(n, f.of(-_LN2_LOW), r)
+    p = f.polynomial(r, _EXP)
+    result = f.multiply_add(f.op("fmul", r, r), p, r)
+    result = f.times_power_of_two(f.op("fadd", result, f.of(1.0)), shifted)
+    return f.select(vanishes, f.of(0.0), result)
+
+
+_LEAST_EXPONENT = -87.33654022216797  # the least float32 whose exponential is a normal number
+_EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5)
+
+
+def log(f: Float32, x: str) -> str:
+    """Natural logarithm.
+
+    It is n*ln(2) + log(m) with m in [sqrt(1/2), sqrt(2)); denormals are scaled up first.
+    """
+    tiny = f.compare("olt", x, f.of(1.17549435e-38))
+    scaled = f.select(tiny, f.op("fmul", x, f.of(8388608.0)), x)
+    # counted from sqrt(1/2) = 0x3F3504F3, so that the exponent belongs to m
+    offset = f.int_op("sub", f.bits(scaled), f.of_int(0x3F3504F3))
+    n = f.int_op("ashr", offset, f.of_int(23))
+    mantissa = f.int_op("and", offset, f.of_int(0x007FFFFF))
+    m = f.from_bits(f.int_op("add", mantissa, f.of_int(0x3F3504F3)))
+    n_float = f.from_int(n)
+    n_float = f.select(tiny, f.op("fsub", n_float, f.of(23.0)), n_float)
+    r = f.op("fsub", m, f.of(1.0))
+    square = f.op("fmul", r, r)
+    tail = f.op("fmul", f.op("fmul", r, square), f.polynomial(r, _LOG))
+    tail = f.multiply_add(n_float, f.of(_LN2_LOW), tail)
+    tail = f.multiply_add(square, f.of(-0.5), tail)
+    result = f.multiply_add(n_float, f.of(_LN2_HIGH), f.op("fadd", r, tail))
+    infinity = f.of(float("inf"))
+    result = f.select(f.compare("ult", x, infinity), result, x)  # inf and NaN stay
+    result = f.select(f.compare("oeq", x, f.of(0.0)), f.of(float("-inf")), result)
+    return f.select(f.compare("ult", x, f.of(0.0)), f.of(float("nan")), result)
+
+
+_LOG = (
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+
+
+def tanh(f: Float32, x: str) -> str:
+    """An odd polynomial near 0, beyond it 1 - 2/(e**2|x| + 1) with the sign of x."""
+    size = f.call("fabs", x)
+    square = f.op("fmul", x, x)
+    near = f.multiply_add(f.op("fmul", square, f.polynomial(square, _TANH)), size, size)
+    e = exp(f, f.op("fadd", size, size))
+    far = f.op("fdiv", f.of(2.0), f.op("fadd", e, f.of(1.0)))
+    result = f.select(f.compare("olt", size, f.of(0.625)), near, f.op("fsub", f.of(1.0), far))
+    return f.call("copysign", result, x)
+
+
+_TANH = (
+    -5.70498872745e-3,
+    2.06390887954e-2,
+    -5.37397155531e-2,
+    1.33314422036e-1,
+    -3.33332819422e-1,
+)
+
+
+def erf(f: Float32, x: str) -> str:
+    """An odd polynomial up to 1, beyond it 1 - e**-x**2 * q(1/|x|) with the sign of x.
+
+    From 4 on that is 1, and the polynomial of the exponent holds no more.
+    """
+    magnitude = f.call("fabs", x)
+    square = f.op("fmul", x, x)
+    near = f.op("fmul", x, f.polynomial(square, _ERF_NEAR))
+    bounded = f.select(f.compare("ogt", magnitude, f.of(4.0)), f.of(4.0), magnitude)
+    far = f.op("fsub", f.of(1.0), exp(f, f.polynomial(bounded, _ERF_FAR)))
+    far = f.call("copysign", far, x)
+    return f.select(f.compare("olt", magnitude, f.of(1.0)), near, far)
+
+
+# least-squares fits with Lawson weights, relative to erf: erf(sqrt(s))/sqrt(s) on (0, 1] and
+# log(erfc(x)) on [1, 4]
+_ERF_NEAR = (
+    -9.6415155354e-06, 1.1256947735e-04, -8.4828288237e-04, 5.2209454315e-03,
+    -2.6865400042e-02, 1.1283781974e-01, -3.7612638435e-01, 1.1283791671e+00,
+)  # fmt: skip
+_ERF_FAR = (
+    2.1208585549e-07, -2.4754238040e-05, 4.6035784362e-04, -4.2706362602e-03, 2.5348925188e-02,
+    -1.0860659863e-01, -6.3306573558e-01, -1.1296493457e+00, 2.0206543498e-04,
+)  # fmt: skip
+
+
+def expm1(f: Float32, x: str) -> str:
+    """e**x - 1, near 0 by the polynomial of `exp` alone."""
+    near = f.multiply_add(f.op("fmul", x, x), f.polynomial(x, _EXP), x)
+    far = f.op("fsub", exp(f, x), f.of(1.0))
+    size = f.call("fabs", x)
+    return f.call("copysign", f.select(f.compare("olt", size, f.of(_HALF_LN2)), near, far), x)
+
+
+_HALF_LN2 = 0.34657359
+
+
+def log1p(f: Float32, x: str) -> str:
+    """log(1 + x): what the sum loses to rounding, the quotient makes good (W. Kahan's way)."""
+    total = f.op("fadd", x, f.of(1.0))
+    quotient = f.op("fdiv", x, f.op("fsub", total, f.of(1.0)))
+    result = f.op("fmul", log(f, total), quotient)
+    result = f.select(f.compare("oeq", total, f.of(1.0)), x, result)
+    return f.select(f.compare("ult", total, f.of(float("inf"))), result, total)
+
+
+FUNCTIONS: dict[str, Callable[[Float32, str], str]] = {
+    "exp": exp,
+    "expm1": expm1,
+    "log": log,
+    "log1p": log1p,
+    "tanh": tanh,
+    "erf": erf,
+}
