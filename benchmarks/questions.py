@@ -29,12 +29,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: a table, and charts of some of its questions."""
+    """A part of the page: a table, and charts, with titles, of some of its questions."""
 
     title: str
     text: str
     questions: tuple[Question, ...]
-    charts: tuple[str, ...] = ()
+    charts: tuple[tuple[str, str], ...] = ()
 
 
 SECTIONS = (
@@ -46,9 +46,9 @@ SECTIONS = (
         (
             Question("resnet50", "ResNet-50", "ms", "less", "ONNX Runtime", 1.0, by_case=True),
             Question("prediction", "its prediction is off by", "%", "less", None, 10.0),
-            Question("trials", "trials a second over its tasks", "1/s", "more", None, 20.0),
+            Question("trials", "trials over its tasks", "a second", "more", None, 20.0),
         ),
-        ("resnet50",),
+        (("resnet50", "ResNet-50"),),
     ),
     Section(
         "And other networks?",
@@ -64,7 +64,7 @@ SECTIONS = (
             ),
             Question("resnet18", "ResNet-18, share of peak", "%", "more", None, 85.0),
         ),
-        ("exported_networks",),
+        (("exported_networks", "Networks exported by PyTorch, tuned for 20 s"),),
     ),
     Section(
         "How near the FMA peak are ten convolutions?",
@@ -74,10 +74,18 @@ SECTIONS = (
         "images pass 100 %.",
         (
             Question("conv_layers", "AVX-512", "% of peak", "more", None, 95.0),
+            Question(
+                "conv_layers_fastest",
+                "AVX-512, fastest 5 % of samples",
+                "% of peak",
+                "more",
+                None,
+                95.0,
+            ),
             Question("conv_layers_avx2", "AVX2", "% of peak", "more", None, 90.0),
             Question("derived_layers", "derived", "% of peak", "more", "hand-written", 0.7),
         ),
-        ("conv_layers",),
+        (("conv_layers", "Channels, size, filters, kernel and stride of convolutions, AVX-512"),),
     ),
     Section(
         "How fast are operators that nobody wrote a schedule for?",
@@ -85,12 +93,12 @@ SECTIONS = (
         "and beside TVM's MetaSchedule, 64 trials (`metaschedule.py`): its best is to be passed "
         "within a twentieth of its time.",
         (
-            Question("derived_operators", "operators", "ms", "less", "PyTorch", 1.0),
+            Question("derived_operators", "six operators", "ms", "less", "PyTorch", 1.0),
             Question(
                 "metaschedule", "passed after", "s", "less", "MetaSchedule", 20.0, by_case=True
             ),
         ),
-        ("derived_operators",),
+        (("derived_operators", "Operators without a schedule of their own"),),
     ),
     Section(
         "How many trials does a search take?",
@@ -100,13 +108,14 @@ SECTIONS = (
         "worse in four of five), and how far a chosen config is behind the best there is "
         "(`finalists.py`; goal: 3 %).",
         (
-            Question("search_trials", "trials", "trials", "less", "random", 3.0, by_case=True),
-            Question("schedulers", "gradient", "ms", "less", "round-robin", 1.0),
+            Question("search_trials", "our tuners", "trials", "less", "random", 3.0),
+            Question("search_tpe", "Optuna's TPE", "trials", "less", "random", by_case=True),
+            Question("schedulers", "`gradient`", "ms", "less", "round-robin", 1.0),
             Question("finalists", "the choice is behind by", "%", "less", None, 3.0),
             Question("cost_models", "recall@16 of cost models", "", "more"),
             Question("tuners_share", "tuners' share of a run", "%", "less", None, 25.0),
         ),
-        ("search_trials",),
+        (("search_trials", "Trials until within 2 % of the optimum"),),
     ),
     Section(
         "How good are choices of layouts?",
@@ -114,11 +123,11 @@ SECTIONS = (
         "0.1 % above the optimum in 2 s. Nine networks at one and two threads: chosen over the "
         "whole graph beside every kernel's own best (`networks.py`).",
         (
-            Question("graph_tuners", "above the optimum", "%", "less"),
-            Question("graph_tuners_time", "seconds", "s", "less"),
+            Question("graph_tuners", "`pbqp` above the optimum", "%", "less"),
+            Question("graph_tuners_time", "`exact`, `pbqp`, `dp`", "s", "less"),
             Question("networks", "nine networks", "ms", "less", "history best", 1.0),
         ),
-        ("networks",),
+        (("networks", "Layouts chosen over the whole graph, or for every kernel alone"),),
     ),
     Section(
         "What do the parts cost?",
@@ -128,7 +137,7 @@ SECTIONS = (
         (
             Question("pool", "fork and join", "us", "less", None, 2.0),
             Question("compile", "lower and compile", "ms", "less", None, 25.0),
-            Question("direct_run", "runner", "us", "less", "a plain loop", None),
+            Question("direct_run", "the runner's times", "us", "less", "a plain loop", None),
             Question("records", "load a million records", "s", "less"),
             Question("network_errors", "relative error, nine networks", "", "less"),
         ),
@@ -146,7 +155,7 @@ SECTIONS = (
             Question("cuda_emission", "lowering and text", "ms", "less", None, 10.0),
             Question("cuda_emulated", "emulated convolutions", "s", "less", None, 90.0),
         ),
-        ("cuda_layers",),
+        (("cuda_layers", "Layers of ResNet-18, and a product"),),
     ),
 )
 

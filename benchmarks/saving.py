@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import re
 import shlex
@@ -105,17 +104,19 @@ class _Save(argparse.Action):
 
 def this_machine(cpuinfo: Path = Path("/proc/cpuinfo")) -> Machine:
     """By its processor; its file is named after model and cores, never after the host."""
-    found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo.read_text("utf-8"), re.MULTILINE)
+    text = cpuinfo.read_text("utf-8")
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
     model = found[1].strip() if found else platform.machine()
-    cores = len(os.sched_getaffinity(0))
-    return machine_of(model, cores)
+    # Of the machine: benchmarks themselves keep to one of its cores at times.
+    return machine_of(model, max(1, len(re.findall(r"^processor\s*:", text, re.MULTILINE))))
 
 
 def machine_of(model: str, cores: int) -> Machine:
     """`Intel(R) Xeon(R) CPU @ 2.80GHz`, 2 -> the file `intel-xeon-cpu-2.80ghz-2-cores`."""
     plain = re.sub(r"\((?:r|tm|c)\)", "", model, flags=re.IGNORECASE)
     word = re.sub(r"[^a-z0-9.]+", "-", plain.lower()).strip("-.")
-    return Machine(name=f"{word}-{cores}-cores", title=model, model=model, cores=cores)
+    name = f"{word}-{cores}-cores" if cores > 1 else word  # a GPU is one
+    return Machine(name=name, title=model, model=model, cores=cores)
 
 
 def command_line(arguments: Sequence[str]) -> str:
@@ -159,10 +160,17 @@ def _with_goal(row: Row, goal: float | None) -> Row:
 
 
 def _tree() -> str | None:
-    """The commit, `-dirty` where it is not quite that; None outside of a checkout."""
-    command = ["git", "-C", str(_ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    """The commit, `-dirty` where sources differ from it; None outside of a checkout."""
+    git = ["git", "-C", str(_ROOT)]
     try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        head = subprocess.run(
+            [*git, "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True
+        )
+        changed = subprocess.run(
+            [*git, "diff", "--quiet", "HEAD", "--", "core", "plugins", "benchmarks/*.py"],
+            check=False,
+            capture_output=True,
+        )
     except FileNotFoundError:
         return None
-    return done.stdout.strip() or None
+    return head.stdout.strip() + "-dirty" * bool(changed.returncode) if head.stdout else None

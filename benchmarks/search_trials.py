@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--tuners", nargs="+", default=[*TUNERS, PEER])
     add_save_options(parser)
     options = parser.parse_args()
-    rows = []
+    rows, tpe_rows = [], []
     host = PluginHost.load()
     found = sorted(options.recordings.glob("*.records.jsonl.gz"))
     searches: dict[str, Search] = {}
@@ -70,9 +70,10 @@ def main() -> None:
                 flush=True,
             )
             if name != "random":
-                rows.append(
+                peer = name == PEER
+                (tpe_rows if peer else rows).append(
                     Row(
-                        case=f"{recording.name}: {name}",
+                        case=recording.name if peer else f"{recording.name}: {name}",
                         ours=median(needed),
                         peer=baseline if "random" in searches else None,
                         details={
@@ -83,7 +84,8 @@ def main() -> None:
                         },
                     )
                 )
-    save(options, "search_trials", rows, packages=["optuna", "xgboost"])
+    save(options, "search_trials", rows, packages=["xgboost"])
+    save(options, "search_tpe", tpe_rows, packages=["optuna"])
 
 
 def play(search: Search, recording: Recording, seed: int, limit: int) -> tuple[int, float]:

@@ -138,9 +138,8 @@ def test_a_goal_is_of_the_speedup_where_there_is_a_peer(
     assert (found.figure(asked), found.reached(asked)) == (figure, reached)
 
 
-def test_a_machine_is_named_after_its_processor(module, tmp_path, monkeypatch):
+def test_a_machine_is_named_after_its_processor(module, tmp_path):
     saving = module("saving")
-    monkeypatch.setattr(saving.os, "sched_getaffinity", lambda _: {0, 1})
     (tmp_path / "cpuinfo").write_text(CPUINFO)
     found = saving.this_machine(tmp_path / "cpuinfo")
     assert found.name == "intel-xeon-processor-2.80ghz-2-cores"
