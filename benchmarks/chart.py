@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-_LABELS, _PLOT, _MARGIN = 330.0, 400.0, 16.0
+_PLOT, _MARGIN = 400.0, 16.0
+_LETTER = 7.0
+"""Width of a letter of a label, about."""
 _LINE, _HEAD, _FOOT = 20.0, 46.0, 40.0
+_LEGEND = 260.0
+"""The legend stands left of the axis, below the labels."""
 _MARKS = 7
 """Width of a mark."""
 _COLOURS = ("#1f7fd1", "#d9730d", "#1a9467", "#b8489a", "#8a7a12", "#6f6fd8")
 _LOGARITHMIC = 4.0
 """From this ratio of the largest to the least on, places are by the logarithm."""
 _STYLE = """
+.ground { fill: #ffffff; }
 text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .title { font-weight: 600; }
 .axis, .small { fill: #59636e; font-size: 11px; }
@@ -22,6 +27,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .goal { stroke: #59636e; stroke-dasharray: 4 3; }
 .hollow { fill: none; }
 @media (prefers-color-scheme: dark) {
+.ground { fill: #0d1117; }
 text { fill: #e6edf3; }
 .axis, .small { fill: #9198a1; }
 .grid { stroke: #3d444d; }
@@ -46,23 +52,28 @@ class Mark:
 
 @dataclass(frozen=True)
 class _Scale:
+    """Places right of the labels, which end at `left`."""
+
+    left: float
     low: float
     high: float
     logarithmic: bool
 
     @classmethod
-    def over(cls, values: Sequence[float]) -> _Scale:
+    def over(cls, left: float, values: Sequence[float]) -> _Scale:
         low, high = min(values), max(values)
         if low > 0 and high / low > _LOGARITHMIC:
-            return cls(low / 1.15, high * 1.15, logarithmic=True)
+            return cls(left, low / 1.15, high * 1.15, logarithmic=True)
         step = _step(high - low or abs(high) or 1.0)
-        return cls(floor(low / step) * step, (floor(high / step) + 1) * step, logarithmic=False)
+        return cls(
+            left, floor(low / step) * step, (floor(high / step) + 1) * step, logarithmic=False
+        )
 
     def place(self, value: float) -> float:
         low, high = self.low, self.high
         if self.logarithmic:
             low, high, value = log10(low), log10(high), log10(value)
-        return _LABELS + _PLOT * (value - low) / (high - low)
+        return self.left + _PLOT * (value - low) / (high - low)
 
     def ticks(self) -> list[float]:
         if self.logarithmic:
@@ -79,23 +90,27 @@ def chart(title: str, axis: str, marks: Sequence[Mark], goal: float | None) -> s
     """A self-contained SVG; cases and series from the first that occurs on."""
     cases = list(dict.fromkeys(mark.case for mark in marks))
     series = list(dict.fromkeys(mark.series for mark in marks))
-    scale = _Scale.over([mark.value for mark in marks] + ([] if goal is None else [goal]))
-    width = _LABELS + _PLOT + 2 * _MARGIN
+    left = max(_LEGEND, _LETTER * max(map(len, cases))) + _MARGIN
+    scale = _Scale.over(left, [mark.value for mark in marks] + ([] if goal is None else [goal]))
+    width = left + _PLOT + 2 * _MARGIN
     bottom = _HEAD + _LINE * len(cases)
     size = {"viewBox": f"0 0 {width:.0f} {bottom + _FOOT:.0f}", "width": f"{width:.0f}"}
     svg = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", **size})
     SubElement(svg, "title").text = title
     SubElement(svg, "style").text = _STYLE
+    # A page may be dark where its reader's system is light: the ground goes with the text.
+    ground = {"class": "ground", "width": "100%", "height": "100%"}
+    SubElement(svg, "rect", ground)
     _text(svg, 2, 14, title, "title")
     for tick in scale.ticks():
         _line(svg, scale.place(tick), bottom, "grid")
         _text(svg, scale.place(tick), bottom + 14, f"{tick:g}", "axis", "middle")
-    _text(svg, _LABELS + _PLOT / 2, bottom + 32, axis, "axis", "middle")
+    _text(svg, left + _PLOT / 2, bottom + 32, axis, "axis", "middle")
     if goal is not None:
         _line(svg, scale.place(goal), bottom, "goal")
         _text(svg, scale.place(goal), _HEAD - 6, "goal", "small", "middle")
     for number, case in enumerate(cases):
-        _text(svg, _LABELS - 12, _HEAD + _LINE * (number + 0.7), case, "case", "end")
+        _text(svg, left - 12, _HEAD + _LINE * (number + 0.7), case, "case", "end")
     for mark in marks:
         y = _HEAD + _LINE * (cases.index(mark.case) + 0.5)
         number = series.index(mark.series)

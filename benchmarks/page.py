@@ -35,7 +35,7 @@ OF_BEFORE = "before "
 _INTRODUCTION = """\
 # Results
 
-`uv run python benchmarks/page.py` makes this page of the figures in [results/](results), which
+`uv run python benchmarks/page.py` makes this page of the figures in `results/`, which
 benchmarks write with `--save`. Float32; medians, ours and a peer's in turns in one run. Where there
 were several runs or cases: their median (the least to the most); **bold** reaches the goal. Of each
 state that a machine was in, the newest day is shown. Starved machines, of which the host takes a
@@ -93,7 +93,8 @@ def _pages(files: Sequence[ResultFile], most: int) -> dict[Path, str]:
         told = {question: shown(question, files, most) for question in section.questions}
         charts = {name: drawn(named(told, name), title) for name, title in section.charts}
         made |= {FOLDER / f"{name}.svg": text for name, text in charts.items() if text}
-        lines += ["", f"## {section.title}", section.text]
+        breaks = "<br>" * any(charts.values())
+        lines += ["", f"## {section.title}", f"{section.text}{breaks}"]
         lines += [f"![{t}](results/{n}.svg)" for n, t in section.charts if charts[n]]
         rows = [row for question, found in told.items() for row in table(question, found)]
         if rows:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 FIRST = "README.md"
 OTHERS = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/RESULTS.md")
+DECISIONS = "docs/decisions"
+CHARTS = "benchmarks/results"
 LINK = re.compile(r"(?<=\]\()(?!\w+:)([^)#\s]+)((?:#[\w-]+)?)(?=\))")
 
 
@@ -31,7 +33,10 @@ def pages() -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Names the pages of the parts in the navigation."""
+    """Names the decisions and the pages of the parts in the navigation."""
+    (decisions,) = (entry for entry in config.nav or () if "Decisions" in entry)
+    others = sorted(path.name for path in (ROOT / DECISIONS).glob("[!R]*.md"))
+    decisions["Decisions"] = [f"decisions/{name}" for name in ("README.md", *others)]
     (parts,) = (entry for entry in config.nav or () if "Parts" in entry)
     parts["Parts"] = [{title(path): place} for path, place in pages().items() if path != FIRST]
     return config
@@ -48,6 +53,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, place in pages().items():
         text = (ROOT / path).read_text(encoding="utf-8")
         files.append(File.generated(config, place, content=text))
+    for path in sorted((ROOT / CHARTS).glob("*.svg")):
+        place = path.relative_to(ROOT).as_posix()
+        files.append(File.generated(config, f"repository/{place}", abs_src_path=str(path)))
     return files
 
 
@@ -60,7 +68,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
     def moved(link: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join(folder, link[1]))
-        place = places.get(path, path.removeprefix("docs/"))
+        chart = posixpath.dirname(path) == CHARTS
+        place = f"repository/{path}" if chart else places.get(path, path.removeprefix("docs/"))
         return posixpath.relpath(place, posixpath.dirname(here) or ".") + link[2]
 
     return LINK.sub(moved, markdown)

@@ -122,7 +122,7 @@ def test_a_chart_has_a_mark_for_each_figure_and_both_colour_schemes(module):
     assert "prefers-color-scheme: dark" in svg.find(f"{SVG}style").text
     # Two marks of the first series and its sign in the legend; the same of the second.
     assert len(svg.findall(f"{SVG}circle")) == 3
-    assert len(svg.findall(f"{SVG}rect")) == 2
+    assert len(svg.findall(f"{SVG}rect[@class='s1']")) == 2
     assert len(svg.findall(f"{SVG}circle[@class='s0 hollow']")) == 1
     assert [each.text for each in svg.findall(f"{SVG}text[@class='case']")] == ["a < b", "c"]
     width = float(svg.get("width"))
