@@ -31,7 +31,7 @@ platforms+=(--platform manylinux2014_x86_64 --platform manylinux1_x86_64)
 download=(python3 -m pip --disable-pip-version-check download --quiet --dest "$folder")
 binary=(--only-binary=:all: --python-version "$python" --implementation cp "${platforms[@]}")
 
-ours=(core plugins/{tensor,cuda,search,graph,measure,onnx})
+ours=(core plugins/{cuda,graph,measure,onnx,pipeline,records,search,tensor})
 python3 -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir "$folder" "${ours[@]/#/./}"
 names=(tilewright tilewright-cuda 'tilewright-search[xgb]' tilewright-measure tilewright-onnx)
 [[ $nvrtc ]] && names+=(nvidia-cuda-nvrtc nvidia-cuda-nvrtc-cu12)

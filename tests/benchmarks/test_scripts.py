@@ -18,7 +18,9 @@ PRINT_NO_RESULT = {"record_space.py", "cuda/part.py", "page.py", "saving.py"}
 """One makes recordings, one reports that cuda/summary.py reads, one the page."""
 
 
-@pytest.mark.needs("x86", "cuda", "graph", "search", "measure", "onnx")
+@pytest.mark.needs(
+    "cli", "pipeline", "records", "testing", "x86", "cuda", "graph", "search", "measure", "onnx"
+)
 @pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "saving.py"])
 def test_it_starts_and_offers_to_save(script):
     command = [sys.executable, str(FOLDER / script), "--help"]
