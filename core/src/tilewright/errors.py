@@ -1,4 +1,4 @@
-"""Errors that a user can mend, as opposed to bugs and to candidates that fail."""
+"""Errors that a user can fix, as opposed to bugs and to candidates that fail."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _SHOWN = 60
 
 
 class _Blame(str):
-    """A note that says whose component raised an error."""
+    """A note that names the component and plugin that raised an error."""
 
     __slots__ = ()
 
 
 def blame(error: Exception, whose: str) -> None:
-    """Note whose component raised it, the innermost: who called that has only passed it on."""
+    """Note the innermost component that raised it; its callers only passed it on."""
     if not any(isinstance(note, _Blame) for note in getattr(error, "__notes__", ())):
         error.add_note(_Blame(whose))
 
@@ -65,7 +65,7 @@ class UsageError(Exception):
 
     @property
     def each(self) -> tuple[UsageError, ...]:
-        """The single mistakes, without others behind them."""
+        """The single mistakes, each without `also`."""
         own = UsageError(self.message, where=self.where, remedy=self.remedy)
         return (own, *(one for error in self.also for one in error.each))
 

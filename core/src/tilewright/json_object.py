@@ -1,4 +1,4 @@
-"""JSON objects that others wrote: read with bounds, and one error for whatever is wrong."""
+"""Reads untrusted JSON objects within bounds, with one type of error for any fault."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def parse_object(text: bytes) -> dict[str, Any]:
 
 
 def sensible(make: Callable[[Any], Any], data: Any) -> Any:
-    """What is made of a line's value. Raises BadLineError where the value is not as expected.
+    """The result of decoding a line. Raises BadLineError where its value is not as expected.
 
-    A line may hold anything, so whatever its types and numbers make Python refuse is its fault.
+    A line may hold anything, so every error that its types and numbers raise is the line's.
     """
     try:
         return make(data)

@@ -88,7 +88,7 @@ Place = tuple[str | int, ...]
 
 
 class BadValueError(ValueError):
-    """What a validator of an options model raises where it knows the remedy.
+    """Raised by a validator of an options model that knows the remedy.
 
     The message says what was expected and got; of other ValueErrors it says only what was expected.
     """
@@ -99,7 +99,7 @@ class BadValueError(ValueError):
 
 
 class Mistake(NamedTuple):
-    """What is wrong with an option, where below the options it stands, and what to do.
+    """A mistake in an option: its place below the options, what is wrong, and what to do.
 
     unknown   the key that the model does not have, empty where the mistake is another one
     """
@@ -130,10 +130,10 @@ def check_options(model: type[M], values: Mapping[str, Any], *, where: str) -> M
 def read_options(
     model: type[M], values: Mapping[str, Any], instead: Mapping[str, Any] | None = None
 ) -> tuple[M | None, list[Mistake]]:
-    """The options without what is wrong with them, and all that is.
+    """The options without their mistakes, and the mistakes.
 
-    They are None where they cannot do without it. `instead` has values in place of what is wrong
-    or missing. What is wrong with them as a whole is told where each by itself is right.
+    The options are None where a required one is wrong. `instead` has values for wrong or missing
+    ones. Mistakes of the whole model are reported only if each option alone is right.
     """
     try:
         return model.model_validate(dict(values)), []
@@ -185,7 +185,7 @@ def _mistakes(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
 
 
 def _expectation(item: Any, model: type[BaseModel]) -> tuple[str, str]:
-    """(message, remedy) where a value is not what was expected."""
+    """(message, remedy) for a value that is not as expected."""
     kind, value, raised = item["type"], item["input"], item.get("ctx", {}).get("error")
     if isinstance(raised, BadValueError):
         return str(raised), raised.remedy

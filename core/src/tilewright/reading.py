@@ -1,4 +1,4 @@
-"""Opening a file that somebody else may have put there."""
+"""Opens files that another user may have put in place."""
 
 from __future__ import annotations
 

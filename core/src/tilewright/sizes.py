@@ -1,6 +1,6 @@
-"""How large things may be: one bound for all that comes in, checked where it comes in.
+"""Bounds on the sizes of tensors and networks, checked where they enter.
 
-A size beyond these is a mistake, or meant to exhaust the memory; what fits a machine is smaller.
+A larger size is a mistake or an attack on the memory; what fits a machine is smaller.
 """
 
 from __future__ import annotations

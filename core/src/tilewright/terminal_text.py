@@ -1,4 +1,4 @@
-"""Texts of strangers on a terminal."""
+"""Untrusted texts on a terminal."""
 
 from __future__ import annotations
 

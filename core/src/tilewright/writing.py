@@ -1,4 +1,4 @@
-"""Whether a run can write where it was told to, and what is said where it cannot."""
+"""Whether a run can write where it should, and the message where it cannot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilewright.errors import UsageError
 
 @contextmanager
 def writing(path: Path, what: str) -> Iterator[None]:
-    """What the file system refuses meanwhile becomes a UsageError that names the path."""
+    """Errors of the file system raised inside become a UsageError that names the path."""
     try:
         yield
     except OSError as error:
@@ -42,7 +42,7 @@ def check_file(path: Path, what: str) -> None:
 def _try(folder: Path) -> None:
     """Make a folder in the nearest one that is there, and remove it.
 
-    Only trying tells: permissions allow the superuser more than some file systems do.
+    It has to be tried: permissions allow the superuser more than some file systems do.
     """
     while not exists(folder):
         folder = folder.parent
@@ -62,12 +62,12 @@ def exists(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file is there; what is neither a file nor nothing is an error."""
+    """Whether a file is there; anything else in its place is an error."""
     if exists(path) and not path.is_file():  # a pipe would be waited for, a device has no end
         raise OSError(errno.EINVAL, "it is a folder" if path.is_dir() else "it is no file")
     return path.is_file()
 
 
 def _shown(path: Path) -> str:
-    """The path with what is no valid text escaped, so that it can be printed."""
+    """The path with invalid characters escaped, so that it can be printed."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""A component in use: what it does wrong bears its name, its plugin, and where it is written."""
+"""A component in use: its errors name it, its plugin, and its source."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tilewright.plugins.host import PluginHost
 
 
 class Blamed:
-    """A component's instance, every call of whose methods is made under `PluginHost.blaming`.
+    """A component's instance; each call of a method runs under `PluginHost.blaming`.
 
     >>> tuner = Blamed(host.choose("tuner", choice, context), host, "tuner", choice.name)
-    >>> with tuner.blaming():  # an answer that no tuner may give is told likewise
+    >>> with tuner.blaming():  # so does an answer that no tuner may give
     ...     check(tuner.propose(8))
     """
 
@@ -36,5 +36,5 @@ class Blamed:
         return type(self._instance).__name__
 
     def blaming(self) -> AbstractContextManager[None]:
-        """What is raised inside is the component's mistake."""
+        """Errors raised inside are reported as the component's."""
         return self._host.blaming(self._role, self._name)

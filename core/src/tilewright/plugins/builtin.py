@@ -1,4 +1,4 @@
-"""What core itself offers, through the same door as everybody else."""
+"""What core itself offers, registered as any plugin's components are."""
 
 from __future__ import annotations
 

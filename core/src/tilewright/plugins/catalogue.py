@@ -1,4 +1,4 @@
-"""What plugins offer for one role; a name that several offer hurts only who uses it."""
+"""What plugins offer for one role; a name offered twice is an error only where it is used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Offer(Generic[V]):
-    """One contribution: its own name, the value, and whose it is."""
+    """One contribution: its own name, the value, and its owner."""
 
     name: str
     value: V
@@ -82,14 +82,14 @@ class Catalogue(Generic[V]):
         return name
 
     def clashes(self) -> Iterator[UsageError]:
-        """What whoever uses a name that several offer is told."""
+        """The error for a name that several plugins offer."""
         for name, rivals in self._by_name.items():
             if len(rivals) > 1:
                 yield clash(self._word, name, rivals)
 
 
 def clash(word: str, name: str, rivals: Sequence[Offer[Any]]) -> UsageError:
-    """The error that names every owner, how to choose one, and how to be rid of the others."""
+    """The error that names every owner, how to choose one, and how to block the others."""
     plain = name.rpartition("/")[2]
     offers = sorted(rivals, key=lambda offer: str(offer.owner))
     choices = " or ".join(f"'{_word_of(offer, rivals)}/{plain}'" for offer in offers)
@@ -102,7 +102,7 @@ def clash(word: str, name: str, rivals: Sequence[Offer[Any]]) -> UsageError:
 
 
 def how_to_be_rid(owners: Sequence[Owner]) -> str:
-    """What is to be renamed or blocked where owners clash: not what this project itself brings."""
+    """What to rename or block where owners clash; never a part of this project."""
     ways = [f"rename that of {owner.module}" for owner in owners if not owner.installed]
     installed = [owner.distribution for owner in owners if owner.installed]
     ours = {CORE, *known_distributions()}
@@ -115,6 +115,6 @@ def how_to_be_rid(owners: Sequence[Owner]) -> str:
 
 
 def _word_of(offer: Offer[Any], rivals: Sequence[Offer[Any]]) -> str:
-    """The first of its owner's words that stands for none of the others."""
+    """The first of its owner's words that means none of the others."""
     taken = {word for rival in rivals if rival is not offer for word in rival.owner.words}
     return next((word for word in offer.owner.words if word not in taken), offer.owner.words[-1])

@@ -1,4 +1,4 @@
-"""What a name or an option means where it stands in the wrong place."""
+"""What a misplaced name or option means elsewhere, for messages."""
 
 from __future__ import annotations
 

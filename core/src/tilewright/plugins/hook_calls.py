@@ -1,4 +1,4 @@
-"""Calls hooks one implementation at a time, so that one that fails costs its plugin alone."""
+"""Calls hooks one implementation at a time, so that a failure affects its plugin alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilewright.plugins.owner import Owner
 
 
 class HookCalls:
-    """The hooks of the loaded plugins; what goes wrong in one is noted as its plugin's."""
+    """The hooks of the loaded plugins; an error in one is noted as its plugin's."""
 
     def __init__(self, manager: pluggy.PluginManager, plugins: Sequence[Plugin]) -> None:
         self._manager = manager
@@ -37,7 +37,7 @@ class HookCalls:
         return "Component[" in str(function.__annotations__.get("return"))
 
     def values(self, hook: str, arguments: Mapping[str, Any]) -> Iterator[tuple[Any, Plugin]]:
-        """What a collect hook gives, flat, each with whose it is."""
+        """All values of a collect hook, flat, each with its owner."""
         for values, plugin in self.answers(hook, arguments):
             if isinstance(values, list | tuple):
                 yield from ((value, plugin) for value in values)
@@ -48,7 +48,7 @@ class HookCalls:
     def answers(
         self, hook: str, arguments: Mapping[str, Any], owner: Owner | None = None
     ) -> Iterator[tuple[Any, Plugin]]:
-        """Every answer that is not None, each with whose it is; of one owner, where given."""
+        """Every answer that is not None, each with its owner; only those of `owner`, if given."""
         for plugin, function in self._implementations(hook):
             if owner is not None and plugin.owner != owner:
                 continue

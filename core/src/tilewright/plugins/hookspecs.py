@@ -77,7 +77,7 @@ def tilewright_task_schedulers() -> Sequence[Component[TaskScheduler]]:
 
 @hookspec
 def tilewright_references(host: PluginHost) -> Sequence[Reference]:
-    """What is known of operators apart from schedules, one for each; asked late. First: tensor."""
+    """References of operators, one each; called late. First: tensor."""
     raise NotImplementedError
 
 
@@ -100,7 +100,7 @@ def tilewright_resolve_target(text: str) -> Target | None:
 def tilewright_fallback_config(
     task: Task, space: ConfigSpace, host: PluginHost
 ) -> ConfigEntity | None:
-    """A feasible point of the space to use where nothing was measured; None without an opinion.
+    """A feasible point of the space to use without measurements; None leaves it to others.
 
     First: core, which asks the strategies and is asked last.
     """

@@ -86,7 +86,7 @@ class PluginHost:
     # --- the three calling modes -----------------------------------------------------------------
 
     def hook_values(self, hook: str, kind: type = object, /, **arguments: Any) -> list[Any]:
-        """All of a kind that a collect hook gives, flat; a plugin that misbehaves is left out."""
+        """All values of one type that a collect hook gives, flat; bad plugins are left out."""
         values = []
         for value, plugin in self._hooks.values(hook, arguments):
             if isinstance(value, kind):
@@ -104,7 +104,7 @@ class PluginHost:
         return None
 
     def notify(self, hook: str, **arguments: Any) -> None:
-        """Tell every implementation; one that raises is listed and the others still hear it."""
+        """Notify every implementation; one that raises is listed, the others are still called."""
         for _ in self._hooks.answers(hook, arguments):
             pass
 
@@ -124,11 +124,11 @@ class PluginHost:
         return tuple(sorted(filter(None, found)))
 
     def owners(self, role: str) -> Mapping[str, Owner]:
-        """Who contributed each component, strategy or reference of a role."""
+        """The owner of each component, strategy or reference of a role."""
         return {name: offer.owner for name, offer in self.catalogue(role).offers.items()}
 
     def owner(self, role: str, name: str) -> Owner:
-        """Who contributed a component, by its name or `OWNER/NAME`. Raises UsageError."""
+        """The owner of a component, by its name or `OWNER/NAME`. Raises UsageError."""
         return self._named(role, name).owner
 
     def component(self, role: str, name: str) -> Component[Any]:
@@ -155,7 +155,7 @@ class PluginHost:
             return component.load()(checked, context)
 
     def options_of(self, role: str, name: str) -> type[BaseModel]:
-        """The options model of a component. What its plugin does wrong bears its name."""
+        """The options model of a component. Errors in making it name its plugin."""
         from pydantic import BaseModel
 
         component = self.component(role, name)
@@ -167,9 +167,9 @@ class PluginHost:
 
     @contextmanager
     def blaming(self, role: str, name: str) -> Iterator[None]:
-        """What is raised inside, and no user's mistake, says whose component does wrong, and where.
+        """Errors raised inside, except UsageError, name the component, its plugin, file and line.
 
-        Also what is raised of an answer that no component of its role may give.
+        This includes errors about an answer that no component of the role may give.
         """
         try:
             yield
@@ -184,9 +184,9 @@ class PluginHost:
             raise
 
     def tried(self, role: str, name: str, what: str, ask: Callable[[], T]) -> tuple[T | None, str]:
-        """The answer of a component, else None and why there is none; never raises.
+        """The answer of a component, else None and the reason; never raises.
 
-        For listings: what one plugin does wrong is noted as its own, and costs no other.
+        For listings: one plugin's error is noted as its own, and affects no other.
         """
         try:
             with redirect_stdout(sys.stderr):  # stdout is for the listing
@@ -252,9 +252,9 @@ class PluginHost:
         return target
 
     def reference(self, operator: str) -> Reference:
-        """What is known of an operator, by its name or `OWNER/NAME`.
+        """The reference of an operator, by its name or `OWNER/NAME`.
 
-        Raises UsageError where nobody knows it, and where several plugins define it.
+        Raises UsageError where no plugin defines it, or several do.
         """
         reference: Reference = self._named("reference", operator).value
         return reference
@@ -281,7 +281,7 @@ class PluginHost:
         return {name: one.revision for name, one in self._strategy_set().by_name.items()}
 
     def strategies(self, task: Task, pattern: str = "*") -> tuple[Strategy, ...]:
-        """Applicable strategies, sorted by name, of which the pattern leaves anything."""
+        """Applicable strategies, sorted by name, that the pattern matches in part or whole."""
         found = self._strategy_set().serving(task, pattern)
         return tuple(s for s in found if self.schedule(s.name).applies(task))
 
@@ -307,7 +307,7 @@ class PluginHost:
     def space(self, task: Task, pattern: str = "*") -> ConfigSpace:
         """All alternatives of the applicable strategies whose names match the glob.
 
-        Raises UsageError where nothing is left.
+        Raises UsageError where none matches.
         """
         found = self.space_within(task, pattern)
         if found is None:
@@ -348,11 +348,11 @@ class PluginHost:
         return self.schedule(config.strategy).lower(task, config)
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
-        """What operands and outputs look like under a config."""
+        """The layouts of operands and outputs under a config."""
         return self.schedule(config.strategy).layouts(task, config)
 
     def fallback_config(self, task: Task, space: ConfigSpace) -> ConfigEntity:
-        """A config without any measurement: a plugin's opinion, else the best strategy's own.
+        """A config without any measurement: a plugin's choice, else the best strategy's.
 
         Raises UsageError, naming task and constraints, where no point is feasible.
         """

@@ -27,7 +27,7 @@ def word_of(role: str) -> str:
 def collected(
     role: str, values: Iterable[tuple[Any, Plugin]], *, components: bool
 ) -> list[Offer[Any]]:
-    """The offers among what a role's hook gives; for what is none, its plugin is to blame.
+    """The valid offers of a role's hook; anything else is reported as its plugin's defect.
 
     components  whether its values have to be of `Component`
     """
@@ -88,7 +88,7 @@ def lack_of(component: Component[Any]) -> str:
 
 
 def place_of(value: Any) -> str:
-    """`FILE:LINE` of the class or function behind a component; empty where that cannot be told."""
+    """`FILE:LINE` of the class or function of a component; empty where it is unknown."""
     with contextlib.suppress(Exception):  # what its `load` raises is told by whoever calls it
         factory = value.load()
         return f"{inspect.getsourcefile(factory)}:{inspect.getsourcelines(factory)[1]}"

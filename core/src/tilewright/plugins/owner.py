@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who contributed something: distribution, version, the module or file, and its plugin's name.
+    """The owner of a contribution: distribution, version, module or file, and plugin name.
 
     A plugin file is of no distribution: its version is `-`.
     """

@@ -1,4 +1,4 @@
-"""What a user is told who names a component that nobody here offers."""
+"""The error for a component that no installed plugin offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The roles that plugins play. Core calls these and knows nothing of who is behind them."""
+"""The roles that plugins implement. Core calls these protocols and knows no implementation."""
 
 from tilewright.roles.array import Array
 from tilewright.roles.measurement import Builder, BuildResult, MeasureContext, Runner

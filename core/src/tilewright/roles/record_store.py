@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Spent(NamedTuple):
-    """What a stage has spent over all its runs, and whether one of them finished it."""
+    """What a stage spent over all its runs, and whether it is finished."""
 
     finished: bool
     seconds: float
@@ -74,7 +74,7 @@ class RecordStore(Protocol):
         ...
 
     def refresh(self) -> None:
-        """See what others have appended."""
+        """Read what other processes have appended."""
         ...
 
     def records(self, task_key: str | None = None) -> Sequence[Record]:
@@ -94,7 +94,7 @@ class RecordStore(Protocol):
         ...
 
     def ranked(self, query: Query) -> Iterator[Ranked]:
-        """The configs of a task that have a time, fastest first; finalists before their losers."""
+        """The configs of a task that have a time, fastest first; finalists before others."""
         ...
 
     def best(self, query: Query) -> Record | None:

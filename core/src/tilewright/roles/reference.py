@@ -1,4 +1,4 @@
-"""The role of references: what is known of an operator apart from any schedule."""
+"""The role of references: expected answers and counts of an operator, without any schedule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Reference(Protocol):
-    """What is known of one operator apart from any schedule."""
+    """Expected answers and counts of one operator, without any schedule."""
 
     operator: str
 

@@ -22,7 +22,7 @@ def _endless() -> Budget | None:
 
 @dataclass(frozen=True)
 class TunerContext:
-    """What a tuner may know; the same for every tuner of a task.
+    """What a tuner receives; the same for every tuner of a task.
 
     seed        of the run; equal seeds and histories are to give equal proposals
     history     trials of all tasks known when the tuner is made, oldest first, its own included
@@ -88,7 +88,7 @@ class TaskState:
 
 
 class TaskScheduler(Protocol):
-    """Decides who gets the next batch, from the states alone: a resumed run makes a new one."""
+    """Decides which task is next, from the states alone: a resumed run makes a new scheduler."""
 
     def next_task(self, states: Sequence[TaskState]) -> int | None:
         """Index of the task that gets the next batch; None where none is worth one."""

@@ -60,7 +60,7 @@ class Kernel(Protocol):
         ...
 
     def close(self) -> None:
-        """Give the memory back; the kernel is dead after it."""
+        """Free the memory; the kernel cannot be used afterwards."""
         ...
 
 

@@ -91,7 +91,7 @@ class Alternative:
     def indexes(
         self, start: int = 0, stop: int | None = None, *, backwards: bool = False
     ) -> Iterator[int]:
-        """Feasible indexes in [start, stop), lazily; infeasible prefixes are skipped whole."""
+        """Feasible indexes in [start, stop), lazily; infeasible prefixes are skipped as a whole."""
         stop = self.size if stop is None else min(stop, self.size)
         if max(start, 0) >= stop:
             return iter(())

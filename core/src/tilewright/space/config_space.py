@@ -166,7 +166,7 @@ class ConfigSpace:
         exclude: Container[int],
         chosen: dict[int, None],
     ) -> None:
-        """Add to what is chosen until it is so many, or luck runs out."""
+        """Draw until there are enough, or until too many draws fail."""
         # Half of what is drawn at worst is drawn twice; where feasible points are few and
         # uncounted, it is more.
         for _ in range(_DRAWS_PER_POINT * count):
@@ -199,7 +199,7 @@ class ConfigSpace:
 
     @cached_property
     def _listed(self) -> tuple[int, ...]:
-        """All feasible indexes, kept: at most twice as many as somebody drew or left out."""
+        """All feasible indexes, cached: at most twice as many as were drawn or excluded."""
         return tuple(self.indexes())
 
     def _has_at_most(self, limit: int) -> bool:

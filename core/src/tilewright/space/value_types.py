@@ -1,4 +1,4 @@
-"""Which types an expression can have: what a file says is refused where it makes no sense."""
+"""Which types an expression can have: expressions from files are refused where types do not fit."""
 
 from __future__ import annotations
 

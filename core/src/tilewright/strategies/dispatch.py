@@ -98,10 +98,10 @@ def asked_first(
     space: Callable[[], ConfigSpace],
     where: str,
 ) -> Answer | None:
-    """What the first of these contexts that has an answer says; its source names the context.
+    """The first answer of these contexts; its source names the context.
 
-    For whoever asks a caller's contexts (`entered`) before deciding by himself. An error of a
-    context is not caught. Raises UsageError, which names the context and `where`, for an answer
+    For code that asks the caller's contexts (`entered`) before it decides. Errors of a context
+    are not caught. Raises UsageError, which names the context and `where`, for an answer
     that is no feasible point of the space.
     """
     for context in contexts:
@@ -222,7 +222,7 @@ class ApplyGraphBest(DispatchContext):
 class FallbackContext(DispatchContext):
     """The root: a config without any measurement, as plugins advise, else the space's first.
 
-    `failed` tells what failed of a task; it is passed over while there is other advice.
+    `failed` gives a task's failed configs; they are passed over while there is other advice.
     """
 
     host: PluginHost
@@ -238,7 +238,7 @@ class FallbackContext(DispatchContext):
 
 
 def _space(host: PluginHost, task: Task, strategies: str) -> ConfigSpace | None:
-    """What a glob leaves of a task's space, None where that is nothing."""
+    """The part of a task's space that a glob matches; None where there is none."""
     if strategies == "*":
         return host.space(task)
     found = host.space_within(task, strategies)

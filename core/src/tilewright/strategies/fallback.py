@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def fallback_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterator[ConfigEntity]:
-    """What each strategy advises, the best strategy's first, then the first feasible point.
+    """Each strategy's advice, the best strategy's first, then the first feasible point.
 
     The strategy of the highest priority is the best, ties by name; one may have no advice that
     suits the space.
@@ -37,7 +37,7 @@ def fallback_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterat
 def fallback_besides(
     failed: Container[ConfigEntity], task: Task, space: ConfigSpace, host: PluginHost
 ) -> ConfigEntity:
-    """The host's fallback, where that is none of `failed`; else the first advice that is none.
+    """The host's fallback if it is not in `failed`; else the first advice that is not.
 
     Where all of it failed, the host's. Raises UsageError where no point is feasible.
     """

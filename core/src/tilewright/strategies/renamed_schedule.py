@@ -1,4 +1,4 @@
-"""A strategy under another name than its author's, where two plugins chose the same."""
+"""A strategy under another name than its author's, where two plugins use one name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def renamed(strategy: Strategy, name: str) -> Strategy:
 
 
 class _RenamedSchedule:
-    """What its author wrote sees the author's name, everybody else the new one."""
+    """The author's code sees the author's name, all other code the new one."""
 
     def __init__(self, schedule: Schedule, old: str, new: str) -> None:
         self._schedule, self._old, self._new = schedule, old, new

@@ -32,11 +32,11 @@ class Schedule(Protocol):
         ...
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
-        """What operands and outputs look like under this config."""
+        """The layouts of operands and outputs under this config."""
         ...
 
     def fallback(self, task: Task) -> ConfigEntity | None:
-        """A good config with no measurement at hand; None leaves it to strategies that know one.
+        """A good config without measurements; None leaves it to other strategies.
 
         Where none does, the first feasible point is taken.
         """
@@ -48,7 +48,7 @@ class Adopts(Protocol):
     """An optional part of a `Schedule`: it translates configs of other systems' templates."""
 
     def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
-        """The config of its own that comes nearest, None where the knobs have no counterpart.
+        """Its own config that is nearest; None where the knobs have no counterpart.
 
         `foreign` is as the record reader names it (`SYSTEM:TEMPLATE`), of a task with the same
         anchor workload; what is adopted is measured among the task's incumbents.
@@ -100,7 +100,7 @@ class Declined:
 
 
 def own_words(documented: object) -> str:
-    """What the author of a schedule says of it, or of the tasks that its `applies` takes."""
+    """The author's description of a schedule, or of the tasks that its `applies` takes."""
     return (getdoc(documented) or "").partition("\n")[0]
 
 

@@ -88,7 +88,7 @@ class StrategySet:
 def nothing_left(
     task: Task, glob: str, every: Sequence[Alternative], declined: Sequence[Declined]
 ) -> UsageError:
-    """What is said where a glob leaves a task none of `every` alternative that it has."""
+    """The message where a glob leaves a task none of its alternatives, `every`."""
     known = [alternative.name for alternative in every]
     narrowed = f" matches '{glob}'" if known else ""
     return UsageError(

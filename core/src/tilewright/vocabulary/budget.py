@@ -77,7 +77,7 @@ class Budget:
         )
 
     def less(self, seconds: float, trials: int) -> Budget:
-        """What is left after some spending, at least nothing."""
+        """What is left after some spending, at least zero."""
         if self.trials is not None:
             return Budget(trials=max(0, self.trials - trials))
         return Budget(seconds=max(0.0, (self.seconds or 0.0) - seconds))

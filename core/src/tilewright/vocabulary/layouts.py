@@ -1,4 +1,4 @@
-"""What a strategy with a config wants its operands to look like in memory."""
+"""The memory layouts that a strategy and a config give operands and outputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Layouts:
     """One opaque text per operand and per output; to core only equality matters.
 
     `packed` lists the operands (constants) that are rearranged at compile time, so that their
-    layout costs nothing at run time and agrees with nobody else's. AutoTVM called this
+    layout costs nothing at run time and need not match any other kernel's. In AutoTVM this is
     infer_layout.
     """
 

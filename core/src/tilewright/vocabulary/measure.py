@@ -1,4 +1,4 @@
-"""What is measured, under which conditions, and what came of it."""
+"""What is measured, under which conditions, and the result."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class FailureKind(StrEnum):
 
     @property
     def retried(self) -> bool:
-        """True where the candidate is not to blame, so that it is measured again."""
+        """True where the candidate is not at fault, so that it is measured again."""
         return self in (self.DEVICE_LOST, self.CANCELLED, self.INTERNAL)
 
 
@@ -104,11 +104,11 @@ class Failure:
 
     @property
     def killed(self) -> bool:
-        """Whether somebody killed the worker from outside, which is nobody's fault here."""
+        """Whether the worker was killed from outside, so that no candidate is at fault."""
         return self.kind is FailureKind.INTERNAL and self.signal == "SIGKILL"
 
     def in_one_line(self) -> str:
-        """The kind and the first line of the text; of a crash the last, said before it died."""
+        """The kind and the first line of the text; for a crash, the last line."""
         lines = self.text.strip().splitlines() or ["no text"]
         if self.signal:
             return f"{self.kind} ({self.signal}): {lines[-1][:160]}"
@@ -173,13 +173,13 @@ class MeasureResult:
 
     @property
     def spoiled(self) -> bool:
-        """Whether it failed and the candidate is not to blame: it says nothing of its config."""
+        """Whether it failed through no fault of the candidate: it says nothing about its config."""
         return self.failure is not None and self.failure.kind.retried
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One measurement: what was asked and what came of it."""
+    """One measurement: its input and its result."""
 
     input: MeasureInput
     result: MeasureResult

@@ -1,4 +1,4 @@
-"""How configs are ranked that had lost to finalists before these were measured in turns."""
+"""Ranks configs that had lost to finalists before these were measured in turns."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Race(NamedTuple):
 
 
 def slower(races: Mapping[int, Race], number: int, seconds: float) -> float | None:
-    """Seconds by which a trial is ranked that had lost to finalists; None where it had not.
+    """Seconds that rank a trial that had lost to finalists; None where it had not.
 
-    Trials are numbered in order of measurement. It slows down as the winner did that did least.
+    Trials are numbered in order of measurement. It is slowed down by the least factor of a winner.
     """
     later = (race for other, race in races.items() if number < other and number not in races)
     won = (race for race in later if race.before <= seconds)

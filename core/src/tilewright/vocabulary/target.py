@@ -19,7 +19,7 @@ class Target:
     """A kind and its attributes (`KIND:isa=ISA,threads=2`); text and value convert both ways.
 
     A kind that several plugins offer is `OWNER/KIND`. Attributes are texts, sorted by name.
-    What is measured where (the `Device`) is no part of it.
+    The `Device` that it is measured on is no part of it.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""What a tuning stage is given: the distinct tasks of one or more networks."""
+"""The input of a tuning stage: the distinct tasks of one or more networks."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ class ChecksTasks(Protocol):
     """An optional part of a `TaskScheduler` or a `Runner`: it checks that it can do the tasks."""
 
     def check(self, tasks: TaskSet) -> None:
-        """Raise UsageError where options or memory do not suit; before anything is measured."""
+        """Raise UsageError where tasks do not fit options or memory; before any measurement."""
         ...

@@ -26,7 +26,7 @@ _RUN = ("pytools", "platformdirs", "mako", "numpy")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build and install; 0, 1 where pip or gcc fails, which told why, 2 where something is missing.
+    """Build and install; 0, 1 where pip or gcc fails, 2 where something is missing.
 
     Either failure has a line on stderr.
     """
@@ -78,7 +78,7 @@ def find_root() -> Path:
 
 
 def check_tools(root: Path) -> None:
-    """Raise LookupError for whatever the build would stumble over a minute later."""
+    """Raise LookupError for anything whose absence would fail the build a minute later."""
     if not (root / "include" / "cuda.h").is_file():
         raise LookupError(f"{root} has no include/cuda.h")
     if not Path(sysconfig.get_path("include"), "Python.h").is_file():

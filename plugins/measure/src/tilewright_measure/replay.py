@@ -45,7 +45,7 @@ class ReplayBuilder:
 class ReplayRunner:
     """Answers with the last record of a config under equal constants.
 
-    Whatever device it was measured on; what the machinery spoiled is no record of the config. The
+    Records of any device count, except trials that failed through no fault of the config. The
     file may be compressed (`.gz`). Raises UsageError where it cannot be read.
     """
 

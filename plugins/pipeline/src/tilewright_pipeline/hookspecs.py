@@ -52,7 +52,7 @@ def tilewright_task_started(task: Task, space: ConfigSpace) -> None:
 
 @hookspec
 def tilewright_batch_scheduled(progress: TuneProgress) -> None:
-    """A batch is about to be measured; told once more when the stage ends."""
+    """A batch is about to be measured; called once more when the stage ends."""
 
 
 @hookspec

@@ -35,7 +35,7 @@ def tilewright_stages() -> Sequence[Component[Any]]:
 
 @hookimpl
 def tilewright_task_started(task: Task, space: ConfigSpace) -> None:
-    """The size of the space, for those who look at the log closely."""
+    """Log the size of the space at debug level."""
     names = ", ".join(alternative.name for alternative in space.alternatives)
     _log.debug("%s: %d points in %s", task.workload.operator, space.size, names)
 

@@ -1,4 +1,4 @@
-"""Looking after records files: what is wrong with one, and many made into one."""
+"""Checks records files and merges them."""
 
 from __future__ import annotations
 

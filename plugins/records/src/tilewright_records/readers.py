@@ -40,8 +40,8 @@ def read_log(
 ) -> Iterator[tuple[int, AnyRecord | BadLineError]]:
     """Every line of a log, by the installed reader that recognises it (see `find_reader`).
 
-    Of another format, records count that our own can hold: whatever a stranger's line says, it is
-    read or is bad. Raises UsageError where the file cannot be read.
+    Records of another format count where our own format can hold them; any line is either read or
+    bad. Raises UsageError where the file cannot be read.
     """
     reader = find_reader(path, host)
     if isinstance(reader, JsonlReader):

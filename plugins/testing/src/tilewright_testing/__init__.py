@@ -1,4 +1,4 @@
-"""Contract suites: what every implementation of a role keeps to.
+"""Contract suites: tests that every implementation of a role passes.
 
 A plugin's tests subclass them, give what an abstract fixture or attribute asks for, and inherit the
 tests:

@@ -51,7 +51,7 @@ class MeasurementContract(ComponentContract):
 
 
 class ImaginaryMeasurementContract(MeasurementContract):
-    """The same on a target that does as it is told, harm included; it needs no hardware."""
+    """The same on a target that does what a config says, harm included; it needs no hardware."""
 
     target = imaginary_target.NAME
     task = f"{imaginary_target.NAME}(37)"
@@ -62,7 +62,7 @@ class ImaginaryMeasurementContract(MeasurementContract):
     def ask(
         self, host: PluginHost, conditions: Conditions | None = None, **told: Any
     ) -> MeasureInput:
-        """A candidate that does what `imaginary_config` is told."""
+        """A candidate whose kernel does what `imaginary_config` says."""
         task = find_task(self.task, host.resolve_target(self.target), host, None)
         config = imaginary_target.imaginary_config(**told)
         return MeasureInput(task, config, conditions or Conditions())

@@ -23,9 +23,9 @@ def states_of(count: int) -> list[TaskState]:
 
 
 class TaskSchedulerContract(ComponentContract):
-    """Chooses open tasks only, starves nobody at the start, and knows the end.
+    """Chooses open tasks only, starves none at the start, and stops at the end.
 
-    Its choice hangs on the states alone: a run that goes on makes a new one.
+    Its choice depends on the states alone: a resumed run makes a new scheduler.
     """
 
     role = "scheduler"

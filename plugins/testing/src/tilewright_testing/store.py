@@ -33,13 +33,13 @@ _WARM = Conditions(constants="warm")
 
 
 class StoreContract(ComponentContract):
-    """Gives back what was appended, here and to the next reader, and knows the best."""
+    """Returns what was appended, here and to the next reader, and finds the best."""
 
     role = "record_store"
 
     @pytest.fixture
     def open_store(self, host: PluginHost, tmp_path: Path) -> Callable[[], RecordStore]:
-        """Opens the one store of this test anew with each call."""
+        """Opens the one store of this test again with each call."""
         return lambda: self.made(host, tmp_path / "records")
 
     @pytest.fixture

@@ -93,7 +93,7 @@ class TunerBasics(ComponentContract):
 
 
 class TunerContract(TunerBasics):
-    """Every tuner: feasible points only, each once, and an honest end."""
+    """Every tuner: feasible points only, each once, and an empty proposal only at the end."""
 
     def test_proposes_feasible_points_only(self, make: Callable[..., Tuner]) -> None:
         landscape = Landscape()

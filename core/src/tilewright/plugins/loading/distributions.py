@@ -63,7 +63,7 @@ def how_to_get(distributions: Sequence[str]) -> str:
 
 
 def missing_distribution(error: ModuleNotFoundError) -> UsageError | None:
-    """What a user is told where one of this project's packages is missing, None for any other."""
+    """The message for a missing package of this project; None for any other package."""
     top = (error.name or "").partition(".")[0]
     for distribution, brings in known_distributions().items():
         if brings["module"] == top and not is_installed(distribution):
@@ -75,7 +75,7 @@ def missing_distribution(error: ModuleNotFoundError) -> UsageError | None:
 
 
 def installer() -> str:
-    """What installs packages into this environment: `pip`, `uv pip`, or `python -m pip`."""
+    """The installer of this environment: `pip`, `uv pip`, or `python -m pip`."""
     if importlib.util.find_spec("pip") is None or "UV" in os.environ:  # which `uv run` sets
         return "uv pip" if shutil.which("uv") else "python -m pip"
     if _is_ours("pip"):

@@ -18,7 +18,7 @@ def blocked_words() -> frozenset[str]:
 
 
 def owner_of(point: importlib.metadata.EntryPoint) -> Owner:
-    """Whose an entry point is, which may be called like the plugin that comes with it."""
+    """The owner of an entry point, which may have the name of its distribution's plugin."""
     distribution, version = (point.dist.name, point.dist.version) if point.dist else ("?", "?")
     return Owner(distribution, version, point.module, point.name)
 
@@ -26,9 +26,9 @@ def owner_of(point: importlib.metadata.EntryPoint) -> Owner:
 def entry_point_choices(
     group: str, word: str, prefix: str = ""
 ) -> Catalogue[importlib.metadata.EntryPoint]:
-    """What a group offers, without what is blocked; of entry points `PREFIX.NAME` the names.
+    """What a group offers, without blocked plugins; the names of entry points `PREFIX.NAME`.
 
-    Where several distributions offer a name, only whoever uses it is told.
+    A name that several distributions offer is an error only where it is used.
     """
     blocked = blocked_words()
     plugins = {

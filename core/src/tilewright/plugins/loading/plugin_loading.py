@@ -1,4 +1,4 @@
-"""Finds, imports and registers plugins one by one, so that a bad one costs only itself."""
+"""Finds, imports and registers plugins one by one, so that a bad one affects only itself."""
 
 from __future__ import annotations
 

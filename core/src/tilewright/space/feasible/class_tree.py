@@ -34,8 +34,8 @@ class _Node:
 class ClassTree:
     """Classes of the first knobs (see `KnobClasses`), one level a knob.
 
-    Branches are cut by intervals and where two knobs leave each other no partner; prefixes that the
-    constraints still open cannot tell apart are one node. Where that takes at most 5,000 visits,
+    Branches are cut by intervals, and where two knobs exclude each other. Prefixes that the open
+    constraints do not distinguish are one node. Where that takes at most 5,000 visits,
     counting and uniform drawing are exact.
     """
 
@@ -231,7 +231,7 @@ class ClassTree:
         return classes
 
     def _known_leads(self, classes: Classes) -> dict[int, bool]:
-        """Which next classes were found to lead on, for all prefixes with the same completions."""
+        """The next classes that can be completed, for all prefixes with the same completions."""
         if len(self._leads) >= _LEADS_LIMIT:
             self._leads.clear()
         return self._leads.setdefault(self._key(classes), {})

@@ -126,7 +126,7 @@ class Expression:
         return frozenset(node.name for node in self._walk() if isinstance(node, Knob))
 
     def renamed(self, names: Mapping[str, str]) -> Expression:
-        """The same of knobs that go by other names, as far as `names` says so."""
+        """The same expression with knobs renamed by `names`."""
         return self
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The values of one knob, sorted into classes that its constraints cannot tell apart."""
+"""The values of one knob, in classes that its constraints do not distinguish."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class KnobGroup:
 
     @cached_property
     def _rejection(self) -> Rejection | None:
-        """What finds a point soon, None where neither all points nor live ones will do."""
+        """A way to draw a point quickly; None where neither all points nor live ones will do."""
         if self._blind.finds:
             return self._blind
         live = self._rejecting(self.tree.live_digits)

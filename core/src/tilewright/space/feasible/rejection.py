@@ -1,4 +1,4 @@
-"""Drawing points of knobs that constraints tie together: whatever comes, until it is feasible."""
+"""Draws points of constrained knobs by rejection, until one is feasible."""
 
 from __future__ import annotations
 

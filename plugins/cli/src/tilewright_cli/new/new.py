@@ -1,4 +1,4 @@
-"""`tilewright new`: the group of what can be begun; entry points `new.NAME` are its verbs."""
+"""`tilewright new`: the group of generators; entry points `new.NAME` are its verbs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tilewright new plugin NAME`: a distribution with one plugin and its tests, to go on from."""
+"""`tilewright new plugin NAME`: a distribution with one plugin and its tests, to build on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with plugins that load: hooks that nobody calls, and the like."""
+"""Defects of plugins that load, such as hooks that are never called."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OPERANDS = (
 
 
 def plugin_faults(host: PluginHost) -> Iterator[str]:
-    """One line for each fault, with whose it is; imports what the plugins offer."""
+    """One line for each defect, with its owner; imports what the plugins offer."""
     for plugin in host.plugins:
         if plugin.module is not None:
             yield from (f"{plugin.owner}: {fault}" for fault in _hook_faults(plugin))

@@ -148,7 +148,7 @@ def _found(names: Iterable[str], module: str) -> Iterator[TypeSource]:
 
 
 def _reached(start: Iterable[TypeSource]) -> Iterator[TypeSource]:
-    """These, and whatever their annotations mention, and so on."""
+    """These types and, transitively, those that their annotations mention."""
     waiting, known = list(start), set[tuple[str, str]]()
     while waiting:
         found = waiting.pop(0)

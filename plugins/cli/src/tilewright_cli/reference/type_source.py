@@ -1,4 +1,4 @@
-"""What the source of a class says to those who use it, read without importing its module."""
+"""The documentation of a class in its source, read without importing its module."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _default(value: ast.expr | None) -> str:
 
 
 def _split(docstring: str) -> tuple[str, dict[str, str]]:
-    """The prose, and by field what is said of it in aligned lines `name   meaning`."""
+    """The prose, and the meaning of each field from aligned lines `name   meaning`."""
     prose: list[str] = []
     meanings: dict[str, str] = {}
     current: tuple[str, ...] = ()

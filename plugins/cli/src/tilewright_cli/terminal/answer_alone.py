@@ -1,4 +1,4 @@
-"""Keeps stdout for one JSON object, whatever plugins and their libraries print meanwhile."""
+"""Keeps stdout for one JSON object, whatever plugins and their libraries print."""
 
 from __future__ import annotations
 

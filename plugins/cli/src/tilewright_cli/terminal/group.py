@@ -166,7 +166,7 @@ def _tilewright() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Let what was closed before we began be the null device: nobody wants to read it."""
+    """Open the null device for each standard stream that was closed at the start."""
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
@@ -179,7 +179,7 @@ def _raised_in(error: BaseException) -> traceback.FrameSummary:
 
 
 def _give_up_stdout() -> None:
-    """Stop the interpreter from flushing into it again."""
+    """Keep the interpreter from flushing into it again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -163,7 +163,7 @@ class Progress:
         return Group(table, Text(tuning_line(self._tuning)), *lines)
 
     def _facts(self) -> list[str]:
-        """Where the run stands: stage and its seconds, failures, what is left of the budget."""
+        """The state of the run: stage and its seconds, failures, remaining budget."""
         spent = time.monotonic() - self._stage_start
         facts = []
         if self._run is not None and self._done < len(stages := self._run.stages):

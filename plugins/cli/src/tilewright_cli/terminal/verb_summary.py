@@ -11,8 +11,8 @@ from pathlib import Path
 def verb_summary(point: EntryPoint) -> str:
     """First line of the docstring of the function that an entry point names, read from its source.
 
-    So help costs the same however many plugins there are, and none of them can spoil it. Empty
-    where the source is not at hand.
+    So help costs the same with any number of plugins, and no plugin can break it. Empty where
+    there is no source.
     """
     try:
         tree = ast.parse(_source(point.module))

@@ -1,4 +1,4 @@
-"""`tilewright bench peak`: what the hardware could do."""
+"""`tilewright bench peak`: the peak performance of the hardware."""
 
 from __future__ import annotations
 

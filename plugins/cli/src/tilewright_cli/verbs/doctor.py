@@ -1,4 +1,4 @@
-"""`tilewright doctor`: whether this installation can do the job."""
+"""`tilewright doctor`: checks what this installation can do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEEDED = ("target", "strategy", "reference", "tuner", "scheduler", "builder", "
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """What was looked at: `ok`, `FAIL`, or `note` of what this machine lacks and nothing needs."""
+    """One check: `ok`, `FAIL`, or `note` for something that is absent and not needed."""
 
     state: Literal["ok", "note", "FAIL"]
     what: str
@@ -77,7 +77,7 @@ def _checks(files: tuple[Path, ...]) -> Iterator[_Check]:
 
 
 def _components(host: PluginHost, role: str) -> Iterator[_Check]:
-    """How many there are of a role, if one is needed, what they lack, and whose names clash."""
+    """The number of components of a role, what they lack, and which names clash."""
     from tilewright.plugins.loading.distributions import how_to_get, who_has_role
     from tilewright.plugins.offers import lack_of, word_of
     from tilewright.plugins.plugin import Component

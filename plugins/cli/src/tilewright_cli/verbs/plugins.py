@@ -1,4 +1,4 @@
-"""`tilewright plugins`: what is installed, from whom, in which state."""
+"""`tilewright plugins`: what is installed, from which distribution, in which state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compilers made, kept on disk by the content that it was made from."""
+"""Compiled code on disk, found by a hash of its source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIGEST_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class CodeCache:
-    """Files in `tilewright/NAME` of the user's cache folder, for any number of processes.
+    """Files in `tilewright/NAME` of the user's cache folder, shared by any number of processes.
 
     Where that folder cannot be written to, the process has one of its own as long as it lives. A
     file appears whole and ends in the SHA-256 of what stands before it: one that was cut short is
@@ -43,7 +43,7 @@ class CodeCache:
         return folder if os.access(folder, os.W_OK) else _own_folder()
 
     def find(self, source: str) -> Path | None:
-        """The file of what was made from this source; None where it is not there, or cut short."""
+        """The cached file for this source; None where it is missing or cut short."""
         path = self._path(source)
         try:
             data = path.read_bytes()
@@ -54,16 +54,16 @@ class CodeCache:
         return path if whole else None
 
     def read(self, source: str) -> bytes | None:
-        """What was made from this source."""
+        """The cached bytes for this source."""
         path = self.find(source)
         return path.read_bytes()[:-_DIGEST_BYTES] if path else None
 
     @contextmanager
     def claim(self, source: str) -> Iterator[None]:
-        """Nobody else has claimed this source meanwhile: what one makes, no other makes as well.
+        """Claims a source while it is compiled, so that it is compiled once.
 
-        Who comes second waits, and should look again. Sources whose files are in one folder are
-        claimed together; a process that ends holds none.
+        A second process waits, and should look again. Sources whose files are in one folder are
+        claimed together; a process that ends holds no claim.
         """
         folder = self._path(source).parent
         with ExitStack() as held:

@@ -66,9 +66,9 @@ def refusal(compiler: Compiler, arch: str) -> str | None:
 
 
 def _tried_before(compiler: Compiler, arch: str) -> str:
-    """What a trial is kept under: nvcc takes half a second for each of eight architectures.
+    """The cache key of a probe: nvcc takes half a second for each of eight architectures.
 
-    Empty for a compiler whose file is not known, which may be another the next time.
+    Empty for a compiler whose file is unknown, which may differ the next time.
     """
     try:
         file = Path(compiler.path).stat()

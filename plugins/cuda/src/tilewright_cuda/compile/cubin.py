@@ -1,4 +1,4 @@
-"""What kernels ask of the machine, read from their cubin without any tool of CUDA's.
+"""The resources that kernels need, read from their cubin without CUDA's tools.
 
 A cubin is an ELF file. Registers and stack stand in `.nv.info` as (attribute, symbol, value),
 static shared memory is the size of `.nv.shared.NAME`, and spills are the loads and stores of local
@@ -72,7 +72,7 @@ class Resources:
 
 
 def resources_of(cubin: bytes) -> Mapping[str, Resources]:
-    """Resources by kernel name. Raises ValueError for what is no cubin."""
+    """Resources by kernel name. Raises ValueError for anything but a cubin."""
     try:
         sections = dict(_sections(cubin))
         symbols = _symbols(sections)

@@ -1,4 +1,4 @@
-"""What a device can do at most: multiply-adds in registers, and a sum over its memory.
+"""Peaks of a device: multiply-adds in registers, and a sum over its memory.
 
 Both are programs like any other, so that compiler, driver and clock are those of the kernels that
 are compared with the figures.

@@ -49,7 +49,7 @@ class DeviceRuntime(Protocol):
         ...
 
     def unload(self, module: Any) -> None:
-        """Forget a module; never raises."""
+        """Unload a module; never raises."""
         ...
 
     def function(self, module: Any, name: str, shared_bytes: int) -> Any:
@@ -61,7 +61,7 @@ class DeviceRuntime(Protocol):
         ...
 
     def free(self, address: int) -> None:
-        """Give memory back; never raises."""
+        """Free memory; never raises."""
         ...
 
     def upload(self, address: int, array: NDArray[Any]) -> None:
@@ -89,7 +89,7 @@ class DeviceRuntime(Protocol):
         ...
 
     def record(self) -> Any:
-        """An event behind everything launched so far."""
+        """An event after everything launched so far."""
         ...
 
     def seconds(self, start: Any, stop: Any) -> float:

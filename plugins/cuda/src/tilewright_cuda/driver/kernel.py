@@ -130,7 +130,7 @@ class CudaKernel:
 
     @_in_any_thread
     def time(self, number: int) -> float:
-        """Seconds between events before the first and behind the last of `number` launches.
+        """Seconds between events before the first and after the last of `number` launches.
 
         One more goes before, so that the device is busy while the host makes its first calls; where
         operands rotate, the last-level cache is flushed then.

@@ -76,7 +76,7 @@ class LibCuda:
                 self._functions[name] = found
 
     def has(self, name: str) -> bool:
-        """Whether this driver knows a call."""
+        """Whether this driver has a call."""
         return name in self._functions
 
     def function(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What NVIDIA's management library tells of a GPU. Only read: a shared GPU is nobody's to set."""
+"""Reads a GPU's state from NVIDIA's management library. It sets nothing: the GPU may be shared."""
 
 from __future__ import annotations
 

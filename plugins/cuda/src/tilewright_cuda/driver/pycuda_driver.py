@@ -47,7 +47,7 @@ class PycudaRuntime:
             return pycuda.module_from_buffer(image.cubin)
 
     def unload(self, module: Any) -> None:
-        """PyCUDA unloads what nobody holds any more."""
+        """PyCUDA unloads a module that is no longer referenced."""
 
     def function(self, module: Any, name: str, shared_bytes: int) -> Any:
         with self._told():
@@ -115,7 +115,7 @@ class PycudaRuntime:
 
     @contextmanager
     def _pushed(self) -> Iterator[None]:
-        """PyCUDA knows of each thread what it has pushed, and aborts one that ends with it."""
+        """PyCUDA aborts a thread that ends with a context that it has pushed."""
         with self._told():
             self._context.push()
         try:

@@ -1,4 +1,4 @@
-"""A kernel on the emulated device, whose launches check more than a device can."""
+"""A kernel on the emulated device, which checks more than a device can."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class EmulatedKernel(CudaKernel):
     def _answer(
         self, run: Callable[[], None], order: Order, operands: Mapping[int, Any]
     ) -> list[bytes]:
-        """What a run in this order makes of these operands, whatever was left in workspaces."""
+        """The outputs of a run in this order, with any previous content of the workspaces."""
         for slot in self._written:
             if slot in operands:
                 self.write(slot, operands[slot])

@@ -9,7 +9,7 @@ from tilewright_tensor.c_text.dialect import Dialect
 
 
 class CudaC(Dialect):
-    """What kernels are written in. float16 is left out: it has no arithmetic of its own."""
+    """The dialect of kernels. float16 is left out: this C has no arithmetic for it."""
 
     reserved = frozenset({
         "abs", "max", "min", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",

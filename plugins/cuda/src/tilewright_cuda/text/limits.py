@@ -46,7 +46,7 @@ def registers_available(shape: LaunchShape, arch: Arch) -> int:
 
 
 def expected_registers(shape: LaunchShape) -> int:
-    """What the compiler will likely give a thread.
+    """An estimate of the registers of a thread.
 
     Sums live throughout; what is fetched for them is partly fetched ahead; addresses, indexes and
     masks take about as many everywhere.

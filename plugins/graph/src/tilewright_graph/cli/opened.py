@@ -31,7 +31,7 @@ model_options = (
 
 
 def saved_folder(path: Path) -> Path:
-    """The folder itself, or that of the network of a run whose folder it is."""
+    """The folder itself, or `network` in it if it is a run's folder."""
     of_run = path / "network"
     return of_run if of_run.is_dir() and not (path / "manifest.json").exists() else path
 

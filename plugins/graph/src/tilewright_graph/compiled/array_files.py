@@ -47,7 +47,7 @@ def read_arrays(path: Path, specs: Mapping[str, TensorSpec]) -> dict[str, Any]:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """A file that `numpy.load` reads, whatever the names are."""
+    """A file that `numpy.load` reads, for any names."""
     with writing(path, "the arrays"), zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}{_SUFFIX}", "w", force_zip64=True) as member:

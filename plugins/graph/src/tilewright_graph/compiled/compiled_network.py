@@ -56,7 +56,7 @@ class Latency:
 
 
 def affordable_runs(runs: int, once: float, seconds: float) -> int:
-    """How many of `runs` runs, `once` seconds each, fit into `seconds`; at least three."""
+    """How many of `runs` runs of `once` seconds fit into `seconds`; at least three."""
     return min(runs, max(_LEAST_RUNS, int(min(seconds / max(once, 1e-9), runs))))
 
 
@@ -189,7 +189,7 @@ class CompiledNetwork:
             ) from error
 
     def close(self) -> None:
-        """Give the memory back; then it runs no more."""
+        """Free the memory; the network cannot be run afterwards."""
         with self._turn:
             if self._kernel is not None:
                 self._kernel.close()

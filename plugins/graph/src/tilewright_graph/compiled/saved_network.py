@@ -57,7 +57,7 @@ class Signature:
 
 
 def save(folder: Path, artifact: Artifact, constants: Any, signature: Signature) -> None:
-    """Write the folder beside its place, then move it there: it is whole or not there.
+    """Write the folder next to its place, then move it there: it is complete or absent.
 
     Raises UsageError where a folder of another kind is in the way, or the disk refuses it.
     """

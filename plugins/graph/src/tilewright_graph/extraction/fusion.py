@@ -16,7 +16,7 @@ VIEWS = ("reshape", "flatten")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """An anchor and the element-wise nodes behind it, in execution order."""
+    """An anchor and the element-wise nodes fused after it, in execution order."""
 
     nodes: tuple[Node, ...]
 

@@ -140,7 +140,7 @@ def _in_order(lifetimes: Sequence[Lifetime]) -> tuple[dict[str, int], int]:
 
 
 def _freed(gaps: list[tuple[int, int]], begin: int, stop: int, end: int) -> int:
-    """Puts a range among the gaps, joined with those beside it; gives the end of what is taken."""
+    """Adds a range to the gaps, joined with its neighbours; returns the end of the used part."""
     place = bisect(gaps, (begin, stop))
     if place < len(gaps) and gaps[place][0] == stop:
         stop = gaps.pop(place)[1]

@@ -62,7 +62,7 @@ class NetworkBuilder:
 
     @classmethod
     def of(cls, name: str, host: PluginHost) -> NetworkBuilder:
-        """A builder that knows the operators of every installed plugin."""
+        """A builder with the operators of every installed plugin."""
         return cls(name, Operators.of(host))
 
     def __getattr__(self, operator: str) -> Callable[..., str]:
@@ -86,11 +86,11 @@ class NetworkBuilder:
         return name
 
     def constant(self, array: Any, name: str = "constant") -> str:
-        """A tensor whose value is known; the name gets a number where it is taken."""
+        """A constant tensor; the name gets a number where it is taken."""
         return self.declare_constant(self.fresh(name), array)
 
     def declare_constant(self, name: str, array: Any) -> str:
-        """A tensor whose value is known, under exactly this name."""
+        """A constant tensor, under exactly this name."""
         array = np.asarray(array)
         self._declare(name, TensorSpec(array.shape, str(array.dtype), "constant"))
         self.constants[name] = array
@@ -145,7 +145,7 @@ class NetworkBuilder:
         self._producers[node.output] = node
 
     def fresh(self, name: str) -> str:
-        """The name, with a number behind it where a tensor has it already."""
+        """The name, with a number appended where a tensor has it already."""
         is_taken = lambda one: one in self.specs or one in self._reserved  # noqa: E731
         return _free(name, is_taken, self._tensor_numbers)
 

@@ -31,12 +31,12 @@ class ExpressionSizes:
         self._known: dict[Workload, tuple[int, tuple[int, ...]]] = {}
 
     def alone(self, node: Node) -> int:
-        """Operations and reads of one element; 1 of what is added up or put in memory before."""
+        """Operations and reads of one element; 1 for a reduction."""
         size, reads = self._of(node)
         return size if reads else 1
 
     def fused(self, node: Node, running: str, before: int) -> int:
-        """The size with the node behind an expression of a size, which makes one operand of it."""
+        """The size with the node after an expression of a given size, one of its operands."""
         size, reads = self._of(node)
         return size + (before - 1) * sum(
             count for name, count in zip(node.inputs, reads, strict=False) if name == running

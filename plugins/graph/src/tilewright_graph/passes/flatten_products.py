@@ -45,7 +45,7 @@ def _has_many_axes_of_rows(node: Node, network: Network) -> bool:
 def _one_kernel(
     product: Node, readers: Mapping[str, Node], network: Network, operators: Operators
 ) -> list[Node]:
-    """The product and the element-wise nodes behind it; none where one of them must stay."""
+    """The product and the element-wise nodes after it; none where one of them must stay."""
     kernel = [product]
     while network.readers[kernel[-1].output] == 1 and kernel[-1].output in readers:
         reader = readers[kernel[-1].output]

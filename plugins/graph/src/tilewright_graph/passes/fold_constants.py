@@ -1,4 +1,4 @@
-"""Nodes whose operands are all known."""
+"""Replaces nodes whose operands are all constants by their results."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ What replaces a result must keep its name: give the last node the output of the 
 def rewrite(network: Network, operators: Operators, rule: Rule) -> Network:
     """The network under the rule, or the same object where the rule replaces nothing.
 
-    Nodes that nobody reads any more stay; `remove_dead` clears them.
+    Nodes that are no longer read stay; `remove_dead` removes them.
     """
     builder = NetworkBuilder.before(network, operators)
     renamed: dict[str, str] = {}

@@ -51,7 +51,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One node's choice beside its own best.
+    """One node's choice compared with its own best.
 
     network  the name of the node's network
     source   where the choice comes from: `graph choice`, else a file, else `fallback`
@@ -148,7 +148,7 @@ class Explainer:
         self._transforms = needed
 
     def explain(self, node: KernelNode) -> Explanation:
-        """The node's choice beside the fastest of its candidates that have a record."""
+        """The node's choice compared with the fastest of its recorded candidates."""
         reference = self._context.host.reference(node.task.workload.operator)
         chosen = self._side(node, self._configs[node.key])
         known = self._table.candidates(node.task)

@@ -93,7 +93,7 @@ def find_candidates(
 
 
 def _rank(candidate: Candidate) -> tuple[float, bool]:
-    """Fastest first; what was measured before what was not, and then as the store ranks it."""
+    """Fastest first; measured ones before the others, and then as the store ranks them."""
     return candidate.seconds, not candidate.recorded
 
 

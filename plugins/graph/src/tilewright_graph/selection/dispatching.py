@@ -1,4 +1,4 @@
-"""Which config every kernel and transform of a network takes, and who said so."""
+"""Which config each kernel and transform of a network takes, and where it comes from."""
 
 from __future__ import annotations
 

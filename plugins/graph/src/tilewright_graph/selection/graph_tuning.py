@@ -42,7 +42,7 @@ _Measurable = tuple[Task, ConfigEntity]
 
 @dataclass(frozen=True, slots=True)
 class GraphChoice:
-    """A config for each kernel, and what is known of it.
+    """A config for each kernel, and its predicted costs.
 
     configs      by the kernels' keys; `history` has those of history best
     solution     the solver's account, of the last time it was asked
@@ -249,7 +249,7 @@ class _GraphTuning:
         return [pair for pair in unknown if not has_failed(*pair, self._context)]
 
     def _measure(self, asked: Iterable[_Measurable]) -> bool:
-        """Measure what was not tried yet; whether there was any."""
+        """Measure what was not tried yet; returns whether there was any."""
         fresh = [pair for pair in asked if pair not in self._tried]
         if not fresh:
             return False

@@ -69,9 +69,9 @@ class Problem:
         return found if found.optimal else replace(found, note=note)
 
     def checked(self, solution: Solution) -> Solution | None:
-        """A solution at what its choice costs; None where it is none of this problem.
+        """The solution with its cost computed; None where it does not fit this problem.
 
-        Of what a solver says only its bound is believed, up to the cost.
+        Of the solver's own figures only the bound is used, if it is at most the cost.
         """
         sizes = [len(costs) for costs in self.costs]
         if not isinstance(solution, Solution) or len(solution.choice) != len(sizes):
@@ -126,7 +126,7 @@ class Solution:
 
 
 class GraphTuner(Protocol):
-    """The role behind `tilewright_graph_tuners`: it sees numbers, never networks."""
+    """The role of graph tuners (`tilewright_graph_tuners`): they see numbers, never networks."""
 
     def solve(self, problem: Problem) -> Solution:
         """The best choice it finds; one without a proof says why in its `note`.

@@ -1,4 +1,4 @@
-"""The stage `benchmark`: latency of ours beside that of others."""
+"""The stage `benchmark`: the network's latency and that of peers."""
 
 from __future__ import annotations
 

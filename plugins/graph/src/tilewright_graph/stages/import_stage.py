@@ -79,7 +79,7 @@ class ImportStage:
 
     @staticmethod
     def mistakes(options: ImportOptions, host: PluginHost) -> Iterator[tuple[Place, UsageError]]:
-        """Models that nobody reads, and files that are not there."""
+        """Mistakes: models that no frontend reads, and files that do not exist."""
         several = [(("models", place), model) for place, model in enumerate(options.models)]
         named = several if options.model is None else [(("model",), options.model)]
         for path, model in named:

@@ -29,7 +29,7 @@ _log = logging.getLogger("tilewright")
 
 
 class VerifyOptions(Options):
-    """Who knows the answers, and how near ours have to be.
+    """Options of the stage `verify`.
 
     oracle    by default the first that is installed and can tell, but for `reference`, which has to
               be named; where none can, the answers are not checked, and that is said

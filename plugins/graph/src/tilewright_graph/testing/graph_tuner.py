@@ -21,7 +21,7 @@ TOLERANCE = 1e-9
 
 
 class GraphTunerContract(ComponentContract):
-    """Permitted choices, honest costs, bounds that hold, and proofs that are true.
+    """Choices are permitted, costs and bounds are correct, and proofs hold.
 
     problems   random ones that are solved in most checks
     """

@@ -115,7 +115,7 @@ class LinkContract(OnTarget):
 
 
 def _constants(lowered: LoweredNetwork) -> int:
-    """The number of the operand that holds all constants: behind the inputs."""
+    """The number of the operand that holds all constants: the one after the inputs."""
     return sum(buffer.kind == "input" for buffer in lowered.program.buffers)
 
 

@@ -18,7 +18,7 @@ def tree(rng: random.Random, nodes: int) -> Pairs:
 
 
 def series_parallel(rng: random.Random, nodes: int) -> Pairs:
-    """Grown from an edge: a node is put on it, or beside it."""
+    """Grown from an edge: each new node is put on an edge, or in parallel to it."""
     pairs = [(0, nodes - 1)] if nodes > 1 else []
     for node in range(1, nodes - 1):
         first, second = rng.choice(pairs)

@@ -35,7 +35,7 @@ ReferenceOptions = NoOptions
 class ReferenceOracle:
     """Answers for operators that no other system has. In float64, by numpy: slow, and no peer.
 
-    It shares the reading of the model with what it checks, and nothing behind that.
+    It shares the reading of the model with the network that it checks, and nothing else.
     """
 
     runs_networks = True

@@ -18,7 +18,7 @@ _TELL_SECONDS = 1.0
 
 
 class DeviceLease:
-    """Keeps a user's other runs off a device, batch by batch: they would disturb its times.
+    """Keeps a user's other runs off a device, batch by batch, so that they do not disturb times.
 
     >>> lease = DeviceLease(device)
     >>> with lease.held():   # waits for whoever holds it, in this process or another
@@ -88,7 +88,7 @@ def _signed(descriptor: int) -> int:
 
 
 def _holder(path: Path) -> str:
-    """Who has locked a file, and whether that is going to end; empty where nothing tells."""
+    """Which process has locked a file, and whether it is suspended; empty where unknown."""
     with suppress(OSError, ValueError, IndexError):
         number = int(path.read_text())
         state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]

@@ -20,7 +20,7 @@ class LocalBuilder:
     """Builds a batch in parallel; every worker is idle when `build` returns.
 
     A candidate that kills a worker which has built others is tried again in a fresh one, so that
-    nobody is blamed for memory that an earlier candidate spoilt. While another run measures on the
+    no candidate fails for memory that an earlier one overwrote. While another run measures on the
     device nothing is built: the compilers take every core.
     """
 

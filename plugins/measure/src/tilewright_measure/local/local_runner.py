@@ -36,7 +36,7 @@ class LocalRunner:
     """Measures one candidate after the other, in the order given, on a thread of its own.
 
     A candidate that fails in a worker which has measured others is tried again in a fresh one, so
-    that nobody is blamed for memory that an earlier candidate overwrote. It is looked at longer
+    that no candidate fails for memory that an earlier one overwrote. It is checked longer
     there: it may be one whose threads race, and be right by chance. A spare worker starts while
     the first batch is built and after a batch, never during one: it would disturb the times. Two
     runs on one device take turns, batch by batch.

@@ -51,8 +51,8 @@ class Measurer:
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """{"costs" or "failure", "timings"}: load, run on poisoned outputs and check, time, check.
 
-        Right is what was right the first time, after the last timed launch, and in `launches` more:
-        threads that race go wrong at times only. With "last" where the device is lost for this
+        The answer must be right the first time, after the last timed launch, and in `launches`
+        more: racing threads go wrong only sometimes. With "last" where the device is lost for this
         process, which is to end after its reply.
         """
         task = Task.from_json(request["task"])

@@ -76,9 +76,9 @@ class ReplayOptions(Options):
     )
 
     def measured_on(self, device: Device) -> Device:
-        """One of its own for every recording, which is no history of the run's device.
+        """A device of its own for each recording, so that it is no history of the run's device.
 
-        Nor of that of the same file when it has grown. Peaks of this machine say nothing of it.
+        Nor of that of the same file when it has grown. This machine's peaks do not apply to it.
         """
         check_is_file(self.records, "recording", "name a records file: records: PATH")
         try:

@@ -52,7 +52,7 @@ class Case:
         return self._kept(operand, layout, self._pack)
 
     def poison(self, output: int, layout: str) -> np.ndarray:
-        """As `packed`, for an output, without a right value: what is not written is seen."""
+        """As `packed`, for an output, filled with wrong values to detect unwritten elements."""
         return self._kept(len(self.inputs) + output, layout, self._poisoned)
 
     def _kept(

@@ -1,4 +1,4 @@
-"""Messages between a process and its worker: JSON objects, each behind its length."""
+"""Messages between a process and its worker: JSON objects, each preceded by its length."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class FrameBuffer:
 
 
 def receive(descriptor: int, buffer: FrameBuffer) -> dict[str, Any] | None:
-    """The next message of a blocking pipe; None where its writer is gone."""
+    """The next message of a blocking pipe; None where its writer has ended."""
     while (message := buffer.take()) is None:
         chunk = os.read(descriptor, 1 << 20)
         if not chunk:

@@ -38,7 +38,7 @@ class WorkerPool:
         self._maker = ThreadPoolExecutor(1, thread_name_prefix="tilewright-worker-maker")
 
     def take(self, kind: str) -> WorkerProcess:
-        """A worker that nobody else has, ready. Raises WorkerLostError where it cannot start."""
+        """An idle worker, ready for use. Raises WorkerLostError where none can start."""
         with self._lock:
             self._kinds.add(kind)
             worker, self._spare = self._spare, None
@@ -82,7 +82,7 @@ class WorkerPool:
         self.interrupt()
 
     def close(self) -> None:
-        """End every process and remove every file; nobody may be using a worker any more."""
+        """End every process and remove every file; no worker may be in use."""
         self._stopped = True
         for worker in list(self._alive):
             self.discard(worker)

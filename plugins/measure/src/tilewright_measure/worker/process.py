@@ -34,7 +34,7 @@ class WorkerLostError(Exception):
         self.failure = failure
 
     def as_internal(self) -> Failure:
-        """The failure where no candidate is to blame: ours, unless we were told to stop."""
+        """The failure where no candidate is at fault: `internal`, or `cancelled` on a stop."""
         if self.failure.kind is FailureKind.CANCELLED:
             return self.failure
         text = f"a worker was lost: {self.failure.text}"
@@ -214,7 +214,7 @@ class WorkerProcess:
 
 
 def killed_for_memory() -> int:
-    """How many processes the kernel has killed so far because memory ran out; 0 if not told."""
+    """How many processes the kernel has killed so far because memory ran out; 0 if unknown."""
     with suppress(OSError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):

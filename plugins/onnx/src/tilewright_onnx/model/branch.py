@@ -1,4 +1,4 @@
-"""`If` whose condition is known, as one on shapes is: the nodes of the branch that is taken."""
+"""`If` with a constant condition, such as one on shapes: the nodes of the branch that is taken."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _agreed(
 def _without_sizes(
     name: str, tensor: str, inputs: Sequence[Any], given: Mapping[str, Sequence[int]]
 ) -> UsageError:
-    """What is dynamic of an input, and what to write for all such inputs."""
+    """The dynamic dimensions of an input, and the option to write for all such inputs."""
     every = {value.name: _dimensions(value) for value in inputs}
     dims, problem = every[tensor], f"input {tensor!r} has no shape"
     if dims is not None:

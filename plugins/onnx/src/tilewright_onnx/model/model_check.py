@@ -27,7 +27,7 @@ _FREE_BYTES, _GROWTH = 2**26, 4
 def checked_model(proto: Any, name: str) -> tuple[Any, dict[str, int]]:
     """(the model without functions of its own, version of the opset of each domain).
 
-    Raises UsageError, with the model's name as place, for what no model may be.
+    Raises UsageError, with the model's name as place, for an invalid model.
     """
     from onnx import defs
     from onnx.inliner import inline_local_functions

@@ -66,7 +66,7 @@ _SINGLE = ("axis", "constant_value", "k", "max", "min", "training_mode")
 
 @dataclass(frozen=True)
 class TensorType:
-    """What is known of a tensor before it is made; empty or None: not that."""
+    """What is known of a tensor before its node is read; empty or None where unknown."""
 
     dtype: str
     shape: tuple[int, ...] | None

@@ -63,7 +63,7 @@ class _Site:
         return "" if value is None else self._constant(np.asarray(value, self._dtype), what)
 
     def emit(self, operator: str, *operands: str, **attributes: Any) -> None:
-        """The ONNX node, with further operands behind the node's own."""
+        """The ONNX node, with further operands after the node's own."""
         from onnx import helper
 
         inputs = [*self._node.inputs, *operands]

@@ -1,4 +1,4 @@
-"""Nodes whose operands are all known: their results, by ONNX's own reference, within bounds."""
+"""Folds nodes whose operands are all constants, by ONNX's own reference, within bounds."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Folding:
         known: Mapping[str, Any],
         inferred: Mapping[str, TensorType],
     ) -> dict[str, Any]:
-        """The node's outputs as arrays. Raises UsageError for what is too large."""
+        """The node's outputs as arrays. Raises UsageError for outputs that are too large."""
         values = [one.t for one in node.attribute if one.name == "value"]
         if node.op_type == "Constant" and values:
             return {node.output[0]: array_of(values[0], site.where)}

@@ -87,7 +87,7 @@ def _conv_transpose(site: NodeSite) -> None:
 
 
 def _spread(site: NodeSite, weight: Any, dilation: Sequence[int], strides: Sequence[int]) -> Any:
-    """The weights with zeros between them for a dilation, and behind them up to whole strides."""
+    """The weights with zeros between them for a dilation, and after them up to whole strides."""
     spans = [(n - 1) * d + 1 for n, d in zip(weight.shape[2:], dilation, strict=True)]
     whole = [-(-n // s) * s for n, s in zip(spans, strides, strict=True)]
     site.expect_room((*weight.shape[:2], *whole), str(weight.dtype))

@@ -106,7 +106,7 @@ class NodeReading:
         return [UsageError(problem, where=where, remedy=remedy)]
 
     def _read_one(self, node: Any, site: NodeSite, used: set[str]) -> None:
-        """One node; whatever fails in its reading is told with its name."""
+        """Read one node; errors in reading it name the node."""
         try:
             inferred = self._read(node, site)
         except (UsageError, _NoReaderError):
@@ -169,7 +169,7 @@ class NodeReading:
         return NodeSite(node, name, self._builder, self._known, opsets, budget=self._budget)
 
     def _expect_reader(self, node: Any, site: NodeSite) -> None:
-        """Raise an error for a node that cannot be read whatever its operands are."""
+        """Raise an error for a node that cannot be read with any operands."""
         if node.domain in DOMAINS_OF_ONNX and node.op_type in _RANDOM:
             raise site.error(
                 f"{node.op_type} draws other values in every run", "make them an input"

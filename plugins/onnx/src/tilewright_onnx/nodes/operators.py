@@ -172,7 +172,7 @@ def _reduced_axes(site: NodeSite) -> list[int]:
 
 
 def _reduce(operator: str, site: NodeSite, before: str = "", after: str = "") -> None:
-    """Over no axes, it is left out; what comes before and behind it stays.
+    """Over no axes the reduction is left out; what comes before and after it stays.
 
     `before` and `after` are operators of each element and of each result; a product is a square.
     """

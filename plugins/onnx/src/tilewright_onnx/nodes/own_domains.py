@@ -19,7 +19,7 @@ _THEIRS = ("ai.onnx", RUNTIMES_OWN)
 
 
 class OwnDomains:
-    """What reads the nodes of other domains: a plugin's reader, else the operator of a user's own.
+    """Reads the nodes of other domains: by a plugin's reader, else as an operator of that name.
 
     builder   of the network, which knows the operators that there are
     readers   by `DOMAIN.OPERATOR`

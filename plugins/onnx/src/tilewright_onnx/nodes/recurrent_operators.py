@@ -41,7 +41,7 @@ class _Layer:
         return outer + inner, None
 
     def step(self, time: int, *states: str) -> tuple[str, ...]:
-        """The states behind a step of those before it; the first one is the output."""
+        """The states after a step; the first one is the output."""
         raise NotImplementedError
 
     def from_inputs(self, time: int) -> str:
@@ -87,7 +87,7 @@ class _Lstm(_Layer):
 
 
 class _Gru(_Layer):
-    """Gates: update, reset, hidden. The reset gate comes before the last product, or behind it."""
+    """Gates: update, reset, hidden. The reset gate comes before the last product, or after it."""
 
     gates, defaults = 3, ("sigmoid", "tanh")
 

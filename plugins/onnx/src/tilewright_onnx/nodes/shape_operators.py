@@ -112,7 +112,7 @@ def _pad_with_no_number(site: NodeSite, padding: Sequence[int], fill: float) -> 
 
 
 def _repeated(site: NodeSite, extent: int, margins: tuple[int, int], mode: str) -> Any:
-    """The place that each element comes from: what is beyond the ends repeats it."""
+    """The place that each element comes from; places beyond the ends repeat it."""
     before, after = margins
     site.expect_room((extent + before + after,), "int64")
     places = np.arange(-before, extent + after)
@@ -130,7 +130,7 @@ def _expand(site: NodeSite) -> None:
 
 
 def _tile(site: NodeSite) -> None:
-    """Every axis behind one of its repeats."""
+    """Every axis, each after one for its repeats."""
     shape, repeats = site.spec(0).shape, [int(n) for n in site.value(1)]
     single = [n for extent in shape for n in (1, extent)]
     wide = [n for pair in zip(repeats, shape, strict=True) for n in pair]

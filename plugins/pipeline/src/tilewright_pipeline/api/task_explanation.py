@@ -1,4 +1,4 @@
-"""Why a task has the config it has: what was asked for it, what it knew, what else there is."""
+"""Why a task has its config: which rules were asked, their answers, and the alternatives."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class TaskExplanation:
 
     @property
     def answer(self) -> Answer | None:
-        """What is taken; None where no strategy has a feasible config."""
+        """The answer that is taken; None where no strategy has a feasible config."""
         return next((answer for answer in self.asked.values() if answer is not None), None)
 
     def to_json(self) -> dict[str, Any]:

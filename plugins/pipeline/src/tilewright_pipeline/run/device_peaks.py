@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def with_peaks(backend: TargetBackend, device: Device, target: Target) -> Device:
     """The device with operations and bytes a second of the target's code; measured when unknown.
 
-    One whose attribute `emulated` is set is left without: its times are nothing to compare with.
+    A device with the attribute `emulated` gets none: its times are not comparable.
     """
     if device.attributes.get("emulated"):
         return device
@@ -33,7 +33,7 @@ def with_peaks(backend: TargetBackend, device: Device, target: Target) -> Device
 
 
 def measure_peaks(backend: TargetBackend, device: Device, target: Target) -> tuple[float, float]:
-    """(operations, bytes) a second as measured now; kept where they are more than what is kept."""
+    """(operations, bytes) a second as measured now; saved if larger than the saved ones."""
     found = [backend.measure_peak(device, target) for _ in range(_MEASUREMENTS)]
     flops, bandwidth = (max(figures) for figures in zip(*found, strict=True))
     if not device.attributes.get("emulated"):
@@ -51,7 +51,7 @@ def _file() -> Path:
 
 
 def _read() -> dict[str, Any]:
-    """What is kept; a missing or damaged file is measured anew."""
+    """The saved peaks; empty where the file is missing or damaged."""
     try:
         known = json.loads(_file().read_text("utf-8"))
         for entry in known.values():

@@ -1,4 +1,4 @@
-"""What notify hooks are told: plain values, complete when they are sent."""
+"""The values that notify hooks receive: plain data, complete when sent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EndReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """Who runs: name, folder, target, device, the names of the stages in order."""
+    """The run: its name, folder, target, device, and the names of its stages in order."""
 
     name: str
     folder: Path

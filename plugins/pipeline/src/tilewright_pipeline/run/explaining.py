@@ -40,7 +40,7 @@ class Explains(Protocol):
 
 
 def no_such_part(part: str, networks: Sequence[Explains]) -> UsageError:
-    """What is said where nothing has that name or key."""
+    """The message where nothing has that name or key."""
     return UsageError(
         f"no node and no task is named {part!r}",
         remedy=did_you_mean(part, [name for network in networks for name in network.parts]),

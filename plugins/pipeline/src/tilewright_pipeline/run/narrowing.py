@@ -1,4 +1,4 @@
-"""What a run's glob of strategies leaves a task: all of them where none of its own matches."""
+"""The strategies that a run's glob leaves a task: all of them where none matches."""
 
 from __future__ import annotations
 

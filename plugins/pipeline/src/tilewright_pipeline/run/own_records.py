@@ -1,4 +1,4 @@
-"""Where measurements are kept for which nobody named a file."""
+"""Where measurements are kept when no file is named."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class RunContext:
 
     runner, builder  name and options of those that measure
     strategies       glob over the names of alternatives; see `narrowed`
-    more             what `--more` adds to what tuning stages have left (nothing once finished)
+    more             what `--more` adds to the remaining budget of tuning stages
     foreign_records  whether records of other devices may serve as starting points
     branch           which of several networks the stage runs for; empty where there is one
     saves            whether stages leave files in the folder; where not, it is gone afterwards

@@ -1,4 +1,4 @@
-"""A run's folder is kept for its models and its target; who else wants it is told."""
+"""A run's folder belongs to its models and its target; other runs are refused."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class Model(Protocol):
 
 
 def models_of(result: StageResult) -> list[Model]:
-    """What a stage makes a run to be about, branches included."""
+    """The models among a stage's values, branches included."""
     own = [result.values, *result.branches.values()]
     return [value for values in own for value in values if isinstance(value, Model)]
 
 
 def claim(context: RunContext, models: Sequence[Model]) -> list[dict[str, str]]:
-    """What run.json is to say of the models. Raises UsageError where the folder is another's.
+    """The entry of run.json for the models. Raises UsageError for another run's.
 
-    It is another's where its run.json names another target, or a model of another content that came
-    from elsewhere. A model that changed where it is, or is imported otherwise, goes on there: it is
-    told.
+    It belongs to another run if its run.json names another target, or a model of other content
+    from another place. A model that changed in place, or is imported otherwise, keeps the folder,
+    with a message.
     """
     mine = [{"name": m.name, "origin": m.origin, "content": m.content} for m in models]
     report = _report_in(context.folder)
@@ -118,7 +118,7 @@ def _models_in(report: Mapping[str, Any]) -> list[dict[str, str]]:
 def _pairs(
     before: Sequence[Mapping[str, str]], mine: Sequence[Mapping[str, str]]
 ) -> Iterator[tuple[Mapping[str, str], Mapping[str, str]]]:
-    """The models whose networks have one place: the only ones, or those of one name."""
+    """The models that share one place: the only ones, or those of one name."""
     if len(before) == len(mine) == 1:
         yield before[0], mine[0]
         return
@@ -127,7 +127,7 @@ def _pairs(
 
 
 def _place(origin: str) -> str:
-    """A path however it is written; what is none stays different from what it is not."""
+    """A path in one spelling; other texts stay distinct from paths."""
     # Links are not followed, and the home of nobody is no error.
     return os.path.abspath(os.path.expanduser(origin))  # noqa: PTH100, PTH111
 

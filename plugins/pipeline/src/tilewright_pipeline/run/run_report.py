@@ -34,7 +34,7 @@ class RunReport:
         self._tasks = tasks
 
     def note_models(self, models: Sequence[Mapping[str, str]]) -> None:
-        """Remember whose run it is, as `claim` says it."""
+        """Remember the run's models, as `claim` returns them."""
         self._models = models
 
     def add(self, outcome: StageOutcome) -> None:
@@ -83,7 +83,7 @@ def check_report(report: Mapping[str, Any]) -> None:
 
 
 def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:
-    """A member of `tasks`: what the store knows of one task on this device."""
+    """A member of `tasks`: the records of one task on this device, summed up."""
     task, store, query = entry.task, context.store, context.query(entry.task)
     trials, failures = store.count(query)
     best = store.best(query)

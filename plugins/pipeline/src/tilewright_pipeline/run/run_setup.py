@@ -97,7 +97,7 @@ def make_context(
 def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
     """The device of that name, or the target's first. Raises UsageError where there is none.
 
-    One whose attribute `emulated` is set is used where it is named only: its times are no device's.
+    An emulated device (an attribute) is used only where it is named: its times are not real.
     """
     backend = host.backend(target.kind)
     devices = backend.probe()
@@ -121,7 +121,7 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
 
 
 def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
-    """The device that the runner's times come from; who measures nothing needs no runner."""
+    """The device that the runner's times are of; without a runner, `device` itself."""
     known = runner.name in host.components("runner")
     options = host.check("runner", runner) if known else None
     return options.measured_on(device) if isinstance(options, MeasuresElsewhere) else device
@@ -165,7 +165,7 @@ def _tell_misses(
 ) -> None:
     """Warn where no record is of this device or target, or some are of other revisions.
 
-    What was measured for other kinds of target, or by other systems, is no history here.
+    Records of other kinds of target, or of other systems, are ignored.
     """
     ours = {
         name: revision

@@ -43,7 +43,7 @@ class RunResult:
 
 
 class PipelineRun:
-    """One run: values found by type, the report that grows, the hooks that are told."""
+    """One run: values found by type, the growing report, the hooks that are notified."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class PipelineRun:
         return RunResult(exit_code, outcome.report, folder, values)
 
     def branches(self) -> Iterator[PipelineRun]:
-        """After `run`: the run of the stages left for each branch, whose values are then let go.
+        """After `run`: each branch's run of the remaining stages; its values are then released.
 
         None where a stage failed or was interrupted.
         """

@@ -13,7 +13,7 @@ class StageResult:
 
     values    found by later stages by their type
     report    top-level members of run.json (`verify`, `benchmark`, ...)
-    ok        False: a check failed, exit code 1, and nothing runs behind it
+    ok        False: a check failed, exit code 1, and no later stage runs
     partial   True: less than was asked for, exit code 3 in the end; the run goes on
     branches  values of several networks, by name: later stages run once for each, or once for all
               where their inputs can be merged (tasks); after the last of those, each branch is a

@@ -11,7 +11,7 @@ from tilewright_pipeline.yaml.plan import PlannedStage, makes, stage_that_makes
 
 
 def misplaced(stages: Sequence[PlannedStage], host: PluginHost) -> Iterator[UsageError]:
-    """What stages need and no earlier one makes; a stage that is missing is told once."""
+    """The values that stages need and no earlier stage makes; each missing stage once."""
     supposed: list[Any] = []  # factories of stages that were told to be missing
     for position, stage in enumerate(stages):
         before = [one.factory for one in stages[:position]] + supposed
@@ -27,7 +27,7 @@ def misplaced(stages: Sequence[PlannedStage], host: PluginHost) -> Iterator[Usag
 
 
 def idle(stages: Sequence[PlannedStage]) -> Iterator[str]:
-    """What is said of stages that do again what an earlier one did, on the same values."""
+    """The mistakes of stages that repeat an earlier one on the same values."""
     for position, stage in enumerate(stages):
         twin = _twin(stage, stages[:position])
         if twin is not None:

@@ -1,4 +1,4 @@
-"""What the store already knows when a tuning stage begins."""
+"""The records that count when a tuning stage begins."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def known_trials(context: RunContext) -> list[Trial]:
     """Trials of this device, the installed strategies and the run's conditions, oldest first.
 
-    Left out are those that the machinery spoiled, which say nothing about their config, and those
-    of operators whose definition has changed since.
+    Trials that failed through no fault of their config are left out, and those of operators whose
+    definition has changed.
     """
     current = cache(partial(_is_current, host=context.host))
     found = context.store.trials(context.device.fingerprint, context.host.revisions)

@@ -184,9 +184,9 @@ class _Loop:
         )
 
     def spend_rest(self, tuner: Choice, scheduler: Any) -> None:
-        """Search with the trials that no finalist needed, each in turns at once.
+        """Search with the trials that the finalists did not need, each measured in turns at once.
 
-        So whoever overtakes finalists has done so by an honest time.
+        So a config that overtakes finalists was measured as they were.
         """
         if self._pace.in_trials:
             self.search(tuner, scheduler, 0.0, turns=_TURNS)
@@ -228,8 +228,9 @@ class _Loop:
     def confirm_finalists(self) -> None:
         """Measure the fastest few of each task in turns, where its best was not yet so measured.
 
-        The best of many short times is lucky more often than fast: the choice is among those whose
-        turns a slow phase of the machine slowed down alike. First come tasks whose finalists were
+        The least of many short times is often low by chance. So the choice is among configs
+        measured in turns, which a slow phase of the machine affects alike.
+        First come tasks whose finalists were
         overtaken, then those that weigh most; none takes more than its share of what is left, but
         two configs at least.
         """
@@ -251,7 +252,7 @@ class _Loop:
         )
 
     def report(self, reason: EndReason) -> TuneReport:
-        """What was done; tells the hooks."""
+        """The report of the stage; notifies the hooks."""
         outcomes = {}
         for track in self._tracks:
             task, outcome = track.entry.task, track.outcome(reason)

@@ -194,7 +194,7 @@ class Measurement:
         return Blamed(made, host, role, chosen[0]), made
 
     def uncharged_seconds(self) -> float:
-        """Seconds that no record has said yet, which from now on count as said."""
+        """Seconds that no record holds yet; from now on they count as recorded."""
         now = time.monotonic()
         seconds, self._charged_until = now - self._charged_until, now
         return seconds

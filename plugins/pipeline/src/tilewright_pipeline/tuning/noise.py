@@ -1,4 +1,4 @@
-"""Whether times were taken beside a neighbour that works on the same cores."""
+"""Whether something else worked on the same cores while times were taken."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_noisy(disturbed: int, timed: int) -> bool:
 
 
 def noise_told(disturbed: int, trials: int) -> str:
-    """What is said of a noisy run."""
+    """The message about a noisy run."""
     return (
         f"the samples of {disturbed} of {trials} trials differ by more than 5 %, as where "
         "something else works on this machine: the best config may be another; "

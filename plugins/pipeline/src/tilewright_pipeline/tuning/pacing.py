@@ -46,7 +46,7 @@ class Pace:
 
     @property
     def left(self) -> float:
-        """What is not spent yet; negative where the last batch took too long."""
+        """The unspent part; negative where the last batch took too long."""
         return self.whole - (self._elapsed if self._budget.trials is None else self.spent)
 
     @property

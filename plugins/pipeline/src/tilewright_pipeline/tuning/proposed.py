@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def proposed(
     tuner: Blamed, name: str, count: int, space: Container[ConfigEntity]
 ) -> Sequence[ConfigEntity]:
-    """At most `count` points of the space. Raises RuntimeError, with whose tuner it is."""
+    """At most `count` points of the space. Raises RuntimeError that names the tuner's plugin."""
     with tuner.blaming():
         found = tuner.propose(count)
         if not isinstance(found, Sequence) or len(found) > count:

@@ -39,9 +39,9 @@ class Plan:
 
 @runtime_checkable
 class ChecksOptions(Protocol):
-    """An optional part of a stage's class: what is wrong with options that are right by themselves.
+    """An optional part of a stage's class: mistakes in options that are valid one by one.
 
-    Asked before any stage is run, and told beside all other mistakes; it reads no file's content.
+    Called before any stage runs, and reported with all other mistakes; it reads no files.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Checks a pipeline file: everything that is wrong with it is told at once."""
+"""Checks a pipeline file and reports all its mistakes at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _VERIFY = "verify"
 
 
 class Planner:
-    """Checks one file, and says where in it its mistakes are.
+    """Checks one file, and gives each mistake its place in the file.
 
     >>> planner = Planner(YamlSource.read(path))
     >>> host = PluginHost.load(planner.plugin_files())
@@ -86,7 +86,7 @@ class Planner:
         return found
 
     def with_mistakes(self, error: UsageError) -> UsageError:
-        """An error that ends the planning, with what was wrong before."""
+        """An error that ends the planning, with the mistakes found before it."""
         return UsageError.several([*self._mistakes(), error])
 
     def plan(self, host: PluginHost, *, only: str | None = None, whole: bool = True) -> Plan:
@@ -125,7 +125,7 @@ class Planner:
         return Plan(self.file, target, target_place, tuple(known), host)
 
     def _able(self, stages: Sequence[PlannedStage]) -> list[PlannedStage]:
-        """Those that lead to the last one, but for what would measure where nobody can."""
+        """The stages that the last one needs, except those that would measure without a runner."""
         lacks = [error for path, error in self._absent if path[0] == "measure"]
         *leading, last = stages
         able = [one for one in leading if not (lacks and getattr(one.factory, "measures", False))]
@@ -204,7 +204,7 @@ class Planner:
         return target
 
     def _stage(self, host: PluginHost, entry: Any, path: Place) -> PlannedStage | None:
-        """A stage, None where it is not known; one whose options are wrong has none."""
+        """A planned stage; None where its name is unknown or its options are wrong."""
         if not isinstance(entry, Mapping):
             message, remedy = not_a_mapping(entry)
             self._note(path, UsageError(message, remedy=remedy))
@@ -264,7 +264,7 @@ class Planner:
         values: Mapping[str, Any],
         path: Place,
     ) -> BaseModel | None:
-        """The options of a component without what is wrong with them, and their choices checked."""
+        """The options of a component without their mistakes, with their choices checked."""
         model = host.options_of(role, name)
         try:
             options, wrong = read_options(model, values)

@@ -21,7 +21,7 @@ _TARGET = {
 def pipeline_schema(host: PluginHost) -> dict[str, Any]:
     """The schema; each stage and each choice lists what is installed, with its options.
 
-    What a plugin does wrong is noted as its own, and leaves the rest as it is.
+    A plugin's defect is noted as its own, and the rest of the schema stays.
     """
     writer = _Writer(host)
     schema = PipelineFile.model_json_schema()

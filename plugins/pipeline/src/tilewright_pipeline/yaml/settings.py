@@ -23,7 +23,7 @@ class NoSuchSettingError(UsageError):
 
 
 def apply_setting(data: dict[str, Any], setting: str) -> Place:
-    """Change the plain file in place; the path of what was set, for messages. Raises UsageError."""
+    """Change the plain file in place; returns the path that was set. Raises UsageError."""
     where = f"--set {setting}"
     name, equals, text = setting.partition("=")
     steps = name.strip().split(".")

@@ -36,7 +36,7 @@ class Node:
     """A value of the file and where it begins; lines and columns count from 1.
 
     A mapping's `value` is {key: Node}, its `keys` {key: (line, column)}; a sequence's a list.
-    `refused` says that a mistake was told of it already: its value stands for nothing.
+    `refused` means that a mistake was reported for it: its value is not used.
     """
 
     value: Any
@@ -101,12 +101,12 @@ class YamlSource:
         return cls(name, parser.document(), mistakes=tuple(parser.mistakes))
 
     def plain(self) -> Any:
-        """Nested dicts, lists and scalars. Raises UsageError for what is not allowed."""
+        """Nested dicts, lists and scalars. Raises UsageError for anything else."""
         raise_all(self.mistakes)
         return self.readable()
 
     def readable(self) -> Any:
-        """As `plain`, whatever is not allowed: see `mistakes` and `is_refused`."""
+        """As `plain`, without raising: see `mistakes` and `is_refused`."""
         return _Expansion(self.name).plain(self.root)
 
     def where(self, path: Iterable[str | int]) -> str:
@@ -123,7 +123,7 @@ class YamlSource:
         return place
 
     def is_refused(self, path: Iterable[str | int]) -> bool:
-        """Whether a mistake was told of a value already, or of one around it."""
+        """Whether a mistake was reported for this value or one that contains it."""
         return any(node.refused for node, _ in self._along(path))
 
     def _along(self, path: Iterable[str | int]) -> Iterator[tuple[Node, tuple[int, int]]]:
@@ -162,7 +162,7 @@ def _short(word: object) -> str:
 class _Parser:
     """Builds nodes from parser events, so that depth and size are bounded while reading.
 
-    mistakes  those behind which reading goes on
+    mistakes  those after which reading continues
     """
 
     def __init__(self, name: str, text: str) -> None:
@@ -286,13 +286,13 @@ class _Parser:
         return text
 
     def _note(self, event: Any, message: str, remedy: str) -> None:
-        """A mistake behind which reading goes on, unless there are very many."""
+        """A mistake after which reading continues, unless there are very many."""
         self.mistakes.append(self._mistake(event, message, remedy))
         if len(self.mistakes) == _MAX_MISTAKES:
             raise_all(self.mistakes)
 
     def _refuse(self, event: Any, message: str, remedy: str) -> NoReturn:
-        """A mistake that makes the rest of the file unreadable; those before it are told too."""
+        """A mistake after which the file cannot be read; earlier ones are reported too."""
         raise UsageError.several([*self.mistakes, self._mistake(event, message, remedy)])
 
     def _mistake(self, event: Any, message: str, remedy: str) -> UsageError:

@@ -1,4 +1,4 @@
-"""Making a records file smaller without changing what is read from it."""
+"""Makes a records file smaller; queries give the same answers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tilewright_records.store.log_file import LogFile
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What became of a file.
+    """The result of compacting a file.
 
-    lost   how many lines went, by what they were: no query asks for them
+    lost   number of dropped lines by kind: no query asks for them
     """
 
     lines: int

@@ -108,7 +108,7 @@ class LogFile:
                 os.close(descriptor)
 
     def _open_locked(self, flags: int = 0) -> int:
-        """The file, once nobody else writes it; not one that `rewrite` replaced meanwhile."""
+        """The open file, locked against writers; not one that `rewrite` has replaced meanwhile."""
         while True:
             descriptor = os.open(self.path, flags | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o666)
             fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -63,7 +63,7 @@ class JsonlRecordStore:
             self._file.append(lines, self._see, self._clear)
 
     def refresh(self) -> None:
-        """Read what was appended since the last look."""
+        """Read what was appended since the last call."""
         # Up to a million objects, none of them garbage: collecting costs a third of the time.
         with self._lock, _no_collection():
             self._see(self._file.read_new(self._clear))
@@ -138,7 +138,7 @@ class JsonlRecordStore:
     def of_other_systems(
         self, workload: Workload, revisions: Mapping[str, int]
     ) -> Sequence[Record]:
-        """The records of a workload's anchor, on any target, by strategies that nobody here has."""
+        """The records of a workload's anchor, on any target, by strategies not installed."""
         kin = self._trials.of_anchor(workload)
         strange = [series for series in kin if strategy_of(series.head.strategy) not in revisions]
         return [self._trials.record(row) for row in self._trials.rows(strange)]

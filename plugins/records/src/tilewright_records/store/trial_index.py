@@ -31,7 +31,7 @@ class Series:
         self._raced: dict[int, tuple[int, float]] = {}  # by row: identity, time before
 
     def add(self, row: int, outline: Outline) -> None:
-        """Take in the trial of a row; what was spoiled is counted, but no measurement."""
+        """Add the trial of a row; a spoiled one is counted, but has no time."""
         self._of_task.rows.append(row)
         self.trials += 1
         self.failures += outline.seconds is None
@@ -148,7 +148,7 @@ class TrialIndex:
 
 
 class Records(Sequence[Record]):
-    """Records in order of the log, each made anew when it is looked at."""
+    """Records in order of the log, each decoded when it is read."""
 
     def __init__(self, index: TrialIndex, rows: Sequence[int]) -> None:
         self._index = index

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def checked_model(model: Any, host: PluginHost, name: str) -> CostModel:
-    """The model, whose predictions are looked at; it can be saved where the model can."""
+    """The model with its predictions checked; it can be saved where the model can."""
     kind = _SavingModel if isinstance(model, SavesModels) else _CheckedModel
     made: Any = kind(model, host, "cost_model", name)
     checked: CostModel = made

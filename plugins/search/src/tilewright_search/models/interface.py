@@ -52,12 +52,12 @@ class SavesModels(CostModel, Protocol):
         ...
 
     def load(self, path: Path) -> Signature:
-        """Take over what was saved. Raises UsageError for a file that is no model of this kind."""
+        """Load what was saved. Raises UsageError for a file of another kind of model."""
         ...
 
 
 def saving(model: CostModel, where: str) -> SavesModels:
-    """The model, for whoever has to save or load it. Raises UsageError where it cannot be."""
+    """The model as one that can be saved and loaded. Raises UsageError where it cannot."""
     if not isinstance(model, SavesModels):
         named = str(model) if isinstance(model, Blamed) else type(model).__name__
         raise UsageError(

@@ -28,7 +28,7 @@ class Ranker:
         self._columns: list[int] = []
 
     def fit(self, task: Task) -> None:
-        """Learn anew for a task, from its trials and from others of its operator."""
+        """Train again for a task, from its trials and from others of its operator."""
         features, scores, groups = self.experience.rows(task)
         self._columns = self._told(features)
         self._model.fit(features[:, self._columns], scores, groups)

@@ -82,5 +82,5 @@ class RidgeModel:
 
 
 def make_ridge(options: RidgeOptions, _context: TunerContext) -> RidgeModel:
-    """The factory behind the cost model `ridge`."""
+    """The factory of the cost model `ridge`."""
     return RidgeModel(options.penalty)

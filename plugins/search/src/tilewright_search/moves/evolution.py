@@ -1,4 +1,4 @@
-"""Evolution on a cost model: mutation and crossover of what the model takes for fast."""
+"""Evolution on a cost model: mutation and crossover of the configs that it predicts to be fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left of a space to propose."""
+"""The part of a space that is left to propose."""
 
 from __future__ import annotations
 

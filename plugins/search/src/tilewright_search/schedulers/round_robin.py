@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RoundRobinScheduler:
-    """Gives the next batch to the task with the fewest trials, whatever it costs.
+    """Gives the next batch to the task with the fewest trials.
 
     Trials of earlier runs count, so what a resumed run reaches first is what the last one did not.
     Of several such tasks that in which the networks spend most comes first, before it one without a

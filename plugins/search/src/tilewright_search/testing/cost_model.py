@@ -41,7 +41,7 @@ class CostModelBasics(ComponentContract):
 
 
 class CostModelContract(CostModelBasics):
-    """Learns from features, whatever the rows are."""
+    """Learns from any rows of features."""
 
     def test_finds_the_best_of_rows_it_never_saw(self, model: CostModel) -> None:
         _fit(model, _rows(300))

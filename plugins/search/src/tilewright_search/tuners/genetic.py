@@ -74,7 +74,7 @@ class GeneticTuner:
         return child
 
     def _learn(self, trials: Sequence[Trial]) -> None:
-        """Of a config measured again the last trial counts; none that the machinery spoiled."""
+        """Of a config measured again the last trial counts; spoiled trials never do."""
         for trial in trials:
             if trial.result.spoiled:
                 continue

@@ -55,7 +55,7 @@ class GuidedOptions(Options):
 
 
 class GuidedTuner(ABC):
-    """Proposes what a cost model, trained on the trials of the whole run, takes for the fastest.
+    """Proposes what a cost model, trained on the whole run's trials, predicts to be fastest.
 
     >>> tuner.propose(16)       # nothing known, of other tasks neither: random ones
     >>> tuner.observe(trials)

@@ -42,7 +42,7 @@ class CFunction(StatementText):
 
 @dataclass(frozen=True, slots=True)
 class CModule:
-    """A text that offers `void run(char *const *at)`: addresses of operands, then of scratch.
+    """C text with `void run(char *const *at)`: addresses of operands, then of scratch.
 
     operands        (shape, dtype) of each
     scratch_bytes   that `run` needs behind the operands; content undefined

@@ -37,7 +37,7 @@ class CNames:
         self._used = {*_WORDS, *reserved}
 
     def of(self, thing: str | Var | Buffer) -> str:
-        """`conv.ax0@ax1.0` as `conv_ax0_ax1_0`, with a number behind it where that is taken."""
+        """`conv.ax0@ax1.0` as `conv_ax0_ax1_0`, with a number appended where that is taken."""
         name = thing if isinstance(thing, str) else thing.name
         key = isinstance(thing, Var), name
         known = self._given.get(key)

@@ -16,7 +16,7 @@ INT_MAX = 2**31 - 1
 
 
 class IndexText:
-    """Writes indexes over the loops that are open; knows how far each runs."""
+    """Writes indexes over the open loops, whose extents it keeps."""
 
     def __init__(self, names: CNames, dialect: Dialect) -> None:
         self.names = names

@@ -75,7 +75,7 @@ class PlainC(Dialect):
 
 @cache
 def _definitions() -> dict[str, str]:
-    """Every helper, each behind those that it calls."""
+    """Every helper, each after those that it calls."""
     found: dict[str, str] = {}
 
     def define(name: str, text: str, dtype: str, **words: object) -> None:

@@ -53,7 +53,7 @@ class StatementText:
         self.lines.append(f"{'  ' * self.depth}{text}")
 
     def braced(self, head: str, body: Statement) -> None:
-        """The statement in braces behind a head."""
+        """The statement in braces after a head."""
         self.line(f"{head} {{")
         self.depth += 1
         self.statement(body)

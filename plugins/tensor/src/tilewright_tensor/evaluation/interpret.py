@@ -65,7 +65,7 @@ def _poisoned(buffer: Buffer) -> Array:
 
 @dataclass
 class _Thread:
-    """What a thread sees beside its private memory.
+    """What a thread sees besides its private memory.
 
     shared    the block's
     copies    its groups of copies that have not happened yet, oldest first, as work to do

@@ -138,7 +138,7 @@ class Mod(_Division):
 
 
 class Element:
-    """An index below `extent` that is found in memory: a `Lookup`, which the rest is told of."""
+    """An index below `extent` that is read from memory: a `Lookup`, which is also noted."""
 
     __slots__ = ()
     value: Any
@@ -238,7 +238,7 @@ class Affine(Comparable):
     def substitute(self, values: Mapping[Var, Affine], bounds: Bounds = {}) -> Affine:  # noqa: B006
         """Every variable replaced where `values` has it.
 
-        Divisions in which something is replaced are simplified anew under the bounds.
+        Divisions in which something is replaced are simplified again under the bounds.
         """
         merged: dict[Atom, int] = {}
         constant, changed = self.constant, False

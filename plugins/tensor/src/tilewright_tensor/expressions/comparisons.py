@@ -1,8 +1,8 @@
 """What `<`, `==` and `if` mean for values, axes and indexes.
 
 While an operator is defined, nothing has a value yet. So a comparison builds a value of dtype bool,
-to be given to `select`; whatever asks for its truth at once is refused, and so is what would loop
-over it or take a number out of it.
+to be given to `select`. Code that needs its truth at once is refused, and so is a loop over it
+or a conversion to a number.
 """
 
 from __future__ import annotations

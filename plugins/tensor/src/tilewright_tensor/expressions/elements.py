@@ -17,7 +17,7 @@ def elements(atom: Atom) -> list[Element]:
 
 
 def with_elements(value: Affine, change: Callable[[Any], Any]) -> Affine:
-    """The index with other values for what is found in memory."""
+    """The index with its `Lookup`s replaced."""
     total = Affine((), value.constant)
     for atom, coefficient in value.terms:
         new = Affine(((atom, 1),))

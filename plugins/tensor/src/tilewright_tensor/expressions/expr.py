@@ -170,7 +170,7 @@ def substituted(value: Value, point: Mapping[Var, Affine], bounds: Bounds = {}) 
 
 
 def leaves(value: Value) -> list[Value]:
-    """All leaves, left to right, repeats kept; behind each those that stand in its indexes."""
+    """All leaves, left to right, repeats kept; after each those in its indexes."""
     found: list[Value] = []
     pending = [value]
     while pending:

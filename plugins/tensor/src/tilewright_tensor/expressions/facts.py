@@ -1,4 +1,4 @@
-"""What is known at a point of a program: the ranges of variables and the guards around it."""
+"""Facts at a point of a program: the ranges of variables and the guards around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a definition's file each read is written, for whoever has to say so later."""
+"""The line of each read in a definition's file, for later error messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Read = TypeVar("_Read")
 
 
 class NotedReads:
-    """The lines of a file that reads were made by; reads are told apart as objects."""
+    """The lines of a file that made each read; reads are compared by identity."""
 
     def __init__(self, file: str) -> None:
         self._file = file

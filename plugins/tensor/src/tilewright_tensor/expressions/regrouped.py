@@ -6,7 +6,7 @@ from tilewright_tensor.expressions.affine import Affine, Element, FloorDiv, Mod,
 
 
 def rejoined(value: Affine) -> Affine:
-    """The same with what was cut put together again.
+    """The same index with its divided parts joined again.
 
     `(v // d)*d + v % d` is `v`, and `(v // d % e)*d + v % d` is `v % (d*e)`.
     """

@@ -279,7 +279,7 @@ def reduce_min(value: Operand, *axes: Axis) -> Reduction:
 
 
 class Dag:
-    """What is to be computed: the outputs and everything they read.
+    """A computation: the outputs and everything that they read.
 
     `inputs` fixes the order of the placeholders (the operands of the kernel), unread ones
     included; without it, they come in order of first use.

@@ -132,7 +132,7 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class CopyGroup:
-    """Stores into shared memory that go on beside what follows (GPU).
+    """Asynchronous stores into shared memory (GPU).
 
     Each may happen as late as at the thread's `CopyWait` for the group; what they read does not
     change until then.

@@ -61,7 +61,7 @@ class NetworkProgram:
     def places(self) -> dict[str, tuple[int, int]]:
         """Where each buffer is: (number of the operand, bytes into it).
 
-        The arena has the number behind the last operand.
+        The arena has the number after the last operand.
         """
         inputs = [b for b in self.buffers if b.kind == "input"]
         outputs = [b for b in self.buffers if b.kind == "output"]

@@ -45,7 +45,7 @@ class Copies:
 
 
 class ColdCopies:
-    """Makes copies, and gives those of a read-only array again to who asks for the same.
+    """Makes copies of arrays, and reuses those of a read-only array.
 
     The candidates of a task share their constants, and memory touched for the first time takes
     longer to write than the kernel runs that is measured on it. So the last gigabyte is kept.

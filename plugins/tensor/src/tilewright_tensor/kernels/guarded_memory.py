@@ -1,4 +1,4 @@
-"""Memory between two zones that nobody may write to."""
+"""Memory between two guard zones, which must not be written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GuardedMemory:
         self._behind[...] = self._intact_behind
 
     def overrun(self) -> tuple[int, int]:
-        """How many bytes were changed before the memory and behind it."""
+        """How many bytes were changed before the memory and after it."""
         return (
             int(np.count_nonzero(self._before != self._intact_before)),
             int(np.count_nonzero(self._behind != self._intact_behind)),

@@ -1,4 +1,4 @@
-"""A kernel in this process, on memory of its own: what targets on the processor share."""
+"""A kernel in this process, with memory of its own; shared by targets on the processor."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class HostKernel(ABC):
     def operand(self, position: int) -> NDArray[Any]:
         """The first copy itself, not a copy of it.
 
-        What is written there is seen by the next launch.
+        The next launch sees what is written there.
         """
         place: NDArray[Any] = self._operands[position].places[0]
         return place

@@ -78,7 +78,7 @@ class Layout:
         return _parse(self.text.rpartition(":")[2]) if self.transform else self
 
     def transformed_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The logical shape behind the transform."""
+        """The logical shape after the transform."""
         if not self.transform:
             return tuple(shape)
         return constant_transform(self.transform, self.text).shape(tuple(shape))

@@ -1,7 +1,7 @@
 """Reads AutoTVM's logs, v0.1 (TVM up to 0.6) and v0.2, and TopHub's packages of them.
 
 A record's config is named `autotvm:TEMPLATE` and holds the template's knobs as they were logged,
-save that the first factor of a split is always -1, "whatever is left": old logs give it, newer ones
+except that the first factor of a split is always -1, "the rest": old logs give it, newer ones
 do not. Its device is the model that the target string names. Strategies may adopt such configs; as
 they stand nothing can be built from them.
 """

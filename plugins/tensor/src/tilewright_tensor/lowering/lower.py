@@ -183,7 +183,7 @@ class _Lowering:
         return guarded(pending, statement)
 
     def _with_guests(self, guests: Sequence[str], statement: Statement) -> Statement:
-        """What is attached here, then the statement.
+        """The attached stages, then the statement.
 
         Scratch lives around both; barriers stand around the writing of shared memory.
         """

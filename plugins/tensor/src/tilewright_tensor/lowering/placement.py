@@ -50,7 +50,7 @@ class PlacedLoop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A stage in its place.
+    """The placement of a stage.
 
     start, region   first index and extent of what is computed, by axis
     folds           by axis, how what is computed lies apart, None where it lies together
@@ -126,7 +126,7 @@ class Placement:
         ]
 
     def facts_inside(self, depth: int) -> Facts:
-        """What is known inside the loop number `depth`, where guests are."""
+        """The facts inside the loop number `depth`, where attached stages are."""
         around = (found for (at, late), found in self.guards.items() if at <= depth and not late)
         return self.facts.with_conditions([c for found in around for c in found])
 
@@ -189,7 +189,7 @@ class _Placer:
         )  # fmt: skip
 
     def _enclosing(self, stage: Stage) -> tuple[tuple[PlacedLoop, ...], Facts]:
-        """The loops around the stage's nest, and what is known there."""
+        """The loops around the stage's nest, and the facts there."""
         if not stage.attach:
             return (), Facts(self.bounds)
         consumer, at = stage.attach

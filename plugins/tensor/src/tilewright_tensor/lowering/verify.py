@@ -1,4 +1,4 @@
-"""Checks that loop programs and schedules are well formed; gives a list of what is wrong.
+"""Checks that loop programs and schedules are well formed; returns a list of defects.
 
 Rules see every statement with what is known there: the loops, guards and scratch around it. They
 are necessary conditions, cheap enough to run on every candidate in tests; that the answer is right
@@ -57,7 +57,7 @@ class Site:
 
 
 def verify(program: LoopProgram) -> list[str]:
-    """What is wrong with the program, one line each."""
+    """The defects of the program, one line each."""
     operands = program.inputs + program.outputs + program.workspace
     names = [buffer.name for buffer in operands]
     problems = [
@@ -85,9 +85,9 @@ def verify(program: LoopProgram) -> list[str]:
 
 
 def verify_schedule(schedule: Schedule) -> list[str]:
-    """What is wrong with the schedule, one line each.
+    """The defects of the schedule, one line each.
 
-    Loops lost or double, stages attached to what is not there.
+    Loops that are missing or double, stages attached to loops that do not exist.
     """
     problems: list[str] = []
     for stage in schedule.stages.values():
@@ -151,7 +151,7 @@ def _within(facts: Facts, guard: Guard) -> Facts:
 
 
 def _accesses(site: Site) -> Iterator[tuple[Buffer, tuple[Affine, ...], Facts | None]]:
-    """Every access of a store, with what is known there.
+    """Every access of a store, with the facts there.
 
     None where that cannot be said as guards (a select).
     """

@@ -129,7 +129,7 @@ def extents(count: int) -> Callable[[Any], list[int]]:
 
 
 def margins(count: int) -> Callable[[Any], list[int]]:
-    """What is added around `count` spatial axes: all begins, then all ends.
+    """The padding of `count` spatial axes: all begins, then all ends.
 
     Of an image [top, left, bottom, right]. A single number stands for all; `count` numbers are
     begins and ends at once.

@@ -55,7 +55,7 @@ def _convolution(arrays: Sequence[Array], attributes: Attributes) -> Array:
 
 
 def _pool_places(extents: Sequence[int], attributes: Attributes) -> list[int]:
-    """Windows along each axis, counted one by one; none begins behind the data."""
+    """Windows along each axis, counted one by one; none begins after the data."""
     found = []
     for d, extent in enumerate(extents):
         window, stride = attributes["pool_size"][d], attributes["strides"][d]

@@ -1,4 +1,4 @@
-"""`@operator`: an operator of one's own from a function that computes it."""
+"""`@operator`: an operator from a function that computes it."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class OperatorDef:
         return found
 
     def complete(self, attributes: Attributes) -> Attributes:
-        """What `normalise` gives, with the defaults of what was added later: all that there are."""
+        """The result of `normalise`, with the defaults of attributes that were added later."""
         later = {one.name: one.at_default() for one in self.attributes if one.since}
         return {**later, **attributes} if later else attributes
 

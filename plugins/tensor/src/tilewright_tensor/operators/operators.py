@@ -53,7 +53,7 @@ class Operators(Mapping[str, OperatorDef]):
     def of(cls, host: PluginHost) -> Operators:
         """Those of all plugins; `OWNER/NAME` where several define an operator of a name.
 
-        Whoever asks for such a name alone gets a UsageError that tells of both.
+        Such a name alone gives a UsageError that names both.
         """
         definitions: Mapping[str, Any] = host.components("operator")
         named = (
@@ -223,7 +223,7 @@ class Operators(Mapping[str, OperatorDef]):
     def evaluate(self, workload: Workload, arrays: Sequence[Array]) -> Array:
         """The output without epilogue, by the numpy reference or by the compute DAG.
 
-        Floats are float64, whatever they are given as; whole numbers have the output's dtype.
+        Floats are float64 for every input dtype; whole numbers have the output's dtype.
         """
         from tilewright_tensor.evaluation.evaluate import evaluate, widened
 

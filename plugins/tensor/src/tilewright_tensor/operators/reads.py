@@ -62,7 +62,7 @@ def _reads(value: Value, path: Path) -> Iterator[tuple[Read, Path]]:
 
 
 def _implied(value: Value, *, truth: bool) -> list[Condition]:
-    """What of indexes is certain where a value of dtype bool is as said."""
+    """Conditions on indexes that hold where a value of dtype bool is as given."""
     if not isinstance(value, Op):
         return []
     if value.name == "not":

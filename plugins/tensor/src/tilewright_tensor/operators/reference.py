@@ -1,4 +1,4 @@
-"""What is known of an operator apart from any schedule, as core asks for it."""
+"""Core's `Reference` of an operator: expected answers and counts, without any schedule."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class OperatorReference:
         return format_workload(self.operators, workload)
 
     def checked(self, workload: Workload, where: str) -> Workload:
-        """One that somebody wrote by hand, its attributes complete. Raises UsageError."""
+        """A hand-written one, with complete attributes. Raises UsageError."""
         made = self.operators.workload(
             workload.operator, workload.inputs, workload.attributes, workload.epilogue, where
         )

@@ -210,7 +210,7 @@ class _Reader:
         return TensorSpec(shape, dtype, role)
 
     def _arguments(self, at: int) -> tuple[tuple[tuple[str, int], ...], int]:
-        """(the arguments with their places, the place behind the closing parenthesis)."""
+        """(the arguments with their places, the place after the closing parenthesis)."""
         at = self._skip(at)
         if self.text[at : at + 1] != "(":
             raise self.error(at, f"expected '(', got {self.text[at:] or 'the end'!r}")

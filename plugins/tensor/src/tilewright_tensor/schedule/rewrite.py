@@ -25,7 +25,7 @@ Stages = Mapping[str, Stage]
 
 
 def inlined(stages: Stages, name: str) -> Stages:
-    """Every reader computes the stage's element where it needs it; the stage is gone."""
+    """Every reader computes the stage's element where it needs it; the stage is removed."""
     gone = stages[name]
 
     def leaf(value: Value) -> Value:

@@ -229,7 +229,7 @@ class Schedule:
         )
 
     def inline(self, stage: Name) -> Schedule:
-        """Readers compute the element themselves; the stage is gone."""
+        """Readers compute the element themselves; the stage is removed."""
         found = self._stage("inline", stage)
         if found.combiner is not None:
             raise ValueError(f"argument 1, 'stage' of inline: {found.name} is a reduction")
@@ -289,7 +289,7 @@ class Schedule:
     def transform_layout(self, tensor: Name, layout: str) -> Schedule:
         """The tensor's memory, operand or not, is arranged in the layout.
 
-        What is computed stays as it is.
+        The computation stays as it is.
         """
         name = _name(tensor)
         if name not in {one.name for one in self.dag.inputs}:

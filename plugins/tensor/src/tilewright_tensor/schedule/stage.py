@@ -58,7 +58,7 @@ class PrefetchNote:
 
 @dataclass(frozen=True)
 class Stage:
-    """What is computed and in which loops.
+    """A computation and its loops.
 
     loops       names of the loops there are now, outermost first
     relations   how they came from the axes, oldest first

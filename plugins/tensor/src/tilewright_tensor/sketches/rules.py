@@ -36,7 +36,7 @@ _ENOUGH_WORK = 16
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What was decided for the stages from the last one down to `stage`.
+    """The decisions for the stages from the last one down to `stage`.
 
     schedule  inlining and caches done
     pending   stages still to be looked at, the next one last

@@ -45,12 +45,12 @@ class TensorSchedule(ABC):
     def fallback(self, task: Task) -> ConfigEntity | None: ...
 
     def variant(self, task: Task, config: ConfigEntity) -> Hashable:
-        """What `dag` and `start` depend on beside the task: configs of one variant share them."""
+        """What `dag` and `start` depend on besides the task: configs of one variant share them."""
         del task, config
         return None
 
     def dag(self, task: Task, variant: Any) -> Dag:
-        """What is scheduled: the operator's definition, unless another algorithm computes it."""
+        """The DAG to schedule: the operator's definition, unless another algorithm computes it."""
         del variant
         return self.operators.compute_dag(task.workload)
 

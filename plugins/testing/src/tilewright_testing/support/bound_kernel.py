@@ -34,7 +34,7 @@ class BoundKernel:
         return [reference.pack(a, t) for a, t in zip([*inputs, *poison], texts, strict=True)]
 
     def write(self, seed: int) -> None:
-        """Other inputs, and poison, in place of what is there."""
+        """Write other inputs, and poison the outputs."""
         for place, array in enumerate(self.operands(seed)):
             self.kernel.write(place, array)
 

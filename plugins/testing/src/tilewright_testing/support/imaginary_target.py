@@ -1,4 +1,4 @@
-"""A target whose kernels do what their config says, the right thing or harm. A plugin file.
+"""A target whose kernels do what their config says, right or harmful. A plugin file.
 
 It needs no hardware. The suites of builders and runners load it, and so do the worker processes of
 what they test. A task is `imaginary(SIZE)`: y = 2 x + c, where c is a constant.
@@ -228,5 +228,5 @@ def tilewright_strategies() -> Sequence[Strategy]:
 
 @hookimpl
 def tilewright_references() -> Sequence[ImaginaryReference]:
-    """What is known of the operator."""
+    """The reference of the operator."""
     return [ImaginaryReference()]

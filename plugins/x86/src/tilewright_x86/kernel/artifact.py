@@ -1,6 +1,6 @@
 """The form of an x86 artefact.
 
-Object files one after the other, and what is needed to load them.
+Object files in sequence, and what is needed to load them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def artifact_of(
 def objects_of(artifact: Artifact) -> list[bytes]:
     """The object files of an artefact that this machine can run.
 
-    Raises UsageError unless what is told of the code is true of it, as far as the code itself says.
+    Raises UsageError where the metadata contradicts the code itself.
     """
     if artifact.format != FORMAT:
         raise UsageError(

@@ -37,7 +37,7 @@ _holds: set[object] = set()
 
 
 def parallel_for(function: int, context: int, extent: int, threads: int) -> None:
-    """Call native code at an address over pieces of [0, extent); somebody holds the pool."""
+    """Call native code at an address over pieces of [0, extent), while the pool is held."""
     _pool().run(function, context, extent, threads)
 
 

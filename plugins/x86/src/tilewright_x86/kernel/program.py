@@ -1,4 +1,4 @@
-"""What an x86 strategy may hand to the backend beside a plain loop program."""
+"""What an x86 strategy may hand to the backend instead of a plain loop program."""
 
 from __future__ import annotations
 

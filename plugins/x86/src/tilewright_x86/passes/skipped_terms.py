@@ -109,7 +109,7 @@ def _both(guard: Guard, body: Statement) -> Guard:
 
 
 def _in_front(statements: list[Statement]) -> Statement:
-    """A block; its one guarded statement guards the prefetches beside it too."""
+    """A block; its one guarded statement also guards the prefetches next to it."""
     guards = [one for one in statements if isinstance(one, Guard)]
     others = [one for one in statements if not isinstance(one, Guard)]
     if len(guards) != 1 or not all(isinstance(one, Prefetch) for one in others):

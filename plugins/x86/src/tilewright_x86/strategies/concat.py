@@ -32,7 +32,7 @@ class Concat:
         self.operators = operators
 
     def applies(self, task: Task) -> bool:
-        """float32, nothing behind it."""
+        """float32, no epilogue."""
         return is_float32(task) and not task.workload.epilogue
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:

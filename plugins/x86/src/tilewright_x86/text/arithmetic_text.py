@@ -79,7 +79,7 @@ class Arithmetic:
         return self.intrinsic(_FLOAT_INTRINSICS[name], texts, dtype, width)
 
     def folded(self, name: str, vector: str, dtype: str, width: int) -> str:
-        """What a float operation makes of all lanes, whose number is a power of two.
+        """A float operation reduced over all lanes, whose number is a power of two.
 
         Halves are combined until one element is left: in a row, each lane would wait for the last.
         """

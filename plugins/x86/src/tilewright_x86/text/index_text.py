@@ -155,7 +155,7 @@ class Indexes:
         return known
 
     def _found(self, atom: Element) -> Linear:
-        """What is found in memory, known from here on only."""
+        """An index read from memory, which is known from here on only."""
         if self.lanes and self.lanes.var in atom.variables():
             raise LaneVaryingDivisionError
         name = self.name(self.element(atom.value), 0, atom.extent - 1, _HERE)

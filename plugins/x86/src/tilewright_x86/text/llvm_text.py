@@ -96,7 +96,7 @@ class FunctionText:
         return name
 
     def hoist(self, instruction: str, depth: int) -> str:
-        """As `define`, but at the head of the scope of that depth; operands are known there.
+        """As `define`, but at the head of the scope of that depth, where the operands are known.
 
         What is of a depth that no scope has is known only here.
         """

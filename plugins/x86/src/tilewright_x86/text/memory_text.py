@@ -208,7 +208,7 @@ class Memory:
     def _load_if_any(self, buffer: Buffer, at: Linear, mask: str, width: int) -> str:
         """A scalar load that may lie outside the buffer where no lane is left.
 
-        What was loaded for other lanes is taken.
+        The values loaded for the other lanes are taken.
         """
         known = self._loaded.get(buffer.name, {}).get(self._scalar(buffer, at))
         if known is not None:

@@ -1,4 +1,4 @@
-"""Functions put together to modules, and what is known of a kernel beside its text."""
+"""Joins functions to modules, and holds the facts of a kernel besides its text."""
 
 from __future__ import annotations
 

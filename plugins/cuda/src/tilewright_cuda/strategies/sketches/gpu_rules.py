@@ -88,7 +88,7 @@ def _skip(_problem: Problem, state: State) -> list[State]:
 
 
 def _without_nest(state: State, name: str) -> State:
-    """The stage loses the launch of its own that it was given when it was looked at."""
+    """The stage loses the launch that it was first given."""
     plans = tuple(p for p in state.plans if not (isinstance(p, ThreadNest) and p.stage == name))
     return replace(state, plans=plans)
 

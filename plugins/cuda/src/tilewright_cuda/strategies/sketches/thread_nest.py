@@ -19,7 +19,7 @@ class ThreadNest(Plan):
     """What no other rule takes; the knob is the number of threads of a block."""
 
     def with_vectors(self, vectors: Vectors) -> ThreadNest:
-        """The same in whatever unblocked layouts are possible."""
+        """The same in every possible unblocked layout."""
         return replace(self, vectors=unblocked(vectors))
 
     def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:

@@ -151,7 +151,7 @@ class ThreadTiling(Plan):
         return s, level[0][-1]
 
     def _cached(self, stage: Stage) -> tuple[str, ...]:
-        """What is copied to shared memory: all that the stage reads."""
+        """The tensors to copy to shared memory: all that the stage reads."""
         return tuple(dict.fromkeys(read.tensor.name for read in reads(stage)))
 
     def _copied(self, s: Schedule, name: str, loop: str, threads: int, layout: Layout) -> Schedule:

@@ -21,7 +21,7 @@ _LAST_STEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A tensor seen as rows of what is reduced: the `reduced` axes are columns, the others rows."""
+    """A tensor as rows to be reduced: the `reduced` axes are columns, the others rows."""
 
     shape: tuple[int, ...]
     reduced: tuple[int, ...]

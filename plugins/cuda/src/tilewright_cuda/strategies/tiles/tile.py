@@ -61,7 +61,7 @@ class Tile:
         return self.bm // self.tm, self.bn // self.tn
 
     def scheduled(self, s: Schedule, product: MatrixProduct) -> Schedule:
-        """The steps that compute the output with this tile, all behind the product inlined."""
+        """The steps that compute the output with this tile; what follows the product is inlined."""
         final = s.dag.outputs[0].name
         axes = s.loops(final)
         groups = (product.batch_axes, product.row_axes, product.column_axes)

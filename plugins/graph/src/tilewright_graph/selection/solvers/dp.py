@@ -87,7 +87,7 @@ class _Buckets:
                 self._send(self._joined(part))
 
     def choice(self) -> dict[int, int] | None:
-        """The best pick of each node beside those that go later; None at a forbidden pair."""
+        """The best pick of each node given those eliminated later; None at a forbidden pair."""
         places: dict[int, int] = {}
         for node in reversed(self._order):
             costs = np.zeros(len(self._graph.vectors[node]))
@@ -128,7 +128,7 @@ class _Buckets:
         return _Table(nodes, total)
 
     def _send(self, table: _Table) -> None:
-        """What is left when the first node of a table has taken its best."""
+        """The table that remains when its first node has taken its best."""
         seconds, nodes = table.seconds.min(axis=0), table.nodes[1:]
         if nodes:
             self._tables[nodes[0]].append(_Table(nodes, seconds))

@@ -1,4 +1,4 @@
-"""Some permitted choice, for solvers whose own way ended at a forbidden pair."""
+"""Finds some permitted choice, for solvers that end at a forbidden pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph tuner `greedy`: each node in turn takes what is best beside its neighbours."""
+"""Graph tuner `greedy`: each node in turn takes the best candidate given its neighbours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GreedyOptions(Options):
 
 
 class GreedyTuner:
-    """One pass in topological order beside producers, then sweeps beside all neighbours.
+    """One pass in topological order given the producers, then sweeps given all neighbours.
 
     It ends in a choice that no change of a single node improves; that may be far from the best.
     """
@@ -35,7 +35,7 @@ class GreedyTuner:
 
 
 def _first_pass(graph: CostGraph) -> dict[int, int]:
-    """Picks in topological order, each the cheapest beside the producers."""
+    """Picks in topological order, each the cheapest given the producers."""
     places: dict[int, int] = {}
     for node in graph.vectors:
         costs = costs_beside(graph, node, places)

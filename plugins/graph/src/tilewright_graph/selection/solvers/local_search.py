@@ -10,7 +10,7 @@ from tilewright_graph.selection.solvers.cost_graph import CostGraph
 
 
 def improve(graph: CostGraph, choice: Mapping[int, int], sweeps: int) -> dict[int, int]:
-    """The choice after sweeps in which each node takes what is best beside its neighbours.
+    """The choice after sweeps in which each node takes the best candidate given its neighbours.
 
     Ends early where no change of a single node improves it; never gets worse, and a permitted
     choice stays permitted (iterated conditional modes: Besag, "On the statistical analysis of
@@ -30,7 +30,7 @@ def improve(graph: CostGraph, choice: Mapping[int, int], sweeps: int) -> dict[in
 
 
 def costs_beside(graph: CostGraph, node: int, places: Mapping[int, int]) -> np.ndarray:
-    """Seconds of each candidate of a node beside those neighbours that have a place."""
+    """Seconds of each candidate of a node given its neighbours that have a pick."""
     costs = graph.vectors[node].copy()
     for neighbour, matrix in graph.beside[node].items():
         if neighbour in places:

@@ -13,7 +13,7 @@ from tilewright_graph.selection.solvers.cost_graph import CostGraph
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """A node that was taken away: its best pick for every pick of its neighbours.
+    """An eliminated node: its best pick for every pick of its neighbours.
 
     best          index into `picks`, by the neighbours' places
     beside        (neighbour, its picks) for each axis of `best`
@@ -26,12 +26,12 @@ class Reduced:
 
     @classmethod
     def decided(cls, node: int, pick: int) -> Reduced:
-        """A node whose pick depends on nobody."""
+        """A node whose pick depends on no other."""
         return cls(node, np.array([pick]), np.array(0), ())
 
 
 def remove_dominated(graph: CostGraph) -> None:
-    """Drop each candidate that another of its node beats whatever the neighbours choose.
+    """Drop each candidate that another of its node beats for every choice of the neighbours.
 
     Goldstein, "Efficient rotamer elimination applied to protein side-chains", 1994.
     """
@@ -115,7 +115,7 @@ def _reduce(graph: CostGraph, node: int, neighbours: Sequence[int]) -> Reduced:
 
 
 def complete(choice: dict[int, int], reduced: Sequence[Reduced]) -> None:
-    """Give every reduced node its best pick beside those that are chosen, last reduced first."""
+    """Give every reduced node its best pick given those that are chosen, last reduced first."""
     for step in reversed(reduced):
         places = tuple(int(np.searchsorted(picks, choice[node])) for node, picks in step.beside)
         choice[step.node] = int(step.picks[step.best[places]])

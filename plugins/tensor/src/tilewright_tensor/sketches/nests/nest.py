@@ -46,7 +46,7 @@ class Nest(Plan):
         return replace(self, members=(*self.members, member), factored=(*self.factored, *more))
 
     def without(self, name: str) -> Nest | None:
-        """What is left when another plan covers a stage; None where that was the only one."""
+        """The plan without a stage that another plan covers; None where that was the only one."""
         left = [one for one in (self.stage, *self.members) if one != name]
         return replace(self, stage=left[0], members=tuple(left[1:])) if left else None
 

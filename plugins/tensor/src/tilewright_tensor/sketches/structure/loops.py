@@ -29,7 +29,7 @@ def vectorized(s: Schedule, stage: str, loop: str, width: int) -> tuple[Schedule
 
 
 def cached(s: Schedule, stage: str) -> tuple[Schedule, str]:
-    """What the stage computes as a stage of its own: (schedule, its name)."""
+    """The stage's computation as a separate stage: (schedule, its name)."""
     before = s.stages
     s = s.cache_write(stage, "register")
     return s, next(name for name in s.stages if name not in before)

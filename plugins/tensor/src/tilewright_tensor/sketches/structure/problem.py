@@ -1,4 +1,4 @@
-"""What is scheduled: a DAG, which of its operands are constants, and the target's limits."""
+"""The input of rules: a DAG, which of its operands are constants, and the target's limits."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class RegisterTile:
 def accumulate_in_registers(schedule: Schedule, anchor: str) -> tuple[Schedule, str, str]:
     """(schedule, accumulating stage, final stage): the anchor's sum is apart from what is stored.
 
-    Behind an epilogue, whose inner steps are inlined, the last stage stores; without one, a copy
+    With an epilogue, whose inner steps are inlined, its last stage stores; without one, a copy
     does.
     """
     final = schedule.dag.outputs[0].name
