@@ -34,7 +34,7 @@ def _optional_protocols():
 
 
 def test_every_optional_protocol_stands_on_the_page_with_its_methods():
-    _, table = PAGE.split("| protocol | who | methods |")
+    _, table = PAGE.split("| protocol | implemented by | methods |")
     told = {name: re.findall(r"`(\w+)`", methods) for name, methods in ROW.findall(table)}
     found = dict(_optional_protocols())
     assert len(found) >= 5

@@ -75,7 +75,9 @@ def test_the_pipeline_of_the_readme_is_the_example():
     assert shown == kept
 
 
-@pytest.mark.parametrize("name", ["cuda", "graph", "measure", "onnx", "search", "tensor", "x86"])
+@pytest.mark.parametrize(
+    "name", ["cuda", "graph", "measure", "onnx", "pipeline", "records", "search", "tensor", "x86"]
+)
 def test_the_readme_of_a_plugin_names_what_it_registers(name):
     page = (ROOT / "plugins" / name / "README.md").read_text(encoding="utf-8")
     host = PluginHost.load()

@@ -1,1 +1,1 @@
-"""The plugin host: hooks, components and whose they are."""
+"""The plugin host: hooks, components and their owners."""

@@ -16,7 +16,7 @@ from tilewright.plugins.plugin import Component
 from tilewright.strategies.strategy import Strategy
 
 USUAL_NAME = re.compile(r"[a-z][a-z0-9]*([._-][a-z0-9]+)*")
-"""What the names of components look like, so that nobody needs quotes for one."""
+"""What the names of components look like, so that none needs quotes."""
 
 
 def word_of(role: str) -> str:

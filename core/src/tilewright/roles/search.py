@@ -26,7 +26,7 @@ class TunerContext:
 
     seed        of the run; equal seeds and histories are to give equal proposals
     history     trials of all tasks known when the tuner is made, oldest first, its own included
-    shared      shared(key, make): one object a run, made by the first who asks (cost models)
+    shared      shared(key, make): one object a run, made by the first caller (cost models)
     batch       configs that `propose` is asked for at most
     device      what candidates are measured on; None outside of a run, as in a contract suite
     conditions  how this task is measured; None outside of a run

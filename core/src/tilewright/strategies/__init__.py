@@ -1,1 +1,1 @@
-"""Ways to compute operators: what there is for a task, what is chosen without or by records."""
+"""Ways to compute operators: strategies of a task, dispatch, fallback."""

@@ -126,7 +126,7 @@ class DeviceFaultError(Exception):
     """A kernel left its device unusable for this process, which has to end.
 
     Raised by a target's kernels. A measuring worker replies with the failure of that kind and ends,
-    so that it costs one candidate: `crash` where the candidate is to blame, `run_timeout`, or
+    so that it costs one candidate: `crash` where the candidate is at fault, `run_timeout`, or
     `device_lost`, which is measured again.
     """
 

@@ -68,7 +68,7 @@ def merge_logs(
     """Append the records of other files that the store does not hold yet.
 
     Files are read by the installed readers that recognise them. Records are equal apart from their
-    sequence numbers, which are given anew.
+    sequence numbers, which are assigned again.
     """
     present = JsonlReader().read(into.path) if into.path.exists() else ()
     known = {_content(found) for _, found in present if not isinstance(found, BadLineError)}

@@ -60,7 +60,7 @@ class Rejection:
             return []
         if not any(closing for _, closing, _ in self._levels):
             return list(range(1, count + 1))
-        rng = random.Random(0)  # nobody else's: the question leaves no trace
+        rng = random.Random(0)  # its own, so that asking changes no other draw
         tried = (tried for tried in range(1, _PROBES + 1) if self._attempt(rng) is not None)
         return list(islice(tried, count))
 

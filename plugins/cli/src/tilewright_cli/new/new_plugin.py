@@ -78,7 +78,7 @@ def plugin_files(name: str, kind: str) -> dict[str, str]:
     words = {"name": name, "package": package, "kind": kind, "requirements": requirements}
     words["summary"] = _text(template.value.value, "plugin.py", words).split('"""')[1]
     found = {
-        **{title: _text("tilewright.templates", title, words) for title in _SHARED},
+        **{title: _text("tilewright_cli.templates", title, words) for title in _SHARED},
         f"src/{package}/__init__.py": f'"""A {kind} for Tilewright."""\n',
         f"src/{package}/py.typed": "",
     }

@@ -1,1 +1,1 @@
-"""The pages of hooks and protocols, made from the source, and the check of a plugin."""
+"""Makes the pages of hooks and protocols from the source, and checks plugins."""

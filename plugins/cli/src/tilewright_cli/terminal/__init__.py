@@ -1,1 +1,1 @@
-"""What verbs share: groups, options, tables, progress."""
+"""Shared by verbs: groups, options, tables, progress."""

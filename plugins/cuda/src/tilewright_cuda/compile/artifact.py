@@ -71,7 +71,7 @@ def contents_of(artifact: Artifact) -> Contents:
         if artifact.format == FORMAT and whole:
             return _unpacked(artifact.data, metadata)
     except (KeyError, TypeError, ValueError, zipfile.BadZipFile):
-        pass  # somebody made the hash anew
+        pass  # the hash was recomputed after a change
     raise UsageError(
         f"artefact for {artifact.target} is damaged or of another format",
         remedy="compile it again",

@@ -54,7 +54,7 @@ def no_gpu() -> str | None:
 
 def found() -> dict[str, str]:
     """What this machine has, with versions and places: `driver`, `nvrtc`, `nvcc`, `g++`; and
-    `passed over`, compilers of no use here, with the reason.
+    `passed over`, compilers that cannot be used here, with the reason.
     """
     from tilewright_cuda.compile.compiler import compilers, refusal
     from tilewright_cuda.emulation.compile import COMPILER, compiler_version

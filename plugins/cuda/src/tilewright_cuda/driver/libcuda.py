@@ -126,7 +126,7 @@ def driver_version() -> tuple[int, int] | None:
 def libcuda() -> LibCuda:
     """The driver, initialised.
 
-    Raises one of NO_DRIVER where it is not installed, or is of no use.
+    Raises one of NO_DRIVER where it is not installed or unusable.
     """
     cuda = LibCuda(ctypes.CDLL(_LIBRARY))
     cuda.call("init", 0)

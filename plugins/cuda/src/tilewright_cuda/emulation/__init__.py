@@ -1,1 +1,1 @@
-"""Runs CUDA C on the processor: the very text that would ship, compiled as C++."""
+"""Runs CUDA C on the processor: the text that a GPU would get, compiled as C++."""

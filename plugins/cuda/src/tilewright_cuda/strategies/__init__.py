@@ -1,4 +1,4 @@
-"""The strategies of CUDA: hand-written ones, and those that compute anything with a definition."""
+"""The strategies of CUDA: hand-written ones, and those for any operator with a definition."""
 
 from __future__ import annotations
 

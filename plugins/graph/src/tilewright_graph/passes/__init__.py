@@ -1,1 +1,1 @@
-"""Rewrites of networks: what a pass is, and the passes that come along, one a file."""
+"""Rewrites of networks: the role of passes, and the built-in ones, one a file."""

@@ -1,1 +1,1 @@
-"""Contract suites of the roles that tilewright-graph adds; to be used as those of core's."""
+"""Contract suites of the roles that tilewright-graph adds."""

@@ -1,1 +1,1 @@
-"""Answers of a compiled network beside an oracle."""
+"""Compares a compiled network's answers with an oracle's."""

@@ -21,7 +21,7 @@ class DeviceLease:
     """Keeps a user's other runs off a device, batch by batch, so that they do not disturb times.
 
     >>> lease = DeviceLease(device)
-    >>> with lease.held():   # waits for whoever holds it, in this process or another
+    >>> with lease.held():   # waits for the holder, in this process or another
     ...     ...
 
     A lock on a file that stays in the user's temporary folder, and one on the place next in line:

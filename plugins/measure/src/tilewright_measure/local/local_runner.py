@@ -97,7 +97,7 @@ class LocalRunner:
             for wanted, built, future in batch:
                 try:
                     future.set_result(self._result(wanted, built))
-                except Exception as error:  # noqa: BLE001  a bug here must leave nobody waiting
+                except Exception as error:  # noqa: BLE001  a bug here must leave no caller waiting
                     future.set_exception(error)
         if not self._closing:
             self._pool.restock()
@@ -151,7 +151,7 @@ class LocalRunner:
     def _converse(self, request: Mapping[str, Any], wanted: MeasureInput) -> dict[str, Any]:
         """The worker's reply.
 
-        Raises WorkerLostError with the candidate's failure, `internal` where it is not to blame.
+        Raises WorkerLostError with the candidate's failure, `internal` where it is not at fault.
         """
         try:
             worker = self._take_worker(wanted.task.target.kind)

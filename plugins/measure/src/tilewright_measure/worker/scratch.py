@@ -21,7 +21,7 @@ class Scratch:
     """A folder of this process alone, removed by `close`.
 
     Its owner holds a lock on a file in it: a folder whose lock is free belongs to a process that
-    was killed, and is removed by whoever makes the next one, with the processes that live in it.
+    was killed, and is removed when the next one is made, with the processes that live in it.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Scratch:
 def end_residents(folder: Path) -> None:
     """Kill every process whose temporary folder is this one or lies in it.
 
-    That is a worker and whoever descends from it, also a daemon that left its session and lost its
+    That is a worker and its descendants, also a daemon that left its session and lost its
     parent; not one that has set another TMPDIR. Those that multiply are killed in rounds, for a
     second at most.
     """
@@ -61,7 +61,7 @@ def _residents(folder: Path) -> list[int]:
     mark = b"TMPDIR=" + os.fsencode(folder)
     found = []
     for environment in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # somebody else's, or gone
+        with suppress(OSError):  # another user's, or gone
             variables = environment.read_bytes().split(b"\0")
             if any(each == mark or each.startswith(mark + b"/") for each in variables):
                 found.append(int(environment.parent.name))

@@ -41,7 +41,7 @@ class OwnDomains:
     def _operator(self, node: Any) -> str | None:
         """The operator of the node's name, of the owner that its domain names where there is one.
 
-        No built-in one: a stranger's `Relu` need not be ours.
+        No built-in one: `Relu` of another domain may be another operator.
         """
         for name in (node.op_type, operator_name(node.op_type)):
             for called in (f"{node.domain}/{name}", name):

@@ -1,1 +1,1 @@
-"""What a run is given, tells and leaves behind."""
+"""A run: its context, set-up, events, folder and report."""

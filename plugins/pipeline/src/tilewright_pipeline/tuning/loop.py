@@ -195,7 +195,7 @@ class _Loop:
         """Give batches to tasks as the scheduler says, until budget or tasks are exhausted.
 
         `kept` is held back for finalists; once there were some, also what it takes to measure in
-        turns whoever overtakes them. Returns whether anything was measured.
+        turns the configs that overtake them. Returns whether anything was measured.
         """
         for track in self._tracks:
             track.check_end(self._early_stopping)

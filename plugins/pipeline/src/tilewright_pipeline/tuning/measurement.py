@@ -132,7 +132,7 @@ class Measurement:
                 closed.close()
 
     def measure(self, inputs: Sequence[MeasureInput]) -> list[Trial]:
-        """One trial an input, in order; what the machinery spoiled is measured once more.
+        """One trial an input, in order; a spoiled one is measured once more.
 
         Where the conditions ask for several turns, each is built once and run once a turn, in
         another order every turn: a slow phase of the machine falls on them all. One that failed

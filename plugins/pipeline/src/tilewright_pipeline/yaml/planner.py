@@ -39,7 +39,7 @@ class Planner:
     >>> planner.plan(host)      # raises all mistakes, those of the plugin files included
 
     A mistake that follows from another one is not told: what lies below a value that is wrong, what
-    needs a plugin file that is not there, what a stage nobody knows would have made.
+    needs a missing plugin file, and values that an unknown stage would have made.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Planner:
     def plan(self, host: PluginHost, *, only: str | None = None, whole: bool = True) -> Plan:
         """The stages, each checked by its own model; with `only`, it and those that lead to it.
 
-        Raises UsageError with all that is wrong. A component of a role that nobody here offers is
+        Raises UsageError with all mistakes. A component of a role without implementation here is
         wrong where its stage is to be run: not beside `only`, nor where the plan is no `whole` run.
         """
         self._tell_unknown_settings(host)
@@ -289,7 +289,7 @@ class Planner:
     def _note(self, path: Place, error: UsageError, *, names: bool = False) -> None:
         """A mistake at a place, unless it follows from another one.
 
-        names   what is wrong is a name that nobody offers, which a missing plugin file may
+        names   what is wrong is an unknown name, which a missing plugin file may
         """
         given = [n for n, place in enumerate(self._set) if path[: len(place)] == place]
         missing = any(place[0] == "plugins" for place in self._bad if place)

@@ -18,7 +18,7 @@ _TAIL_BYTES = 64
 class LogFile:
     """Whole lines in, whole lines out; nothing is created before the first append.
 
-    A write holds an exclusive lock, a read a shared one, so nobody sees half a batch. A line that
+    A write holds an exclusive lock, a read a shared one, so none sees half a batch. A line that
     lost its end (a writer was killed, a disk was full) is closed by the next writer and stays one
     bad line. Raises UsageError, naming the file, for whatever the file system refuses.
     """

@@ -43,7 +43,7 @@ class Outline(NamedTuple):
     identity   equal for equal values of knobs, whatever their order
     seconds    median of the samples, None for a failure
     in_turns   whether it was run in several turns
-    spoiled    failed, and the config is not to blame
+    spoiled    failed, and not by the config's fault
     charge     as in a `Record`
     """
 

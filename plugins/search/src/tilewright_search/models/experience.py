@@ -57,7 +57,7 @@ class Experience:
     def add(self, trials: Sequence[Trial]) -> None:
         """Remember trials of any task; a config measured again counts with its last result.
 
-        Failures that the config is not to blame for teach nothing.
+        Failures that are not the config's fault are ignored.
         """
         for trial in trials:
             if trial.result.spoiled:

@@ -31,7 +31,7 @@ class Unseen:
     def generator(self) -> random.Random:
         """Random numbers that depend on seed, task and the number of configs seen, on nothing else.
 
-        So a tuner made anew from the history goes on exactly as the one that was stopped would
+        So a tuner made again from the history goes on exactly as the one that was stopped would
         have.
         """
         return random.Random(f"{self._name}/{len(self._seen)}")

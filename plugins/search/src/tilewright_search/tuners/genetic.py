@@ -32,7 +32,7 @@ class GeneticTuner:
     """Children of the fastest configs known: two parents are crossed, then a knob may change.
 
     The elite is taken from all trials and each trial enters at once (a steady-state algorithm), so
-    that nothing but the history decides: stopped and made anew, the tuner goes on as if it had
+    that nothing but the history decides: stopped and made again, the tuner goes on as if it had
     never been stopped. Failed configs have no children.
     """
 

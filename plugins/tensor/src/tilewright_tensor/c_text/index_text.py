@@ -26,7 +26,7 @@ class IndexText:
         self.helpers: set[str] = set()
         """Names of the helpers that were used."""
         self.element: Callable[[Value], str]
-        """Writes what is found in memory; whoever writes values says how."""
+        """Writes an index that is read from memory; set by the writer of values."""
         self._flat: dict[tuple[str, int], tuple[Sequence[Affine], Affine]] = {}
         """By buffer and identity of the indexes, which holds as long as they are kept here."""
 

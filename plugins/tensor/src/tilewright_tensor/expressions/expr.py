@@ -155,7 +155,7 @@ def map_value(
 
 
 def substituted(value: Value, point: Mapping[Var, Affine], bounds: Bounds = {}) -> Value:  # noqa: B006
-    """The value with variables replaced in all indexes; divisions are simplified anew."""
+    """The value with variables replaced in all indexes; divisions are simplified again."""
 
     def leaf(one: Value) -> Value:
         if isinstance(one, Load):

@@ -1,1 +1,1 @@
-"""What kernels of processors share: operands in memory, guards, shared objects."""
+"""Shared by kernels on processors: operands in memory, guards, shared objects."""

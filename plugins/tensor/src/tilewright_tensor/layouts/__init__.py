@@ -1,1 +1,1 @@
-"""Physical layouts, and what they make of a tensor."""
+"""Physical layouts of tensors, and transforms of constants."""

@@ -1,1 +1,1 @@
-"""What hand-written strategies of all targets share."""
+"""Shared by the strategies of all targets."""

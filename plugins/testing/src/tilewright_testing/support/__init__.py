@@ -1,1 +1,1 @@
-"""What the suites share: targets, spaces, landscapes, records of calls."""
+"""Shared by the suites: targets, spaces, landscapes, recorded calls."""

@@ -1,4 +1,4 @@
-"""The strategies of x86: hand-written ones, and those that compute anything with a definition."""
+"""The strategies of x86: hand-written ones, and those for any operator with a definition."""
 
 from __future__ import annotations
 
