@@ -49,6 +49,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6)
     add_save_options(parser)
     options = parser.parse_args()
+    if options.rounds < 2:
+        parser.error("--rounds: expected 2 or more, since one sample has no percentile")
     host = PluginHost.load()
     print("| task | configs | best ms | samples | regret | without |")
     print("|---|---|---|---|---|---|")

@@ -27,3 +27,11 @@ def test_it_starts_and_offers_to_save(script):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert ("--save" in done.stdout) == (script not in PRINT_NO_RESULT)
+
+
+@pytest.mark.needs("cli", "pipeline", "records", "testing", "x86", "search", "measure")
+def test_finalists_are_judged_by_more_than_one_round():
+    command = [sys.executable, str(FOLDER / "finalists.py"), "--rounds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--rounds: expected 2 or more" in done.stderr
