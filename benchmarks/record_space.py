@@ -32,6 +32,7 @@ from tilewright_pipeline.api.task_text import find_task
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.run.run_setup import make_context
 from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_records.encoding import record_json
 from tilewright_records.line import seal
 
 BATCH = 16
@@ -111,7 +112,7 @@ def compact(record: Record) -> bytes:
     result = record.trial.result
     costs = tuple(float(f"{seconds:.4e}") for seconds in result.costs)
     result = replace(result, costs=costs, timings={})
-    return seal(replace(record, trial=replace(record.trial, result=result)).to_json())
+    return seal(record_json(replace(record, trial=replace(record.trial, result=result))))
 
 
 def report(records: list[Record], size: int) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tilewright.vocabulary.record import BudgetRecord, GraphRecord
+from tilewright_records.encoding import record_json
 from tilewright_records.line import seal
 from tilewright_records.store.compact import compact_log
 from tilewright_records.store.store import JsonlRecordStore
@@ -186,7 +187,7 @@ def test_a_file_without_a_trial_says_so(call, samples, log):
 def test_lines_of_a_later_format_are_told_and_are_not_bad(call, samples, log):
     store = JsonlRecordStore(log)
     store.append([samples.record(1)])
-    log.write_bytes(log.read_bytes() + seal({**samples.record(2).to_json(), "version": 2}))
+    log.write_bytes(log.read_bytes() + seal({**record_json(samples.record(2)), "version": 2}))
     assert json.loads(call("records", "ls", str(log), "--json")[1])["bad_lines"] == 0
     told = "1 trial, 0 bad lines, 1 of a later format\n"
     assert call("records", "verify", str(log)) == (0, told, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.sizes import MOST_ELEMENTS, MOST_NETWORK_BYTES, check_network_bytes
+from tilewright.sizes import MOST_ELEMENTS
 from tilewright.vocabulary.workload import TensorSpec
 
 
@@ -24,9 +24,3 @@ def test_a_tensor_beyond_the_bound_is_refused_with_a_remedy(shape):
 def test_no_extent_is_below_zero():
     with pytest.raises(UsageError, match=r"cannot have shape \[3, -1\]"):
         TensorSpec((3, -1))
-
-
-def test_a_network_beyond_the_bound_is_refused():
-    check_network_bytes(MOST_NETWORK_BYTES, "net")
-    with pytest.raises(UsageError, match="net: the network needs"):
-        check_network_bytes(MOST_NETWORK_BYTES + 1, "net")

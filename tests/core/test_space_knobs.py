@@ -15,7 +15,7 @@ from tilewright.space.config_space import ConfigSpace
 from tilewright.space.feasible.constraint import Knob
 from tilewright.space.knobs import Knobs
 from tilewright.space.ordering import annotate_entities, reorder_entities
-from tilewright.space.split import divisors, fallback_split, split_entities
+from tilewright.space.split import divisors, split_entities
 from tilewright.vocabulary.config import ConfigEntity
 
 
@@ -90,14 +90,6 @@ def test_candidate_split_is_taken_in_the_callers_order_and_completed():
 def test_a_split_too_large_to_list_is_refused_with_a_remedy():
     with pytest.raises(UsageError, match="max_factor"):
         split_entities(2**40, 8)
-
-
-def test_fallback_split_takes_the_largest_divisor_within_its_limit_from_the_inside():
-    assert fallback_split(128, [-1, 8, 4]) == (4, 8, 4)
-    assert fallback_split(49, [-1, 8, 4]) == (7, 7, 1)
-    assert fallback_split(31, [-1, 16]) == (31, 1)
-    with pytest.raises(UsageError, match="limit"):
-        fallback_split(128, [-1, 0, 4])
 
 
 @given(st.integers(1, 3000))

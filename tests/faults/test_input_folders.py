@@ -19,6 +19,7 @@ from tilewright_cli.terminal.group import run
 from tilewright_graph.compiled.saved_network import Signature, load, save
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.stages.values import branch_context
+from tilewright_records.encoding import record_json
 from tilewright_records.store.store import JsonlRecordStore
 
 OUT = "../../outside"
@@ -179,7 +180,7 @@ def test_d28_a_bomb_of_four_gibibytes_is_not_unpacked_to_its_end(replay):
 
 
 def test_d28_an_archive_that_is_none_or_cut_is_one_clear_line(replay, samples):
-    line = json.dumps(replace(samples.record(1)).to_json()).encode()
+    line = json.dumps(record_json(replace(samples.record(1)))).encode()
     for data in (b"no archive", gzip.compress(line * 100)[:-20], b""):
         if data:
             with pytest.raises(UsageError, match="cannot read the file"):

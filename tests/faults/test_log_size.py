@@ -17,6 +17,7 @@ from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.query import Query
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import TensorSpec, Workload
+from tilewright_records.encoding import record_json
 from tilewright_records.line import seal
 from tilewright_records.store.store import JsonlRecordStore
 
@@ -57,7 +58,7 @@ def write_log(path, count, samples):
         inputs = (TensorSpec((1, width)), TensorSpec((5, width), role="constant"))
         task = Task(Workload("dense", inputs), samples.task.target)
         record = replace(samples.record(99887766, (1e-3,), task=task), sequence=11223344)
-        body = seal(record.to_json()).partition(b',"crc"')[0].replace(b"%", b"%%")
+        body = seal(record_json(record)).partition(b',"crc"')[0].replace(b"%", b"%%")
         for pattern in ((b"99887766", b"%d"), (b"11223344", b"%d"), (b"[0.001]", b"[%r,%r,%r]")):
             body = body.replace(*pattern)
         lines.append(body)

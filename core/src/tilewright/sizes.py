@@ -16,9 +16,6 @@ MOST_ELEMENTS = 2**30
 MOST_STEP = 2**24
 """Of a stride, a dilation, and what is added at one side of an axis."""
 
-MOST_NETWORK_BYTES = 2**36
-"""Of a network's constants and all that must be in memory with them: 64 GiB."""
-
 
 def check_shape(shape: Sequence[int], dtype: str) -> None:
     """Raise UsageError unless a tensor may have the shape."""
@@ -28,14 +25,4 @@ def check_shape(shape: Sequence[int], dtype: str) -> None:
         raise UsageError(
             f"{dtype}{list(shape)} has {prod(shape)} elements",
             remedy=f"a tensor has at most {MOST_ELEMENTS}: compute it in parts",
-        )
-
-
-def check_network_bytes(count: int, where: str) -> None:
-    """Raise UsageError unless a network may need so many bytes of memory."""
-    if count > MOST_NETWORK_BYTES:
-        raise UsageError(
-            f"the network needs {count} bytes of memory at once",
-            where=where,
-            remedy=f"a network may need at most {MOST_NETWORK_BYTES}: give it smaller inputs",
         )

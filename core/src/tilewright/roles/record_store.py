@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from tilewright.time_text import time_text
-
 if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
@@ -38,12 +36,6 @@ class Ranked(NamedTuple):
 
     record: Record
     seconds: float
-
-    def __str__(self) -> str:
-        own = self.record.seconds
-        assert own is not None
-        ranked = f", ranked as {time_text(self.seconds)}" if own < self.seconds else ""
-        return f"{time_text(own)}{ranked}"
 
 
 class Count(NamedTuple):

@@ -71,25 +71,6 @@ def candidate_entities(
     return tuple(entities)
 
 
-def fallback_split(length: int, limits: Sequence[int]) -> tuple[int, ...]:
-    """A factorisation without measurement: from the innermost on, the largest divisor allowed.
-
-    A limit of -1 is none; the outermost factor takes the rest, whatever its limit. Raises
-    UsageError for other limits below 1.
-    """
-    if any(limit < 1 and limit != -1 for limit in limits):
-        raise UsageError(
-            f"fallback split of {length}: limits {list(limits)}",
-            remedy="a limit is positive, or -1 for none",
-        )
-    factors: list[int] = []
-    rest = length
-    for limit in reversed(limits[1:]):
-        factors.append(max(n for n in divisors(rest) if limit == -1 or n <= limit))
-        rest //= factors[-1]
-    return (rest, *reversed(factors))
-
-
 def _candidates(length: int, policy: SplitPolicy) -> Sequence[int]:
     powers = [2**i for i in range(length.bit_length())]
     if policy == "factors":

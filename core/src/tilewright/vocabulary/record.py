@@ -1,17 +1,14 @@
-"""Records: what was measured, chosen and spent. Member names are promises to others' files."""
+"""Records: what was measured, chosen and spent."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
-from tilewright.canonical import thaw
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Trial
 from tilewright.vocabulary.task import Task
-
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +23,6 @@ class Charge:
     stage: str
     seconds: float
     trials: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {"stage": self.stage, "seconds": self.seconds, "trials": self.trials}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +63,6 @@ class Record:
         """Median of the samples, None for a failure."""
         return self.trial.result.seconds
 
-    def to_json(self) -> dict[str, Any]:
-        result = self.trial.result
-        outcome: dict[str, Any] = (
-            {"costs": list(result.costs)}
-            if result.failure is None
-            else {"failure": result.failure.to_json()}
-        )
-        return {
-            **_head(self.kind, self.sequence, self.device, self.fingerprint),
-            **_choice(self.task, self.config, self.revision),
-            "conditions": self.trial.input.conditions.to_json(),
-            **outcome,
-            "timings": dict(result.timings),
-            **({} if self.charge is None else {"budget": self.charge.to_json()}),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class GraphRecord:
@@ -102,13 +80,6 @@ class GraphRecord:
     fingerprint: str
     revision: int
     sequence: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            **_head(self.kind, self.sequence, self.device, self.fingerprint),
-            "node": self.node,
-            **_choice(self.task, self.config, self.revision),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,34 +100,5 @@ class BudgetRecord:
     trials: int
     sequence: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            **_head(self.kind, self.sequence, self.device, self.fingerprint),
-            "stage": self.stage,
-            "finished": self.finished,
-            "seconds": self.seconds,
-            "trials": self.trials,
-        }
-
 
 AnyRecord: TypeAlias = Record | GraphRecord | BudgetRecord
-
-
-def _head(kind: str, sequence: int, device: str, fingerprint: str) -> dict[str, Any]:
-    return {
-        "version": VERSION,
-        "kind": kind,
-        "sequence": sequence,
-        "device": {"name": device, "fingerprint": fingerprint},
-    }
-
-
-def _choice(task: Task, config: ConfigEntity, revision: int) -> dict[str, Any]:
-    return {
-        "key": task.workload.key,
-        "workload": task.workload.to_json(),
-        "target": str(task.target),
-        "strategy": config.strategy,
-        "revision": revision,
-        "config": thaw(config.values),
-    }

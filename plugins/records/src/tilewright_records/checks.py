@@ -14,6 +14,7 @@ from tilewright.reading import open_file
 from tilewright.roles import RecordStore
 from tilewright.vocabulary.record import AnyRecord
 from tilewright_records.decoding import OtherVersionError
+from tilewright_records.encoding import record_json
 from tilewright_records.readers import JsonlReader, read_log
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def merge_logs(
 
 
 def _content(record: AnyRecord) -> str:
-    return canonical_json({**record.to_json(), "sequence": 0})
+    return canonical_json({**record_json(record), "sequence": 0})
 
 
 def _torn(path: Path) -> bool:

@@ -16,7 +16,6 @@ from tilewright.vocabulary.measure import (
     Trial,
 )
 from tilewright.vocabulary.record import (
-    VERSION,
     AnyRecord,
     BudgetRecord,
     Charge,
@@ -24,6 +23,7 @@ from tilewright.vocabulary.record import (
     Record,
 )
 from tilewright.vocabulary.task import Task
+from tilewright_records.encoding import VERSION
 
 MAX_SAMPLES = 10_000
 MIN_SECONDS, MAX_SECONDS = 1e-12, 1e9

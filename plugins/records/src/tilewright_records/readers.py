@@ -11,6 +11,7 @@ from tilewright.json_object import MAX_LINE_BYTES, BadLineError, parse_object, s
 from tilewright.reading import open_file
 from tilewright.vocabulary.record import AnyRecord
 from tilewright_records.decoding import RecordDecoder
+from tilewright_records.encoding import record_json
 from tilewright_records.line import seal, unseal, whole_lines
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _decoded(decoder: RecordDecoder, line: bytes) -> AnyRecord | BadLineError:
 def _kept(decoder: RecordDecoder, record: AnyRecord) -> AnyRecord | BadLineError:
     """What our own format gives back of a record."""
     try:
-        line = sensible(lambda found: seal(found.to_json()), record)
+        line = sensible(lambda found: seal(record_json(found)), record)
         return decoder.decode(unseal(line[:-1]))
     except BadLineError as error:
         return error

@@ -20,7 +20,7 @@ import pluggy
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.plugins import hookspecs
 from tilewright.plugins.loading.distributions import how_to_get, who_brings
-from tilewright.plugins.loading.entry_point_choices import PLUGIN_GROUP, blocked_words, owner_of
+from tilewright.plugins.loading.entry_points import PLUGIN_GROUP, blocked_words, owner_of
 from tilewright.plugins.owner import Owner
 from tilewright.terminal_text import printable
 

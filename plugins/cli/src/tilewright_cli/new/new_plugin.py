@@ -14,9 +14,9 @@ import click
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.plugins.host import PluginHost
 from tilewright.plugins.loading.distributions import CORE, how_to_get, installer, who_brings
-from tilewright.plugins.loading.entry_point_choices import entry_point_choices
 from tilewright.writing import writing
 from tilewright_cli.terminal import shared_options as shared
+from tilewright_cli.terminal.entry_point_choices import entry_point_choices
 
 _GROUP = "tilewright.templates"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -19,9 +19,9 @@ from tilewright.plugins.loading.distributions import (
     missing_distribution,
     who_brings,
 )
-from tilewright.plugins.loading.entry_point_choices import entry_point_choices
 from tilewright.terminal_text import printable
 from tilewright_cli.terminal import shared_options as shared
+from tilewright_cli.terminal.entry_point_choices import entry_point_choices
 from tilewright_pipeline.run import exit_codes
 
 _OWN = "tilewright-cli"

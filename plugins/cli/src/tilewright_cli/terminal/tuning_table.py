@@ -7,7 +7,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from tilewright.terminal_text import printable
-from tilewright.time_text import milliseconds_text, time_text
+from tilewright_pipeline.run.time_text import milliseconds_text, time_text
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from tilewright.time_text import time_text
 from tilewright_cli.terminal import shared_options as shared
 from tilewright_pipeline.run.exit_codes import DONE, PARTIAL
+from tilewright_pipeline.run.time_text import time_text
 
 _BEFORE_ITS_BUDGET = {
     "exhausted": "the tuner proposes nothing new",

@@ -17,13 +17,13 @@ from tilewright.canonical import thaw
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.plugins.host import PluginHost
 from tilewright.roles import Artifact, Kernel
-from tilewright.time_text import time_text
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.compiled import saved_network
 from tilewright_graph.network.signature_text import signature_text, tensors_text
 from tilewright_pipeline.run.run_setup import find_device
+from tilewright_pipeline.run.time_text import time_text
 
 _LEAST_RUNS = 3
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.plugins.host import PluginHost
-from tilewright.sizes import check_network_bytes
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.network.network import Network, Node
+from tilewright_graph.network.network_bytes import check_network_bytes
 from tilewright_tensor.expressions.expr import DTYPES, ITEM_BYTES
 from tilewright_tensor.operators.operators import Operators, builtin_operators
 

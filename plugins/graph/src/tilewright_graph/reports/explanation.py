@@ -8,7 +8,6 @@ from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.terminal_text import brief
-from tilewright.time_text import time_text
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.copy_free import parts_of
@@ -19,6 +18,7 @@ from tilewright_graph.selection.cost_table import CostTable
 from tilewright_graph.selection.dispatching import dispatch_network
 from tilewright_graph.selection.prediction import recorded_seconds
 from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.run.time_text import time_text
 
 
 @dataclass(frozen=True, slots=True)

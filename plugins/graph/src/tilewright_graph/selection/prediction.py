@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tilewright.time_text import time_text
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.transforms import TRANSFORM
@@ -15,6 +14,7 @@ from tilewright_graph.selection.candidates import estimated_seconds
 from tilewright_graph.selection.problem import PROOF_TOLERANCE
 from tilewright_graph.selection.transform_prices import TransformPrices
 from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.run.time_text import time_text
 
 
 @dataclass(frozen=True, slots=True)

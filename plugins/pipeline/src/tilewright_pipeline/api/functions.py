@@ -14,7 +14,6 @@ from tilewright.errors import UsageError
 from tilewright.options import Choice
 from tilewright.plugins.host import PluginHost
 from tilewright.terminal_text import brief
-from tilewright.time_text import time_text
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Conditions
@@ -29,6 +28,7 @@ from tilewright_pipeline.run.own_records import own_records
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.run.run_report import task_entry
 from tilewright_pipeline.run.run_setup import make_context, open_store
+from tilewright_pipeline.run.time_text import time_text
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.tune_report import TuneReport
 from tilewright_pipeline.yaml.plan import factories, stage_that_makes

@@ -19,7 +19,7 @@ from tilewright.strategies.dispatch import (
 )
 from tilewright.strategies.strategy import strategy_of
 from tilewright.terminal_text import brief
-from tilewright.time_text import time_text
+from tilewright_pipeline.run.time_text import ranked_text, time_text
 
 if TYPE_CHECKING:
     from tilewright.roles import Ranked
@@ -162,7 +162,7 @@ class TaskExplanation:
             yield f"  first of the {len(self.measured)} configs that have a time:"
         for found in self.measured[:5]:
             config = found.record.config
-            yield f"    {found}  {config.strategy}"
+            yield f"    {ranked_text(found)}  {config.strategy}"
             yield from knob_lines(
                 {name: v for name, v in config.values.items() if known.get(name, "") != v}
             )

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tilewright.time_text import milliseconds_text, significant_text
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright.writing import writing
 from tilewright_pipeline.run.events import Section, StageOutcome
 from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.run.time_text import milliseconds_text, significant_text
 from tilewright_pipeline.tuning.measurement import summed
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")

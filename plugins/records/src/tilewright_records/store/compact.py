@@ -11,6 +11,7 @@ from tilewright.errors import UsageError
 from tilewright.json_object import BadLineError
 from tilewright.vocabulary.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Record
 from tilewright_records.decoding import OtherVersionError, RecordDecoder
+from tilewright_records.encoding import record_json
 from tilewright_records.line import seal, unseal
 from tilewright_records.store.log_file import LogFile
 
@@ -115,8 +116,8 @@ def _needed(lines: Sequence[bytes], lost: dict[str, int]) -> Iterator[bytes]:
     for (line, identity), needed in zip(found, kept, strict=True):
         if needed:
             own = spent.pop(identity, None)
-            yield line + b"\n" if own is None else seal(own.to_json())
-    yield from (seal(of_killed.to_json()) for of_killed in spent.values())
+            yield line + b"\n" if own is None else seal(record_json(own))
+    yield from (seal(record_json(of_killed)) for of_killed in spent.values())
 
 
 _SUPERSEDED = {

@@ -14,7 +14,7 @@ from tilewright.vocabulary.task import Task
 from tilewright_records.decoding import RecordDecoder
 from tilewright_records.line import sealed
 
-# The lines that `Record.to_json` makes, which every store writes.
+# The lines that `record_json` makes, which every store writes.
 _START = b'{"version":1,"kind":"trial","sequence":'
 _HEAD = {"device", "key", "workload", "target", "strategy", "revision"}
 _CONFIG, _CONDITIONS = b',"config":', b',"conditions":'

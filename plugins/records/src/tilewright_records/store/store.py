@@ -25,6 +25,7 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
 from tilewright_records.decoding import OtherVersionError
+from tilewright_records.encoding import record_json
 from tilewright_records.line import seal
 from tilewright_records.store.log_file import LogFile
 from tilewright_records.store.outline import Outline, OutlineReader
@@ -57,7 +58,7 @@ class JsonlRecordStore:
 
         def lines() -> Sequence[bytes]:
             numbered = enumerate(records, self._next_sequence)
-            return [seal(replace(record, sequence=n).to_json()) for n, record in numbered]
+            return [seal(record_json(replace(record, sequence=n))) for n, record in numbered]
 
         with self._lock:
             self._file.append(lines, self._see, self._clear)

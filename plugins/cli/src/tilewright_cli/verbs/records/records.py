@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tilewright.time_text import time_text
 from tilewright_cli.terminal import shared_options as shared
 from tilewright_cli.verbs.records.records_adopt import adopt
 from tilewright_cli.verbs.records.records_best import best, told_apart
 from tilewright_pipeline.run.exit_codes import DONE, FAILED
+from tilewright_pipeline.run.time_text import time_text
 
 if TYPE_CHECKING:
     from tilewright.plugins.host import PluginHost

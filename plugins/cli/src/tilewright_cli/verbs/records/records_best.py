@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilewright_cli.terminal import shared_options as shared
+from tilewright_pipeline.run.time_text import ranked_text
 
 if TYPE_CHECKING:
     from tilewright.plugins.host import PluginHost
@@ -57,7 +58,8 @@ def best(
     for ranked, row in zip(found, rows, strict=True):
         config = row["config"]
         shared.say(
-            f"{ranked}  {row['text']} on {row['target']}, {devices[row['fingerprint']]}, "
+            f"{ranked_text(ranked)}  {row['text']} on {row['target']}, "
+            f"{devices[row['fingerprint']]}, "
             f"{row['conditions']}\n  {config['strategy']} {config['values']}"
         )
     if not rows:

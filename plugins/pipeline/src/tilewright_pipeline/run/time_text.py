@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from tilewright.roles import Ranked
+
 _DIGITS = 4
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
@@ -35,3 +37,11 @@ def significant_text(value: float) -> str:
     exponent = int(f"{value:.{_DIGITS - 1}e}".partition("e")[2])  # of the rounded value
     decimals = _DIGITS - 1 - exponent
     return f"{value:.{max(0, decimals)}f}"
+
+
+def ranked_text(ranked: Ranked) -> str:
+    """A config's own time, and that by which it is ranked where it had lost to finalists."""
+    own = ranked.record.seconds
+    assert own is not None
+    later = f", ranked as {time_text(ranked.seconds)}" if own < ranked.seconds else ""
+    return f"{time_text(own)}{later}"

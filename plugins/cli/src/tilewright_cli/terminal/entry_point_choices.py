@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 
 from tilewright.plugins.catalogue import Catalogue, Offer
+from tilewright.plugins.loading.entry_points import PLUGIN_GROUP, blocked_words, owner_of
 from tilewright.plugins.owner import Owner
-
-PLUGIN_GROUP = "tilewright"
-
-
-def blocked_words() -> frozenset[str]:
-    """What TILEWRIGHT_BLOCK_PLUGINS names: plugins and distributions."""
-    words = os.environ.get("TILEWRIGHT_BLOCK_PLUGINS", "").split(",")
-    return frozenset(filter(None, map(str.strip, words)))
-
-
-def owner_of(point: importlib.metadata.EntryPoint) -> Owner:
-    """The owner of an entry point, which may have the name of its distribution's plugin."""
-    distribution, version = (point.dist.name, point.dist.version) if point.dist else ("?", "?")
-    return Owner(distribution, version, point.module, point.name)
 
 
 def entry_point_choices(

@@ -1,0 +1,63 @@
+"""What a line says of a record. Member names are promises to other people's files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.canonical import thaw
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.record import AnyRecord, GraphRecord, Record
+from tilewright.vocabulary.task import Task
+
+VERSION = 1
+
+
+def record_json(record: AnyRecord) -> dict[str, Any]:
+    """The JSON object of a record, its kind and sequence number included."""
+    head = {
+        "version": VERSION,
+        "kind": record.kind,
+        "sequence": record.sequence,
+        "device": {"name": record.device, "fingerprint": record.fingerprint},
+    }
+    if isinstance(record, Record):
+        return head | _trial(record)
+    if isinstance(record, GraphRecord):
+        return head | {
+            "node": record.node,
+            **_choice(record.task, record.config, record.revision),
+        }
+    return head | {
+        "stage": record.stage,
+        "finished": record.finished,
+        "seconds": record.seconds,
+        "trials": record.trials,
+    }
+
+
+def _trial(record: Record) -> dict[str, Any]:
+    result, charge = record.trial.result, record.charge
+    outcome: dict[str, Any] = (
+        {"costs": list(result.costs)}
+        if result.failure is None
+        else {"failure": result.failure.to_json()}
+    )
+    paid = () if charge is None else ("stage", "seconds", "trials")
+    return {
+        **_choice(record.task, record.config, record.revision),
+        "conditions": record.trial.input.conditions.to_json(),
+        **outcome,
+        "timings": dict(result.timings),
+        **({"budget": {name: getattr(charge, name) for name in paid}} if paid else {}),
+    }
+
+
+def _choice(task: Task, config: ConfigEntity, revision: int) -> dict[str, Any]:
+    return {
+        "key": task.workload.key,
+        "workload": task.workload.to_json(),
+        "target": str(task.target),
+        "strategy": config.strategy,
+        "revision": revision,
+        "config": thaw(config.values),
+    }
