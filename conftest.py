@@ -50,6 +50,7 @@ NEEDS = {
     "faults/test_worker_crashes.py": ("measure",),
     "faults/test_worker_limits.py": ("measure",),
     "golden": ("tensor",),
+    "golden/test_records_of_before.py": ("records", "tensor"),
     "measure/test_bench_trial.py": ("measure", "search", "x86"),
     "search/test_recorded_spaces.py": ("measure", "search"),
     "pipeline": HOUSE,

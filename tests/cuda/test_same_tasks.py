@@ -63,7 +63,7 @@ def test_they_are_compared_under_the_strategies_of_the_file(capsys: Any) -> None
     assert run(["tasks", "zoo:resnet-18", *arguments, *named]) == 0
     told = json.loads(capsys.readouterr().out)
     found = {name for row in told["tasks"] for own in row["strategies"].values() for name in own}
-    assert found == {use["name"] for use in told["strategies"]} == {"default", "default.cuda"}
+    assert found == {use["name"] for use in told["strategies"]} == {"default.x86", "default.cuda"}
     assert all(count < 10 for row in told["tasks"] for count in row["configs"].values())
 
 

@@ -50,7 +50,7 @@ def save(path, nodes, inputs, outputs, weights=()):
 def test_records_of_a_revision_that_is_gone_are_misses_and_said_once(graph_tune, folder):
     assert graph_tune()[0] == 0
     store = JsonlRecordStore(folder / "r.jsonl")
-    here = [r for r in store.records() if r.config.strategy == "conv2d_direct"]
+    here = [r for r in store.records() if r.config.strategy == "conv2d_direct.x86"]
     (folder / "r.jsonl").unlink()
     store = JsonlRecordStore(folder / "r.jsonl")
     store.append(dataclasses.replace(record, revision=record.revision + 100) for record in here)
@@ -58,7 +58,7 @@ def test_records_of_a_revision_that_is_gone_are_misses_and_said_once(graph_tune,
     assert code == 0
     (line,) = [line for line in err.splitlines() if "revision" in line]
     assert line == (
-        f"r.jsonl: {len(here)} records of another revision of 'conv2d_direct' count as misses"
+        f"r.jsonl: {len(here)} records of another revision of 'conv2d_direct.x86' count as misses"
     )
 
 

@@ -37,11 +37,11 @@ STRATEGY = """
 from tilewright import hookimpl
 from tilewright.strategies.strategy import strategy
 
-@strategy("dense_packed", operator="dense", target="x86")
+@strategy("dense_packed.x86", operator="dense", target="x86")
 class Rival:
     def alternatives(self, task):
         from tilewright.space.knobs import Knobs
-        return [Knobs("dense_packed").alternative()]
+        return [Knobs("dense_packed.x86").alternative()]
 
 @hookimpl
 def tilewright_strategies():
@@ -187,20 +187,20 @@ def test_strategies_that_clash_are_both_searched_and_one_can_be_chosen(distribut
     task = Task(
         host.reference("dense").parse("(8x8, 8x8)", ""), host.resolve_target("x86:threads=1")
     )
-    both = {"tilewright-x86:dense_packed", "rival-one:dense_packed"}
+    both = {"tilewright-x86:dense_packed.x86", "rival-one:dense_packed.x86"}
     assert both <= {strategy.name for strategy in host.strategies(task)}
-    (rival,) = host.space(task, "rival-one/dense_packed").alternatives
-    assert rival.name == "rival-one:dense_packed"
+    (rival,) = host.space(task, "rival-one/dense_packed.x86").alternatives
+    assert rival.name == "rival-one:dense_packed.x86"
     names = {each.name for each in host.space(task, "tilewright-x86/dense_*").alternatives}
-    assert {name.partition("/")[0] for name in names} == {"tilewright-x86:dense_packed"}
-    config = host.fallback_config(task, host.space(task, "x86/dense_packed"))
-    assert config.strategy.startswith("tilewright-x86:dense_packed")
+    assert {name.partition("/")[0] for name in names} == {"tilewright-x86:dense_packed.x86"}
+    config = host.fallback_config(task, host.space(task, "x86/dense_packed.x86"))
+    assert config.strategy.startswith("tilewright-x86:dense_packed.x86")
     assert host.selects("dense_*", config.strategy)
     assert not host.selects("rival-one/*", config.strategy)
     host.lower(task, ConfigEntity.from_json(config.to_json()))
     host.layouts(task, config)
-    with pytest.raises(UsageError, match="two plugins offer the strategy 'dense_packed'"):
-        host.space(task, "dense_packed")
+    with pytest.raises(UsageError, match=r"the strategy 'dense_packed\.x86'"):
+        host.space(task, "dense_packed.x86")
 
 
 def test_a_target_that_clashes_is_chosen_with_the_strategies_of_its_plugin(distribution):
@@ -254,10 +254,10 @@ def test_a_glob_of_a_strategy_that_clashes_is_refused_before_anything_is_chosen(
     distribution("rival-one", STRATEGY)
     host = PluginHost.load()
     target = host.resolve_target("x86:threads=1")
-    with pytest.raises(UsageError, match="two plugins offer the strategy 'dense_packed'") as error:
-        host.check_strategies("dense_packed", target, "mine.yaml:3:1: strategies")
+    with pytest.raises(UsageError, match=r"the strategy 'dense_packed\.x86'") as error:
+        host.check_strategies("dense_packed.x86", target, "mine.yaml:3:1: strategies")
     assert error.value.where == "mine.yaml:3:1: strategies"
-    host.check_strategies("rival-one/dense_packed", target, "")
+    host.check_strategies("rival-one/dense_packed.x86", target, "")
     host.check_strategies("dense_*", target, "")
 
 

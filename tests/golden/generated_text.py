@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.plugins.host import PluginHost
-from tilewright.strategies.strategy import strategy_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
@@ -114,7 +113,7 @@ def sha256_of(line: dict[str, Any]) -> str:
 def write(kind: str) -> None:
     """Write a corpus anew: its configs stay, strategies without any get some, hashes are today's."""
     lines = corpus(kind) if _file(kind).exists() else []
-    known = {strategy_of(line["config"]["strategy"]) for line in lines}
+    known = {host().strategy(line["config"]["strategy"]).name for line in lines}
     drawn = _drawn(kind, strategies_of(kind) - known)
     written = [{**line, "sha256": sha256_of(line)} for line in (*lines, *drawn)]
     text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in written)

@@ -59,7 +59,9 @@ def test_no_strategy_of_before_is_unknown_or_has_another_revision(store, kind):
 
 def test_every_config_is_in_the_space_of_its_task(store, kind):
     for record in records_of(store, kind):
-        assert host().space(record.task).is_valid(record.config), record.config.text
+        config = host().present(record.config)
+        assert host().space(record.task).is_valid(config), record.config.text
+        assert config.strategy.partition("/")[0].endswith(f".{kind}")
 
 
 def test_every_record_counts_for_its_task(store, kind):
@@ -68,7 +70,8 @@ def test_every_record_counts_for_its_task(store, kind):
         query = Query(record.task, conditions, record.fingerprint, host().revisions)
         configs = [ranked.record.config for ranked in store.ranked(query)]
         found = [*configs, *store.failed(query)]
-        assert record.config in found or record.trial.result.spoiled, record.config.text
+        config = host().present(record.config)
+        assert config in found or record.trial.result.spoiled, record.config.text
 
 
 def test_the_name_of_before_selects_what_was_recorded_under_it(store, kind):

@@ -12,6 +12,7 @@ from tilewright.roles import BuildResult, MeasureContext
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions, Failure, FailureKind, MeasureResult, Trial
 from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.revisions import Revisions
 from tilewright_records.store.store import JsonlRecordStore
 
 
@@ -54,6 +55,19 @@ def test_the_last_measurement_of_a_config_counts(replay, bench):
     assert run(asked)[0].costs == (5e-3,)
 
 
+def test_a_recording_by_the_name_that_a_strategy_had_before_is_played(
+    replay, bench, fault_host, monkeypatch
+):
+    asked = bench.ask()
+    strategy, slash, variant = asked.config.strategy.partition("/")
+    monkeypatch.setattr(
+        type(fault_host), "revisions", Revisions({"new.name": 1}, {strategy: "new.name"})
+    )
+    run = replay((asked, MeasureResult((1e-3,))))
+    config = dataclasses.replace(asked.config, strategy=f"new.name{slash}{variant}")
+    assert run(dataclasses.replace(asked, config=config))[0].costs == (1e-3,)
+
+
 def test_faults_of_the_machinery_are_not_played(replay, bench):
     asked = bench.ask()
     run = replay((asked, MeasureResult((1e-3,))), (asked, _failed(FailureKind.INTERNAL)))
@@ -79,13 +93,15 @@ def test_a_compressed_file_is_played_as_the_plain_one(replay, fault_host, bench,
     packed = tmp_path / "records.jsonl.gz"
     lines = (tmp_path / "records.jsonl").read_bytes()
     packed.write_bytes(gzip.compress(b"no record\n" + lines))
-    runner = fault_host.make("runner", "replay", {"records": str(packed)}, None)
+    context = MeasureContext(fault_host, Device("fake"))
+    runner = fault_host.make("runner", "replay", {"records": str(packed)}, context)
     assert runner.run([asked], [BuildResult(None)])[0].result(0).costs == (1e-3,)
 
 
 def test_a_missing_file_is_one_clear_line(fault_host, tmp_path):
+    context = MeasureContext(fault_host, Device("fake"))
     with pytest.raises(UsageError, match=r"none: cannot read the file: .*No such file"):
-        fault_host.make("runner", "replay", {"records": str(tmp_path / "none")}, None)
+        fault_host.make("runner", "replay", {"records": str(tmp_path / "none")}, context)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.query import Query
 from tilewright.vocabulary.record import BudgetRecord, GraphRecord
+from tilewright.vocabulary.revisions import Revisions
 from tilewright_records.checks import merge_logs, verify_log
 from tilewright_records.decoding import RecordDecoder
 from tilewright_records.encoding import record_json
@@ -126,6 +127,24 @@ def test_what_had_lost_to_finalists_is_taken_to_slow_down_as_they_did(store, sam
     finalists = {samples.config(1), samples.config(2)}
     narrowed = replace(asked, where=lambda config: config not in finalists)
     assert store.best(narrowed).config == samples.config(3)
+
+
+def test_a_race_is_one_where_its_finalists_bear_a_new_name(store, samples):
+    """Else what had lost by a lucky short time under the name of before would lead."""
+    now = "plain.toy/a"
+    store.append(
+        [
+            samples.record(1, (1.0,)),
+            samples.record(2, (1.2,)),
+            samples.record(1, (1.5,), strategy=now, turns=3),
+        ]
+    )
+    revisions = Revisions({"plain.toy": 1}, {"plain": "plain.toy"})
+    asked = replace(query(samples, samples.task), revisions=revisions)
+    found = [(record.config, seconds) for record, seconds in store.ranked(asked)]
+    assert found == [(samples.config(1, now), 1.5), (samples.config(2, now), 1.2 * 1.5 / 1.0)]
+    assert store.count(asked) == (3, 0)
+    assert store.stale(Revisions({"plain.toy": 2}, {"plain": "plain.toy"})) == {"plain.toy": 3}
 
 
 def test_a_narrowed_query_counts_what_it_asks_for(store, samples):

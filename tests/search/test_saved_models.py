@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tilewright.options import Choice
 from tilewright.plugins.host import PluginHost
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
+from tilewright.vocabulary.revisions import Revisions
 from tilewright_search.models.held_out import FeatureTable, TaskTrials
 from tilewright_search.models.signature import Signature
 from tilewright_testing.support.landscape import Landscape
@@ -66,6 +68,19 @@ def test_a_model_that_has_not_seen_one_of_the_alternatives_ranks_the_others(host
     space = ConfigSpace([*Landscape(96).space.alternatives, _strange()])
     context = context_for(Landscape(96), host, space=space)
     options = {"pretrained": str(path), "cost_model": model}
+    assert len(host.make("tuner", "xgb", options, context).propose(16)) == 16
+
+
+def test_a_model_knows_alternatives_by_the_names_of_before(host, tmp_path, monkeypatch):
+    path = tmp_path / "model.json"
+    _trained(host, path, "ridge")
+    space, options = Landscape(96).space, {"pretrained": str(path), "cost_model": "ridge"}
+    renamed = [replace(one, name=f"peak.{one.name}") for one in space.alternatives]
+    context = context_for(Landscape(96), host, space=ConfigSpace(renamed))
+    with pytest.raises(UsageError, match="does not fit"):
+        host.make("tuner", "xgb", options, context)
+    revisions = Revisions({"peak.hill": 1}, {"hill": "peak.hill"})
+    monkeypatch.setattr(PluginHost, "revisions", revisions)
     assert len(host.make("tuner", "xgb", options, context).propose(16)) == 16
 
 

@@ -18,7 +18,6 @@ from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
-from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.operators.attribute import Attribute, from_front, integer, number
 from tilewright_tensor.operators.operators import Operators
@@ -90,9 +89,12 @@ def test_the_operator_s_functions_are_given_every_attribute(grown: Operators) ->
     np.testing.assert_allclose(grown.evaluate(twice, arrays), 2 * once)
 
 
+@pytest.mark.needs("records")
 def test_records_of_before_are_those_of_the_grown_operator(
     grown: Operators, workload: Callable[[str], Workload], tmp_path: Path
 ) -> None:
+    from tilewright_records.store.store import JsonlRecordStore
+
     store, device = JsonlRecordStore(tmp_path / "records.jsonl"), Device("here")
     before = Task(workload(CONV2D), Target.parse("x86"))
     asked = MeasureInput(before, ConfigEntity("mine"), Conditions())

@@ -75,7 +75,7 @@ def test_every_sketch_agrees_with_the_reference(text: str) -> None:
     isas = {available()[0].name, available()[number % len(available())].name}
     isas -= {"sse4"} if "float16" in text else set()  # no conversions of them there
     for task in [task_of(text, f"x86:isa={isa},threads=1") for isa in isas]:
-        space = host().space(task, "derived/*")
+        space = host().space(task, "derived.x86/*")
         assert space.alternatives
         for alternative in space.alternatives:
             points = host().space(task, alternative.name).sample(random.Random(number), POINTS)
@@ -94,5 +94,7 @@ def test_two_threads_agree_with_the_reference() -> None:
         "max_pool2d(1x5x7x7, pool_size=2)",
     ):
         task = task_of(text, f"x86:isa={available()[0].name},threads=2")
-        for config in host().space(task, "derived/*").sample(random.Random(1), 6, balanced=True):
+        for config in (
+            host().space(task, "derived.x86/*").sample(random.Random(1), 6, balanced=True)
+        ):
             assert x86_error(task, config) <= tolerance(task), config.text

@@ -46,7 +46,7 @@ def test_a_plugin_adds_a_rule_before_the_shared_ones(host: PluginHost) -> None:
     workload = host.reference("matmul").parse("(64x64, 64x64) + relu()", "")
     task = Task(workload, Target.parse("x86:isa=avx2,threads=1"))
     alternatives = {one.name for one in host.space(task).alternatives}
-    assert {"derived/fused-1", "derived/fused-2", "derived/tiled"} <= alternatives
+    assert {"derived.x86/fused-1", "derived.x86/fused-2", "derived.x86/tiled"} <= alternatives
     assert {name for name in alternatives if name.startswith("apart/")} == {"apart/tiled"}
     config = host.space(task, "apart/*").first()
     assert len(host.lower(task, config).outputs) == 1

@@ -102,7 +102,7 @@ layout_transform(5x7x19, src=ABC, dst=BAC)
 @pytest.mark.parametrize("text", CASES)
 def test_every_strategy_agrees_with_the_reference(text: str, isa: str) -> None:
     task = task_of(text, f"x86:isa={isa},threads=1")
-    strategies = [s for s in host().strategies(task) if s.name != "derived"]
+    strategies = [s for s in host().strategies(task) if s.name != "derived.x86"]
     assert strategies, "nothing with a definition fails to compile"
     for strategy in strategies:
         space = host().space(task, strategy.name)

@@ -23,15 +23,15 @@ def test_convolutions_of_any_size_have_a_fallback_and_feasible_points(
 ) -> None:
     height, width = size
     conv = task(f"conv2d(1x32x{height}x{width}, {filters}x32x1x1)", isa)
-    space = host().space(conv, "conv2d_direct")
-    assert space.is_valid(host().schedule("conv2d_direct").fallback(conv))
+    space = host().space(conv, "conv2d_direct.x86")
+    assert space.is_valid(host().schedule("conv2d_direct.x86").fallback(conv))
     assert all(space.is_valid(config) for config in space.sample(random.Random(0), 8))
 
 
 @pytest.mark.parametrize("width", range(1, 80))
 def test_every_width_has_a_register_tile_that_hides_the_latency_of_its_sums(width: int) -> None:
     conv = task(f"conv2d(1x64x3x{width}, 64x64x3x3, padding=1)")
-    config = host().schedule("conv2d_direct").fallback(conv)
+    config = host().schedule("conv2d_direct.x86").fallback(conv)
     pixels = config["tile_ow"][-1] * config["tile_oh"][-1]
     assert pixels * config["vectors"] >= min(14, 3 * width)
     assert config["tile_ow"][0] == -(-width // config["tile_ow"][-1])
@@ -45,7 +45,7 @@ def test_prime_widths_have_tiles_beside_two_vectors(width: int) -> None:
 
 def values(conv: Task, name: str) -> list[Any]:
     """Values of a knob in the space of direct convolution."""
-    (alternative,) = host().space(conv, "conv2d_direct").alternatives
+    (alternative,) = host().space(conv, "conv2d_direct.x86").alternatives
     return list(next(knob for knob in alternative.knobs if knob.name == name).values)
 
 
@@ -86,4 +86,4 @@ def test_no_more_channels_are_unrolled_than_a_block_has() -> None:
 
 def test_groups_of_several_filters_are_convolved_directly() -> None:
     names = {s.name for s in host().strategies(task("conv2d(1x64x9x9, 32x16x3x3, groups=4)"))}
-    assert "conv2d_direct" in names
+    assert "conv2d_direct.x86" in names

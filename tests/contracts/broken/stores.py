@@ -18,6 +18,7 @@ ASKED_FOR = "test_a_query_ranks_and_counts_the_configs_that_it_asks_for"
 KIN = "test_kin_are_the_tasks_of_a_target_that_differ_in_their_epilogue_only"
 SYSTEMS = "test_records_of_other_systems_are_found_by_what_they_compute"
 TURNED = "test_what_failed_counts_as_failed_until_it_succeeds_and_the_other_way_round"
+BEFORE = "test_what_was_recorded_under_a_name_of_before_counts_under_the_present_one"
 WHOSE = "test_it_tells_whose_records_it_holds_and_which_are_of_old_revisions"
 
 
@@ -69,6 +70,7 @@ class WritesOver(Good):
         "test_what_was_appended_is_read_back_in_order",
         "test_writers_beside_each_other_lose_nothing",
         "test_budgets_add_up",
+        BEFORE,
         TURNS,
     }
 
@@ -196,7 +198,7 @@ class CountsEverything(Good):
 class NeverForgives(Good):
     """What failed once has failed."""
 
-    fails = {TURNED}
+    fails = {TURNED, BEFORE}
 
     def failed(self, query):
         wanted = query.where or (lambda _: True)
@@ -227,11 +229,27 @@ class ForgetsOtherSystems(Good):
         return []
 
 
+class KnowsNoNameOfBefore(Good):
+    """As if the mapping of revisions were a plain one, which has the names of before besides."""
+
+    fails = {BEFORE}
+
+    def trials(self, device_fingerprint, revisions):
+        return super().trials(device_fingerprint, _plain(revisions))
+
+    def ranked(self, query):
+        return super().ranked(replace(query, revisions=_plain(query.revisions)))
+
+
 class SeesNothingStale(Good):
     fails = {WHOSE}
 
     def stale(self, revisions):
         return Counter()
+
+
+def _plain(revisions):
+    return {**revisions, **{name: revisions[name] for name in ("hill",) if name in revisions}}
 
 
 def _with_conditions(record, **changed):
@@ -266,6 +284,7 @@ class TestStores(StoreContract):
             AsksOtherTargetsForKin,
             IsItsOwnKin,
             ForgetsOtherSystems,
+            KnowsNoNameOfBefore,
             SeesNothingStale,
         ]
     )

@@ -74,6 +74,10 @@ class Catalogue(Generic[V]):
             raise clash(self._word, name, [self.offers[shown] for shown in found])
         return found[0] if found else None
 
+    def has(self, name: str) -> bool:
+        """Whether anybody offers a name, be it one or several."""
+        return name in self._by_name
+
     def own(self, name: str, owner: object) -> str:
         """What a plugin means by a name: its own offer, where it is one of several."""
         for shown, offer in self.offers.items():

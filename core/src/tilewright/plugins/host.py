@@ -27,6 +27,7 @@ from tilewright.strategies.fallback import infeasible
 from tilewright.strategies.renamed_schedule import renamed
 from tilewright.strategies.strategy import Declined, Schedule, Strategy, own_words, strategy_of
 from tilewright.strategies.strategy_set import SEPARATOR, StrategySet, nothing_left
+from tilewright.vocabulary.revisions import Revisions, present_config
 from tilewright.vocabulary.target import Target
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class PluginHost:
         self._hooks = HookCalls(manager, self._plugins)
         # Caches live as long as the host and are filled by the thread that owns it.
         self.catalogue = cache(self._collect_offers)
-        self._strategy_set = cache(self._collect_strategies)
+        self._strategy_set = cache(lambda: StrategySet(self.catalogue("strategy")))
         self._backends: dict[str, TargetBackend] = {}
         self._schedules: dict[str, Schedule] = {}
         self._spaces: dict[tuple[Task, str], ConfigSpace | None] = {}
@@ -264,7 +265,7 @@ class PluginHost:
         return {name: offer.value for name, offer in self.catalogue("reference").offers.items()}
 
     def strategy(self, name: str) -> Strategy:
-        """A strategy by its name or the name of one of its alternatives."""
+        """A strategy by its name, one that it had before, or that of one of its alternatives."""
         strategy: Strategy = self._named("strategy", strategy_of(name)).value
         return strategy
 
@@ -276,9 +277,13 @@ class PluginHost:
         return self._schedules[strategy.name]
 
     @property
-    def revisions(self) -> Mapping[str, int]:
+    def revisions(self) -> Revisions:
         """Installed revision of every strategy by name; what the store's queries ask for."""
-        return {name: one.revision for name, one in self._strategy_set().by_name.items()}
+        return self._strategy_set().revisions
+
+    def present(self, config: ConfigEntity) -> ConfigEntity:
+        """The config under the present name of its strategy, as spaces and strategies know it."""
+        return present_config(config, self.revisions)
 
     def strategies(self, task: Task, pattern: str = "*") -> tuple[Strategy, ...]:
         """Applicable strategies, sorted by name, that the pattern matches in part or whole."""
@@ -345,11 +350,11 @@ class PluginHost:
 
     def lower(self, task: Task, config: ConfigEntity) -> Any:
         """The program of a config, as its target's backend builds it."""
-        return self.schedule(config.strategy).lower(task, config)
+        return self.schedule(config.strategy).lower(task, self.present(config))
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """The layouts of operands and outputs under a config."""
-        return self.schedule(config.strategy).layouts(task, config)
+        return self.schedule(config.strategy).layouts(task, self.present(config))
 
     def fallback_config(self, task: Task, space: ConfigSpace) -> ConfigEntity:
         """A config without any measurement: a plugin's choice, else the best strategy's.
@@ -384,12 +389,9 @@ class PluginHost:
             operators=tuple(operators.own(name, owner) for name in strategy.operators),
         )
 
-    def _collect_strategies(self) -> StrategySet:
-        return StrategySet(self.catalogue("strategy"))
-
     def _named(self, role: str, name: str) -> Offer[Any]:
         catalogue = self.catalogue(role)
-        shown = catalogue.find(name)
+        shown = catalogue.find(self.revisions.present(name) if role == "strategy" else name)
         if shown is None and role == "reference":  # whose names are those of the operators
             shown = self.catalogue("operator").find(name)
         if shown is None or shown not in catalogue.offers:

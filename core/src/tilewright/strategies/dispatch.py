@@ -97,12 +97,15 @@ def asked_first(
     node: str | None,
     space: Callable[[], ConfigSpace],
     where: str,
+    *,
+    present: Callable[[ConfigEntity], ConfigEntity],
 ) -> Answer | None:
     """The first answer of these contexts; its source names the context.
 
     For code that asks the caller's contexts (`entered`) before it decides. Errors of a context
-    are not caught. Raises UsageError, which names the context and `where`, for an answer
-    that is no feasible point of the space.
+    are not caught. `present` gives a config under the present name of its strategy. Raises
+    UsageError, which names the context and `where`, for an answer that is no feasible point of the
+    space.
     """
     for context in contexts:
         answer = context.find(task, node)
@@ -112,14 +115,15 @@ def asked_first(
         if not isinstance(answer, Answer):
             got = f"expected an Answer or None, got {reprlib.repr(answer)}"
             raise UsageError(f"the dispatch context {name} answered: {got}", where=where)
-        if answer.config not in space():
+        config = present(answer.config)
+        if config not in space():
             raise UsageError(
                 f"the dispatch context {name} answered {answer.config.text[:200]}, "
                 "which is no feasible point of the space",
                 where=where,
                 remedy="let it answer None where it has no config for the task",
             )
-        return replace(answer, source=f"{name}: {answer.source}")
+        return replace(answer, config=config, source=f"{name}: {answer.source}")
     return None
 
 

@@ -60,7 +60,8 @@ class Adopts(Protocol):
 class Strategy:
     """Name, what it is for, and a thunk to its working half.
 
-    name           unique in the installed set; the first part of its alternatives' names
+    name           unique in the installed set; the first part of its alternatives' names, and what
+                   records know it by. One for a single kind of target ends in it, `NAME.TARGET`
     revision       raised when equal knob values come to mean other code; other records are misses
     target_kinds   kinds of target it generates for
     operators      anchor operators it serves; empty: any that has a definition
@@ -68,6 +69,8 @@ class Strategy:
                    the highest is taken, ties by name
     direct_error   keeps the direct algorithm's numerical error (`accuracy: strict` wants these)
     load           imports and returns the working half; called with the host, once a host
+    aliases        names that it had before, the first one first: records, globs and whoever asks
+                   for one of them mean it, unless another strategy has that name now
     """
 
     name: str
@@ -77,6 +80,12 @@ class Strategy:
     load: Callable[[PluginHost], Schedule]
     priority: int = 10
     direct_error: bool = True
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def first_name(self) -> str:
+        """The one that it had first, for hashes that a new name must not change."""
+        return self.aliases[0] if self.aliases else self.name
 
     def serves(self, task: Task) -> bool:
         """Whether kind of target and operator match; the schedule's `applies` says the rest."""
@@ -138,6 +147,7 @@ def strategy(
     revision: int = 1,
     priority: int = 20,
     direct_error: bool = True,
+    aliases: Sequence[str] = (),
 ) -> Callable[[type], Strategy]:
     """Make a class with `alternatives`, `lower` and `layouts` a Strategy, to return from a hook.
 
@@ -159,6 +169,8 @@ def strategy(
             made: Schedule = filled(host) if takes_host else filled()
             return made
 
-        return Strategy(name, revision, (target,), (operator,), load, priority, direct_error)
+        return Strategy(
+            name, revision, (target,), (operator,), load, priority, direct_error, tuple(aliases)
+        )
 
     return decorate

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.plugins.catalogue import Catalogue, Offer
 from tilewright.strategies.strategy import Strategy, selects, strategy_of
+from tilewright.vocabulary.revisions import Revisions
 
 if TYPE_CHECKING:
     from tilewright.space.alternative import Alternative
@@ -21,15 +23,26 @@ SEPARATOR = ":"
 
 
 class StrategySet:
-    """Strategies by name, and by glob: `GLOB` over names of alternatives, or `OWNER/GLOB`."""
+    """Strategies by name, and by glob: `GLOB` over names of alternatives, or `OWNER/GLOB`.
+
+    A glob matches names of before as well.
+
+    revisions   what is installed of them, and which names they had
+    """
 
     def __init__(self, catalogue: Catalogue[Strategy]) -> None:
         self._catalogue = catalogue
-
-    @property
-    def by_name(self) -> Mapping[str, Strategy]:
-        """All of them."""
-        return {name: offer.value for name, offer in self._catalogue.offers.items()}
+        offers = catalogue.offers
+        claims = Counter(alias for offer in offers.values() for alias in offer.value.aliases)
+        renamed = {
+            alias: name
+            for name, offer in offers.items()
+            for alias in offer.value.aliases
+            # Which of two is meant nobody can tell; and what has a name now has it alone.
+            if claims[alias] == 1 and not catalogue.has(alias)
+        }
+        installed = {name: offer.value.revision for name, offer in offers.items()}
+        self.revisions = Revisions(installed, renamed)
 
     def serving(self, task: Task, pattern: str) -> Iterator[Strategy]:
         """Those for the operator and kind of target of which the glob leaves anything.
@@ -44,12 +57,13 @@ class StrategySet:
     def selects(self, pattern: str, alternative: str) -> bool:
         """Whether a glob means an alternative."""
         owner, glob = self._parts(pattern)
-        offer = self._catalogue.offers.get(strategy_of(alternative))
+        strategy = strategy_of(alternative)
+        offer = self._catalogue.offers.get(strategy)
         if offer is None:  # of a record; its plugin is gone
             return owner is None and selects(glob, alternative)
-        own = offer.name + alternative.removeprefix(strategy_of(alternative))
+        variant = alternative.removeprefix(strategy)
         owned = owner is None or owner in offer.owner.words
-        return owned and (selects(glob, alternative) or selects(glob, own))
+        return owned and any(selects(glob, f"{name}{variant}") for name in _names(offer, strategy))
 
     def check(self, pattern: str, target: Target, where: str) -> None:
         """Raise UsageError where no strategy for this kind of target has a name that matches.
@@ -78,8 +92,8 @@ class StrategySet:
         """The owner before a `/`, None where that is a strategy's name; and the glob."""
         word, slash, rest = pattern.partition("/")
         offers = self._catalogue.offers.values()
-        own = [offer.name for offer in offers if word in offer.owner.words]
-        is_strategy = any(offer.name == word for offer in offers)
+        own = [name for one in offers if word in one.owner.words for name in _names(one, one.name)]
+        is_strategy = any(word in _names(one, one.name) for one in offers)
         if slash and own and (not is_strategy or strategy_of(rest) in own):
             return word, rest
         return None, pattern
@@ -100,6 +114,11 @@ def nothing_left(
 
 
 def _matches(offer: Offer[Strategy], name: str, owner: str | None, glob: str) -> bool:
-    """Whether a strategy, by the name that it goes by or by its author's, is meant."""
+    """Whether a strategy, by any of its names, is meant."""
     owned = owner is None or owner in offer.owner.words
-    return owned and (fnmatchcase(name, glob) or fnmatchcase(offer.name, glob))
+    return owned and any(fnmatchcase(one, glob) for one in _names(offer, name))
+
+
+def _names(offer: Offer[Strategy], name: str) -> tuple[str, ...]:
+    """The name that a strategy goes by, its author's, and those that it had before."""
+    return name, offer.name, *offer.value.aliases

@@ -17,7 +17,8 @@ class Query:
     conditions   equal where `constants` is; number and repeat may differ
     fingerprint  of the device: records of others are misses
     revisions    strategy name to installed revision: a record of another revision, or of a
-                 strategy that is not in it, is a miss
+                 strategy that is not in it, is a miss; where they are `Revisions`, a record under a
+                 name of before counts as one under the present name, which its config then has
     where        narrows the configs
     """
 

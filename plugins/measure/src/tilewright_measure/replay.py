@@ -50,12 +50,12 @@ class ReplayRunner:
     """
 
     def __init__(self, options: ReplayOptions, context: MeasureContext) -> None:
-        del context  # nothing is measured here
+        self._present = context.host.present  # of the context; nothing is measured here
         self._unknown = FailureKind(options.unknown)
         self._results: dict[tuple[str, str, str], MeasureResult] = {}
         for record in _recorded(options.records):
             if not record.trial.result.spoiled:
-                self._results[_key(record.trial.input)] = record.trial.result
+                self._results[self._key(record.trial.input)] = record.trial.result
 
     def run(
         self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]
@@ -74,11 +74,15 @@ class ReplayRunner:
     def _result(self, wanted: MeasureInput, built: BuildResult) -> MeasureResult:
         if built.failure is not None:
             return MeasureResult(failure=built.failure)
-        recorded = self._results.get(_key(wanted))
+        recorded = self._results.get(self._key(wanted))
         if recorded is not None:
             return recorded
         text = f"no {wanted.conditions.constants} measurement of this config is recorded"
         return MeasureResult(failure=Failure(self._unknown, text))
+
+    def _key(self, wanted: MeasureInput) -> tuple[str, str, str]:
+        config = self._present(wanted.config)
+        return wanted.task.key, config.text, wanted.conditions.constants
 
 
 def _recorded(path: Path) -> Iterator[Record]:
@@ -107,7 +111,3 @@ def _lines(path: Path) -> Iterator[bytes]:
                 yield line
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"cannot read the file: {error}", where=str(path)) from error
-
-
-def _key(wanted: MeasureInput) -> tuple[str, str, str]:
-    return wanted.task.key, wanted.config.text, wanted.conditions.constants

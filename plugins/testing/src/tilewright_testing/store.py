@@ -21,6 +21,7 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions, MeasureInput, MeasureResult, Trial
 from tilewright.vocabulary.query import Query
 from tilewright.vocabulary.record import BudgetRecord, GraphRecord, Record
+from tilewright.vocabulary.revisions import Revisions
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import EpilogueOp
@@ -242,6 +243,30 @@ class StoreContract(ComponentContract):
             "b": chosen[1].config,
         }
 
+    def test_what_was_recorded_under_a_name_of_before_counts_under_the_present_one(
+        self, open_store: Callable[[], RecordStore], trials: list[Trial]
+    ) -> None:
+        """Of a config the last measurement, under whichever name; every answer has the present."""
+        revisions = Revisions({"hill.bench": 3}, {"hill": "hill.bench"})
+        bad = next(trial for trial in trials if trial.result.failure)
+        again, other, *_ = (trial.input for trial in trials if trial.result.costs)
+        slower, one = MeasureResult((3e-3,)), MeasureResult((1e-3,))
+        told = [Trial(again, one), Trial(other, MeasureResult((2e-3,))), bad]
+        for trial in (*told, Trial(replace(again, config=_present(again.config)), slower)):
+            open_store().append([Record.of(trial, _DEVICE, 3)])
+        chosen = GraphRecord("a", again.task, again.config, "bench", _DEVICE.fingerprint, 3)
+        open_store().append([chosen])
+        store = open_store()
+        query = Query(again.task, Conditions(), _DEVICE.fingerprint, revisions)
+        ranked = [(found.record.config, found.seconds) for found in store.ranked(query)]
+        assert ranked == [(_present(other.config), 2e-3), (_present(again.config), 3e-3)]
+        assert store.failed(query).keys() == {_present(bad.input.config)}
+        known = [trial.input.config for trial in store.trials(_DEVICE.fingerprint, revisions)]
+        asked = [trial.input.config for trial in told] + [again.config]
+        assert known == [_present(config) for config in asked]
+        kept = store.graph_choices(_DEVICE.fingerprint, revisions)
+        assert kept["a"].config == _present(again.config)
+
     def test_budgets_add_up(self, open_store: Callable[[], RecordStore]) -> None:
         for seconds, finished in ((20.0, False), (40.0, True)):
             open_store().append(
@@ -253,6 +278,10 @@ class StoreContract(ComponentContract):
 
 def _asked_of(task: Task, trial: Trial) -> Trial:
     return Trial(replace(trial.input, task=task), trial.result)
+
+
+def _present(config: ConfigEntity) -> ConfigEntity:
+    return replace(config, strategy=config.strategy.replace("hill", "hill.bench"))
 
 
 def _leader(

@@ -146,6 +146,7 @@ class _EnteredContexts:
             node,
             lambda: allowed_space(task, self._context, self._accuracy),
             f"kernel {reference.format(task.workload)}",
+            present=self._context.host.present,
         )
 
 

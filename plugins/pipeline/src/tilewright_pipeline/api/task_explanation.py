@@ -90,7 +90,9 @@ class TaskExplanation:
         fallback = FallbackContext(host, context.strategies, lambda _: failed)
         text = host.reference(task.workload.operator).format(task.workload)
         space = partial(host.space, task, context.strategies)
-        own = asked_first(contexts := entered(), task, None, space, f"kernel {text}")
+        own = asked_first(
+            contexts := entered(), task, None, space, f"kernel {text}", present=host.present
+        )
         return cls(
             task,
             text,
@@ -212,7 +214,7 @@ def _not_counted(task: Task, context: RunContext, counted: int) -> dict[str, int
             reasons[f"by {known} {strategy_of(record.config.strategy)}"] += 1
         elif record.trial.result.spoiled:
             reasons["spoiled by the machinery, not by the config"] += 1
-        elif not valid(record.config):
+        elif not valid(host.present(record.config)):
             reasons["no point of the space"] += 1
     again = len(records) - reasons.total() - counted
     return {**reasons, "measured again later": again} if again else dict(reasons)

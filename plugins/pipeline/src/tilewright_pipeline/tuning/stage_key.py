@@ -26,7 +26,7 @@ def stage_key(
     """A hash that is equal for tuning stages that would do the same."""
     host = context.host
     revisions = {
-        strategy.name: strategy.revision
+        strategy.first_name: strategy.revision
         for entry in tasks
         for strategy in host.strategies(entry.task, narrowed(entry.task, context))
     }

@@ -21,6 +21,7 @@ from tilewright.vocabulary.measure import Failure, Trial
 from tilewright.vocabulary.query import Query
 from tilewright.vocabulary.race import Race, slower
 from tilewright.vocabulary.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Record
+from tilewright.vocabulary.revisions import present_config, present_name
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
@@ -88,7 +89,8 @@ class JsonlRecordStore:
             if series.head.fingerprint == device_fingerprint
             if _current(series.head.strategy, series.head.revision, revisions)
         ]
-        return [self._trials.record(row).trial for row in self._trials.rows(wanted)]
+        rows = self._trials.rows(wanted)
+        return [_present_trial(self._trials.record(row), revisions).trial for row in rows]
 
     def count(self, query: Query) -> Count:
         """How many trials of a task count, spoiled ones among them."""
@@ -126,14 +128,13 @@ class JsonlRecordStore:
 
     def failed(self, query: Query) -> dict[ConfigEntity, Failure]:
         """The configs of a task whose last measurement failed, and how, oldest first."""
-        series = _comparable(self._trials.of_task(query.task), query)
+        series = _joined(_comparable(self._trials.of_task(query.task), query), query)
         rows = [row for each in series for seconds, row in each.last() if seconds == inf]
-        failed = (self._trials.record(row).trial for row in sorted(rows))
+        failed = (record for row in sorted(rows) for record in self._asked_for(row, query))
         return {
-            trial.input.config: trial.result.failure
-            for trial in failed
-            if trial.result.failure is not None
-            if query.where is None or query.where(trial.input.config)
+            record.config: record.trial.result.failure
+            for record in failed
+            if record.trial.result.failure is not None
         }
 
     def of_other_systems(
@@ -148,7 +149,7 @@ class JsonlRecordStore:
         races: dict[tuple[Task, str], dict[int, Race]] = {}
         # Seconds, whether it had lost, seconds measured, row (no two have one), races there were.
         waiting: list[tuple[float, bool, float, int, dict[int, Race]]] = []
-        for one in _comparable(series, query):
+        for one in _joined(_comparable(series, query), query):
             own = races.setdefault((one.head.task, one.head.fingerprint), {})
             own.update(one.races())
             waiting += [(s, False, s, row, own) for s, row in one.last() if s < inf]
@@ -162,7 +163,7 @@ class JsonlRecordStore:
                 yield from (Ranked(record, seconds) for record in self._asked_for(row, query))
 
     def _asked_for(self, row: int, query: Query) -> Iterator[Record]:
-        record = self._trials.record(row)
+        record = _present_trial(self._trials.record(row), query.revisions)
         if query.where is None or query.where(record.config):
             yield record
 
@@ -171,7 +172,7 @@ class JsonlRecordStore:
     ) -> dict[str, GraphRecord]:
         """The last choice for each node."""
         return {
-            record.node: record
+            record.node: replace(record, config=present_config(record.config, revisions))
             for record in self._graph
             if record.fingerprint == device_fingerprint
             if _current(record.config.strategy, record.revision, revisions)
@@ -189,7 +190,7 @@ class JsonlRecordStore:
         misses: Counter[str] = Counter()
         for strategy, revision, count in found:
             if revisions.get(strategy_of(strategy), revision) != revision:
-                misses[strategy_of(strategy)] += count
+                misses[present_name(strategy_of(strategy), revisions)] += count
         return misses
 
     def targets(self, revisions: Mapping[str, int]) -> Counter[Target]:
@@ -260,6 +261,23 @@ def _comparable(series: Iterable[Series], query: Query) -> list[Series]:
         if each.head.fingerprint == query.fingerprint
         if _current(each.head.strategy, each.head.revision, query.revisions)
     ]
+
+
+def _joined(series: Iterable[Series], query: Query) -> list[Series]:
+    """Those of one task and alternative as one, whatever the alternative was called."""
+    same: dict[tuple[Task, str], list[Series]] = {}
+    for each in series:
+        name = present_name(each.head.strategy, query.revisions)
+        same.setdefault((each.head.task, name), []).append(each)
+    return [Series.joined(found) for found in same.values()]
+
+
+def _present_trial(record: Record, revisions: Mapping[str, int]) -> Record:
+    config = present_config(record.config, revisions)
+    if config is record.config:
+        return record
+    trial = record.trial
+    return replace(record, trial=replace(trial, input=replace(trial.input, config=config)))
 
 
 @contextmanager

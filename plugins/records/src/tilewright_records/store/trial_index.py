@@ -36,11 +36,24 @@ class Series:
         self.trials += 1
         self.failures += outline.seconds is None
         if not outline.spoiled:
-            if outline.in_turns and outline.seconds is not None:
-                self._raced[row] = outline.identity, self._known(outline.identity)
-            self._rows.append(row)
-            self._identities.append(outline.identity)
-            self._seconds.append(inf if outline.seconds is None else outline.seconds)
+            seconds = inf if outline.seconds is None else outline.seconds
+            raced = outline.in_turns and outline.seconds is not None
+            self._measured(row, outline.identity, seconds, raced)
+
+    @classmethod
+    def joined(cls, series: Sequence[Series]) -> Series:
+        """The measurements of all of them, in order of the log, as of one: to be ranked."""
+        if len(series) == 1:
+            return series[0]
+        rows = [
+            (row, identity, seconds, row in one._raced)
+            for one in series
+            for row, identity, seconds in zip(one._rows, one._identities, one._seconds, strict=True)
+        ]
+        whole = cls(series[-1].head, series[-1]._of_task)
+        for row in sorted(rows):
+            whole._measured(*row)
+        return whole
 
     def last(self) -> Iterable[tuple[float, int]]:
         """(seconds, row) of every config's last measurement, infinity for a failure."""
@@ -51,6 +64,13 @@ class Series:
         last = self._last() if self._raced else {}
         found = {row: Race(before, last[own][0]) for row, (own, before) in self._raced.items()}
         return {row: race for row, race in found.items() if race.now < inf}
+
+    def _measured(self, row: int, identity: int, seconds: float, raced: bool) -> None:
+        if raced:
+            self._raced[row] = identity, self._known(identity)
+        self._rows.append(row)
+        self._identities.append(identity)
+        self._seconds.append(seconds)
 
     def _last(self) -> dict[int, tuple[float, int]]:
         measured = zip(self._seconds, self._rows, strict=True)

@@ -11,12 +11,20 @@ from typing import Any
 import numpy as np
 
 from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.revisions import Revisions
 from tilewright.vocabulary.task import Task
 from tilewright_search.models.features import Features
 
 Leaves = tuple[tuple[str, float], ...]
 ALTERNATIVE = "alternative="
 """How the columns begin that tell which alternative a config is of."""
+
+
+def present_column(column: str, revisions: Revisions) -> str:
+    """The column under the present name of the alternative that it tells of, if it tells of one."""
+    if not column.startswith(ALTERNATIVE):
+        return column
+    return f"{ALTERNATIVE}{revisions.present(column.removeprefix(ALTERNATIVE))}"
 
 
 def knob_features(task: Task, configs: Sequence[ConfigEntity]) -> Features:

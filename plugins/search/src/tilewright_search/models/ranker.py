@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from tilewright_search.models.featurizer import Featurizer, widen
 from tilewright_search.models.interface import CostModel, Floats, saving
+from tilewright_search.models.knob_features import present_column
 from tilewright_search.models.signature import Signature
 
 if TYPE_CHECKING:
@@ -56,7 +58,9 @@ class PretrainedRanker:
     def __init__(self, path: Path, model: CostModel, host: PluginHost) -> None:
         self._path = path
         self._model = model
-        self._signature = saving(model, str(path)).load(path)
+        saved = saving(model, str(path)).load(path)
+        names = tuple(present_column(name, host.revisions) for name in saved.names)
+        self._signature = replace(saved, names=names)
         self._featurizer = Featurizer(host, self._signature.kind)
 
     def check(self, task: Task, configs: Sequence[ConfigEntity]) -> None:

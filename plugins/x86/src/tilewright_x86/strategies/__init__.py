@@ -10,7 +10,8 @@ def _strategy(
     name: str, operators: tuple[str, ...], *, revision: int = 1, priority: int = 10
 ) -> Strategy:
     load = schedule_of(f"{__name__}.{name}")
-    return Strategy(name, revision, ("x86",), operators, load, priority)
+    recorded = f"{name}.x86"
+    return Strategy(recorded, revision, ("x86",), operators, load, priority, aliases=(name,))
 
 
 STRATEGIES = (
@@ -26,4 +27,4 @@ STRATEGIES = (
     _strategy("derived", (), priority=5),
     _strategy("default", (), priority=0),
 )
-"""Each is the module of its name, whose `make(operators)` gives the schedule."""
+"""Named `MODULE.x86`, before as the module alone; `make(operators)` gives the working half."""

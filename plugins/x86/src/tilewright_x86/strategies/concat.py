@@ -26,7 +26,7 @@ _SMALLEST_PART = 4096
 class Concat:
     """Concats without an epilogue; one knob is the layout of all operands and of the result."""
 
-    name = "concat"
+    name = "concat.x86"
 
     def __init__(self, operators: Operators) -> None:
         self.operators = operators
@@ -61,13 +61,13 @@ class Concat:
             for i, spec in enumerate(workload.inputs)
         )
         output = self.operators.output(workload)
-        result = Buffer(self.name, layout.physical_shape(output.shape), output.dtype)
+        result = Buffer("concat", layout.physical_shape(output.shape), output.dtype)
         ends = accumulate(buffer.shape[dim] for buffer in inputs)
         copies = [
             _copy(buffer, result, dim, end - buffer.shape[dim])
             for buffer, end in zip(inputs, ends, strict=True)
         ]
-        return LoopProgram(f"{self.name}_{workload.key}", inputs, (result,), block(copies))
+        return LoopProgram(f"concat_{workload.key}", inputs, (result,), block(copies))
 
     def _layouts(self, task: Task) -> list[str]:
         shapes = [spec.shape for spec in task.workload.inputs]

@@ -30,7 +30,7 @@ from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumula
 class Conv2dDepthwise(TensorSchedule):
     """Depthwise convolutions; knobs choose the layout block and the tile of pixels."""
 
-    name = "conv2d_depthwise"
+    name = "conv2d_depthwise.x86"
 
     def applies(self, task: Task) -> bool:
         """float32 with one constant filter a channel, and channels that fill some of a vector."""

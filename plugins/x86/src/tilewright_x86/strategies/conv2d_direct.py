@@ -54,7 +54,7 @@ _NARROW = 8
 class Conv2dDirect(TensorSchedule):
     """Convolutions whose groups hold several filters; knobs choose layouts, tile and loop order."""
 
-    name = "conv2d_direct"
+    name = "conv2d_direct.x86"
 
     def applies(self, task: Task) -> bool:
         """float32 with constant filters, at least four in a group where there are groups."""

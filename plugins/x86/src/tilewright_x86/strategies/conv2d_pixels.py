@@ -29,7 +29,7 @@ _VECTORS = 4
 class Conv2dPixels(TensorSchedule):
     """1x1 convolutions whose groups' filters fill no whole vectors; knobs choose the tile."""
 
-    name = "conv2d_pixels"
+    name = "conv2d_pixels.x86"
 
     def applies(self, task: Task) -> bool:
         """float32, constant filters of one tap, every pixel, and a number of them no block fits."""

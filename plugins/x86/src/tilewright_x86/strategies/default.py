@@ -57,4 +57,4 @@ class Default(DefaultSchedule):
 
 def make(operators: Operators) -> Default:
     """The strategy's working half."""
-    return Default(operators, "default")
+    return Default(operators, "default.x86")

@@ -22,7 +22,7 @@ from tilewright_x86.strategies.tiles.register_tile import accumulate_in_register
 class DensePacked(TensorSchedule):
     """Dense layers; knobs choose the register tile and how far ahead weights are fetched."""
 
-    name = "dense_packed"
+    name = "dense_packed.x86"
 
     def applies(self, task: Task) -> bool:
         """float32 with constant weights."""

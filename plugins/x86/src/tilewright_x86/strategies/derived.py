@@ -23,6 +23,6 @@ def limits(task: Task) -> Limits:
     return Limits(lanes, registers(task), _CACHE_BYTES, task.target.threads)
 
 
-def make(operators: Operators, rules: Sequence[Rule] = (), name: str = "derived") -> Derived:
+def make(operators: Operators, rules: Sequence[Rule] = (), name: str = "derived.x86") -> Derived:
     """The strategy's working half; a plugin offers one of its own with rules and a name."""
     return Derived(operators, name, limits, rules, ("float16", "float32", "float64"))

@@ -33,7 +33,7 @@ _SMALLEST_PART = 1024
 class Elementwise(TensorSchedule):
     """Element-wise chains; one knob is the layout they share with their neighbours."""
 
-    name = "elementwise"
+    name = "elementwise.x86"
 
     def applies(self, task: Task) -> bool:
         """Element-wise anchors on float32 with at least one axis."""

@@ -29,7 +29,7 @@ from tilewright_x86.strategies.tiles.register_tile import accumulate_in_register
 class LayoutTransform(TensorSchedule):
     """Layout transforms; knobs choose the tile and in whose order memory is walked."""
 
-    name = "layout_transform"
+    name = "layout_transform.x86"
 
     def applies(self, task: Task) -> bool:
         """float32 between layouts without padding."""

@@ -34,7 +34,7 @@ _MOST_SUMS = 16
 class Pool2d(TensorSchedule):
     """Maximum, average and global average pooling."""
 
-    name = "pool2d"
+    name = "pool2d.x86"
 
     def applies(self, task: Task) -> bool:
         """float32 with channels that fill at least some of a vector."""

@@ -19,7 +19,7 @@ from tilewright_x86.strategies.tensor_schedule import lanes
 class SoftmaxRows(TensorSchedule):
     """Softmax along rows."""
 
-    name = "softmax_rows"
+    name = "softmax_rows.x86"
 
     def applies(self, task: Task) -> bool:
         """float32 over the last of at least two axes, with no epilogue."""
