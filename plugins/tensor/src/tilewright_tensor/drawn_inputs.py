@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_tensor.answer_rounding import Rounding
 from tilewright_tensor.operators.operator_def import Operand
+from tilewright_tensor.operators.trials.random_operand import random_operand
 
 if TYPE_CHECKING:
     from tilewright_tensor.layouts.layout import Array
@@ -29,7 +29,7 @@ def draw_inputs(
         if position in rounding.multiplied:
             array = _factors(spec, operand, rng)
         else:
-            array = _values(spec, operand, rng)
+            array = random_operand(spec, operand, rng)
             if operand.values == "weight" and position in rounding.thinned:
                 array = (array / rounding.share ** (len(rounding.thinned) / 2)).astype(array.dtype)
         if position in rounding.thinned:
@@ -51,16 +51,3 @@ def _factors(spec: TensorSpec, operand: Operand, rng: np.random.Generator) -> Ar
     either = operand.values != "positive" and dtype.kind != "u"
     signs = rng.choice([-1, 1], spec.shape) if either else 1
     return (sizes * signs).astype(dtype)
-
-
-def _values(spec: TensorSpec, operand: Operand, rng: np.random.Generator) -> Array:
-    dtype = np.dtype(spec.dtype)
-    if dtype.kind != "f":
-        low = 1 if operand.values == "positive" else 0 if dtype.kind in "ub" else -7
-        return rng.integers(low, 2 if dtype.kind == "b" else 8, spec.shape).astype(dtype)
-    if operand.values == "exponent":
-        return rng.integers(1, 4, spec.shape).astype(dtype)
-    if operand.values == "positive":
-        return rng.uniform(0.5, 1.5, spec.shape).astype(dtype)
-    scale = 1 / sqrt(prod(spec.shape[1:])) if operand.values == "weight" else 1.0
-    return rng.uniform(-scale, scale, spec.shape).astype(dtype)

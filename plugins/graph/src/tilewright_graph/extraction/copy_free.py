@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,11 +16,11 @@ from tilewright_graph.extraction.memory_plan import ALIGNMENT
 from tilewright_graph.extraction.transforms import logical_layout
 from tilewright_graph.network.network import Network, Node
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.operators.operator_def import OperatorDef, joined_axis
+from tilewright_tensor.operators.operators import Operators
 
 if TYPE_CHECKING:
     from tilewright_graph.extraction.extraction import ExtractedNetwork, KernelNode
-
-JOINING, PARTING = "concat", "slice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,10 @@ class Parts:
 
 
 def copy_free(
-    network: Network, kernels: Sequence[KernelNode], root: Callable[[str], str]
+    network: Network,
+    kernels: Sequence[KernelNode],
+    root: Callable[[str], str],
+    operators: Operators,
 ) -> frozenset[str]:
     """Keys of the concats and slices that need not copy, where layouts permit.
 
@@ -43,16 +46,16 @@ def copy_free(
     made = {kernel.output for kernel in kernels} - set(network.results)
     free = set(made)
     plain = [kernel for kernel in kernels if not kernel.task.workload.epilogue]
+    traits = {kernel.key: operators[kernel.task.workload.operator] for kernel in plain}
     found = set()
     for kernel in plain:
         operands = set(kernel.inputs)
-        distinct = len(operands) == len(kernel.inputs)
-        joins = kernel.task.workload.operator == JOINING
-        if joins and distinct and kernel.output in free and operands <= free:
+        joins = traits[kernel.key].concatenates and len(operands) == len(kernel.inputs)
+        if joins and kernel.output in free and operands <= free:
             found.add(kernel.key)
             free -= operands
     for kernel in plain:
-        cuts = kernel.task.workload.operator == PARTING
+        cuts = traits[kernel.key].slices is not None
         if cuts and kernel.output in free and root(kernel.inputs[0]) in made:
             found.add(kernel.key)
     return frozenset(found)
@@ -67,13 +70,14 @@ def parts_of(extracted: ExtractedNetwork, kernel: KernelNode, layouts: Layouts) 
     (result,) = layouts.outputs
     if kernel.key not in extracted.copy_free or set(layouts.inputs) != {result}:
         return None
-    specs, attributes = extracted.network.specs, kernel.task.workload.attributes
+    specs, workload = extracted.network.specs, kernel.task.workload
     layout, made = Layout.parse(result), specs[kernel.output]
-    if kernel.task.workload.operator == PARTING:
+    if slices := extracted.operators[workload.operator].slices:
         whole = kernel.inputs[0]
-        place = _cut(layout, specs[whole], made, attributes)
+        taken = slices(specs[whole].shape, workload.attributes)
+        place = _cut(layout, specs[whole], taken)
         return None if place is None else Parts(whole, {kernel.output: place})
-    axis = attributes["axis"] % layout.rank
+    axis = joined_axis([specs[name].shape for name in kernel.inputs], made.shape)
     begins = accumulate((specs[name].shape[axis] for name in kernel.inputs[:-1]), initial=0)
     found = {
         name: _run(layout, made, axis, begin)
@@ -83,28 +87,26 @@ def parts_of(extracted: ExtractedNetwork, kernel: KernelNode, layouts: Layouts) 
     return Parts(kernel.output, places) if len(places) == len(found) else None
 
 
-def is_inner_run(network: Network, node: Node) -> bool:
+def is_inner_run(network: Network, node: Node, definition: OperatorDef) -> bool:
     """Whether a node cuts one aligned run, in logical order, from an inner tensor as another."""
-    if node.operator != PARTING or node.inputs[0] not in network.producers:
+    if not definition.slices or node.inputs[0] not in network.producers:
         return False
     if {node.inputs[0], node.output}.intersection(network.results):
         return False
-    whole, part = network.specs[node.inputs[0]], network.specs[node.output]
-    return _cut(Layout.parse(logical_layout(whole)), whole, part, node.attributes) is not None
+    whole = network.specs[node.inputs[0]]
+    taken = definition.slices(whole.shape, node.attributes)
+    return _cut(Layout.parse(logical_layout(whole)), whole, taken) is not None
 
 
-def _cut(
-    layout: Layout, whole: TensorSpec, part: TensorSpec, attributes: Mapping[str, Any]
-) -> int | None:
-    """Bytes from the start of a tensor to a slice of it."""
-    cut = [axis for axis in range(layout.rank) if whole.shape[axis] != part.shape[axis]]
-    if len(cut) > 1 or not layout.divides(part.shape):
+def _cut(layout: Layout, whole: TensorSpec, taken: Sequence[range]) -> int | None:
+    """Bytes from the start of a tensor to the ranges that are taken of it."""
+    cut = [axis for axis in range(layout.rank) if len(taken[axis]) != whole.shape[axis]]
+    if len(cut) > 1 or not layout.divides([len(one) for one in taken]):
         return None
-    if any(step != 1 for step in attributes.get("strides", ())):
+    if any(one.step != 1 for one in taken):
         return None
     axis = cut[0] if cut else 0
-    begin = slice(attributes["begin"][axis], None).indices(whole.shape[axis])[0]
-    return _run(layout, whole, axis, begin)
+    return _run(layout, whole, axis, taken[axis].start)
 
 
 def _run(layout: Layout, whole: TensorSpec, axis: int, begin: int) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +14,14 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
-from tilewright_graph.extraction.copy_free import PARTING, copy_free
-from tilewright_graph.extraction.fusion import VIEWS, Group, fuse
+from tilewright_graph.extraction.copy_free import copy_free
+from tilewright_graph.extraction.fusion import Group, fuse
 from tilewright_graph.network.network import Network
 from tilewright_tensor.operators.operators import Operators
 
 if TYPE_CHECKING:
     from tilewright_graph.reports.explanation import Explanation
     from tilewright_pipeline.run.run_context import RunContext
-
-_COMMUTATIVE = ("add", "multiply", "maximum", "minimum")
-"""Their running value is always the first argument: `x + y` and `y + x` are one workload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +44,16 @@ class KernelNode:
 class ExtractedNetwork:
     """A network as kernels in execution order.
 
-    views   tensor to the inner tensor whose bytes it is, under another shape, both in logical order
+    views       tensor to the inner tensor whose bytes it is, under another shape, both in logical
+                order
+    operators   the definitions of its operators
     """
 
     network: Network
     target: Target
     kernels: tuple[KernelNode, ...]
     views: Mapping[str, str]
+    operators: Operators = field(repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -66,7 +66,7 @@ class ExtractedNetwork:
     @cached_property
     def copy_free(self) -> frozenset[str]:
         """Keys of the concats and slices that need not copy, where layouts permit."""
-        return copy_free(self.network, self.kernels, self.root)
+        return copy_free(self.network, self.kernels, self.root, self.operators)
 
     def root(self, tensor: str) -> str:
         """The tensor whose bytes this one is: itself unless it is a view."""
@@ -114,13 +114,18 @@ class ExtractedNetwork:
         )
 
     def _is_free_slice(self, kernel: KernelNode) -> bool:
-        return kernel.task.workload.operator == PARTING and kernel.key in self.copy_free
+        slices = self.operators[kernel.task.workload.operator].slices
+        return slices is not None and kernel.key in self.copy_free
 
 
 def extract(network: Network, target: Target, operators: Operators) -> ExtractedNetwork:
     """The network as kernels of a target; equal layers give equal tasks, in any network."""
     groups = fuse(network, operators)
-    views = {group.output: group.anchor.inputs[0] for group in groups if _is_view(group, network)}
+    views = {
+        group.output: group.anchor.inputs[0]
+        for group in groups
+        if operators[group.anchor.operator].view and _is_inner(group, network)
+    }
     keys = {name: f"input {index}" for index, name in enumerate(network.inputs)}
     ranks: Counter[tuple[str, ...]] = Counter()
     kernels = []
@@ -128,25 +133,31 @@ def extract(network: Network, target: Target, operators: Operators) -> Extracted
         if group.output in views:
             keys[group.output] = content_key(["view", keys[views[group.output]]])
             continue
-        workload, inputs = workload_of(group, network)
+        workload, inputs = workload_of(group, network, operators)
         task = Task(operators.defined(workload), target)
         identity = (task.key, *(keys.get(name, "constant") for name in inputs))
         key = content_key([*identity, ranks[identity]])
         ranks[identity] += 1
         keys[group.output] = key
         kernels.append(KernelNode(group.anchor.name, task, inputs, group.output, key))
-    return ExtractedNetwork(network, target, tuple(kernels), views)
+    return ExtractedNetwork(network, target, tuple(kernels), views, operators)
 
 
-def workload_of(group: Group, network: Network) -> tuple[Workload, tuple[str, ...]]:
-    """A group's workload, and the tensors that are its inputs."""
+def workload_of(
+    group: Group, network: Network, operators: Operators
+) -> tuple[Workload, tuple[str, ...]]:
+    """A group's workload, and the tensors that are its inputs.
+
+    The running value is always the first argument of a commutative operator: `x + y` and `y + x`
+    are one workload.
+    """
     inputs = list(group.anchor.inputs)
     epilogue = []
     running = group.anchor.output
     for node in group.nodes[1:]:
         place = node.inputs.index(running)
         others = node.inputs[:place] + node.inputs[place + 1 :]
-        position = 0 if node.operator in _COMMUTATIVE else place
+        position = 0 if operators[node.operator].commutative else place
         operands = tuple(range(len(inputs), len(inputs) + len(others)))
         inputs += others
         epilogue.append(EpilogueOp(node.operator, node.attributes, operands, position))
@@ -161,10 +172,8 @@ def _role(network: Network, name: str) -> TensorSpec:
     return replace(spec, role="constant" if name in network.constants else "activation")
 
 
-def _is_view(group: Group, network: Network) -> bool:
-    """A reshape between two inner tensors; elsewhere it is a copy like any other kernel."""
-    if group.anchor.operator not in VIEWS:
-        return False
+def _is_inner(group: Group, network: Network) -> bool:
+    """Whether it is between two inner tensors, where a reshape is a view; elsewhere it copies."""
     before, after = group.anchor.inputs[0], group.output
     return before in network.producers and not {before, after}.intersection(network.results)
 

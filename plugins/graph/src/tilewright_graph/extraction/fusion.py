@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tilewright_graph.extraction.copy_free import JOINING, is_inner_run
+from tilewright_graph.extraction.copy_free import is_inner_run
 from tilewright_graph.network.expression_size import MOST_OPERANDS, MOST_OPERATIONS, ExpressionSizes
 from tilewright_graph.network.network import Network, Node
 from tilewright_tensor.operators.operators import Operators
-
-VIEWS = ("reshape", "flatten")
-"""Operators that move nothing where both sides are inner tensors in logical order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +80,12 @@ def _group_to_join(
         if name in group_of
         and network.readers[name] == 1
         and network.specs[name] == network.specs[node.output]
-        and not _is_alone(network.producers[name], network)
+        and not _is_alone(network.producers[name], network, operators)
     ]
     return max(joinable, key=last.__getitem__, default=None)
 
 
-def _is_alone(node: Node, network: Network) -> bool:
-    return node.operator in (*VIEWS, JOINING) or is_inner_run(network, node)
+def _is_alone(node: Node, network: Network, operators: Operators) -> bool:
+    definition = operators[node.operator]
+    moves_nothing = definition.view or definition.concatenates
+    return moves_nothing or is_inner_run(network, node, definition)

@@ -79,7 +79,7 @@ def _rows(name: str, builder: NetworkBuilder) -> str:
     if name in builder.constants:
         return builder.constant(builder.constants[name].reshape(flat), name)
     made = builder.producer(name)
-    if made is not None and made.operator == "reshape":
+    if made is not None and builder.operators[made.operator].view:
         (before,) = made.inputs
         if builder.specs[before].shape == flat:
             return before

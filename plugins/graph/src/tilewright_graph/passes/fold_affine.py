@@ -9,18 +9,20 @@ import numpy as np
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network, Node
 from tilewright_graph.passes.rewrite import rewrite
+from tilewright_tensor.operators.operator_def import AxisPairs
 from tilewright_tensor.operators.operators import Operators
 
-_LINEAR = ("conv1d", "conv2d", "dense")
-"""Operators linear in their weights, operand 1, whose first axis is the output's axis 1."""
+_SUM = "add"
+_PRODUCT = "multiply"
 
 
 def fold_affine(network: Network, operators: Operators) -> Network:
     """The network with constants gathered: in weights, else one factor and one summand.
 
     `x*a*b` becomes `x*(ab)`, `x+a+b` becomes `x+(a+b)`, `(x+a)*b` becomes `x*b + ab`, and a factor
-    for each channel behind a convolution or dense layer goes into its weights; all in float64.
-    Whole numbers, which wrap around, are left alone, and so is what would leave the dtype's range.
+    behind any operator that is linear in a constant operand, such as one for each channel behind a
+    convolution, goes into that constant; all in float64. Whole numbers, which wrap around, are left
+    alone, and so is what would leave the dtype's range.
     """
     return rewrite(network, operators, _fold)
 
@@ -33,18 +35,15 @@ def _fold(node: Node, network: Network, builder: NetworkBuilder) -> str | None:
     inner = builder.producer(data)
     if inner is None or network.readers.get(data) != 1:
         return None
-    if node.operator == "multiply" and inner.operator in _LINEAR:
-        return _into_weights(node, inner, second, builder)
+    if node.operator == _PRODUCT and (taken := _into_operand(node, inner, second, builder)):
+        return taken
     below = _data_and_constant(inner, builder)
-    if below is None or (node.operator, inner.operator) == ("add", "multiply"):
+    if below is None or inner.operator != _SUM:
         return None
     data, first = below
-    if node.operator == "add":
-        steps = [("add", first + second)]
-    elif inner.operator == "multiply":
-        steps = [("multiply", first * second)]
-    else:
-        steps = [("multiply", second), ("add", first * second)]
+    steps = [(_SUM, first + second)]
+    if node.operator == _PRODUCT:
+        steps = [(_PRODUCT, second), (_SUM, first * second)]
     dtype = builder.specs[data].dtype
     if not all(_in_range(*step, dtype) for step in steps):
         return None
@@ -56,27 +55,45 @@ def _fold(node: Node, network: Network, builder: NetworkBuilder) -> str | None:
     return builder.apply(operator, operands, name=node.name, output=node.output)
 
 
-def _into_weights(node: Node, layer: Node, factor: Any, builder: NetworkBuilder) -> str | None:
-    """The layer with scaled weights, where the factor differs by output channel only."""
-    weight = builder.constants.get(layer.inputs[1])
-    if weight is None or any(extent != 1 for axis, extent in enumerate(factor.shape) if axis != 1):
-        return None
-    scaled = weight * factor.reshape(-1, *[1] * (weight.ndim - 1))
-    largest = np.abs(scaled).max(axis=tuple(range(1, weight.ndim)))
-    if not _in_range("multiply", largest, weight.dtype):
-        return None
-    inputs = (layer.inputs[0], builder.constant(scaled.astype(weight.dtype), layer.inputs[1]))
-    return builder.apply(
-        layer.operator, inputs, layer.attributes, name=layer.name, output=node.output
-    )
+def _into_operand(node: Node, layer: Node, factor: Any, builder: NetworkBuilder) -> str | None:
+    """The layer with a scaled constant operand, where it is linear in one along the factor's axes.
+
+    No filter, row or whatever else one factor is for, may vanish.
+    """
+    definition = builder.operators[layer.operator]
+    varying = {axis for axis, extent in enumerate(factor.shape) if extent != 1}
+    for position, name in enumerate(layer.inputs):
+        weight = builder.constants.get(name)
+        if weight is None or "float" not in str(weight.dtype):
+            continue
+        pairs = definition.scaled_axes(position, weight.ndim, factor.ndim)
+        if pairs is None or not varying.issubset(axis for _, axis in pairs):
+            continue
+        scaled = weight * _along(pairs, factor, weight.ndim)
+        beside = set(range(weight.ndim)).difference(own for own, _ in pairs)
+        if not _in_range(_PRODUCT, np.abs(scaled).max(axis=tuple(beside)), weight.dtype):
+            continue
+        constant = builder.constant(scaled.astype(weight.dtype), name)
+        inputs = (*layer.inputs[:position], constant, *layer.inputs[position + 1 :])
+        return builder.apply(
+            layer.operator, inputs, layer.attributes, name=layer.name, output=node.output
+        )
+    return None
+
+
+def _along(pairs: AxisPairs, factor: Any, rank: int) -> Any:
+    """A factor of the output as one of an operand, by pairs of axes; elsewhere it has extent 1."""
+    ordered = [axis for _, axis in sorted(pairs)]
+    beside = [axis for axis in range(factor.ndim) if axis not in ordered]
+    shape = [1] * rank
+    for own, axis in pairs:
+        shape[own] = factor.shape[axis]
+    return factor.transpose([*ordered, *beside]).reshape(shape)
 
 
 def _data_and_constant(node: Node, builder: NetworkBuilder) -> tuple[str, Any] | None:
-    """(data, constant in float64) of an add or multiply that keeps the shape of the data."""
-    if (
-        node.operator not in ("add", "multiply")
-        or "float" not in builder.specs[node.inputs[0]].dtype
-    ):
+    """(data, constant in float64) of a sum or product that keeps the shape of the data."""
+    if _SUM != node.operator != _PRODUCT or "float" not in builder.specs[node.inputs[0]].dtype:
         return None
     for data, constant in (node.inputs, node.inputs[::-1]):
         fits = all(
@@ -92,7 +109,7 @@ def _in_range(operator: str, values: Any, dtype: Any) -> bool:
     """Whether the dtype has these numbers: none becomes infinite, and no factor becomes 0."""
     with np.errstate(over="ignore", under="ignore"):
         held = values.astype(dtype)
-    vanished = operator == "multiply" and ((held == 0) & (values != 0)).any()
+    vanished = operator == _PRODUCT and ((held == 0) & (values != 0)).any()
     return bool(np.isfinite(held).all() and not vanished)
 
 

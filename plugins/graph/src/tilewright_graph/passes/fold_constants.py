@@ -10,10 +10,15 @@ from tilewright_tensor.operators.operators import Operators
 
 
 def fold_constants(network: Network, operators: Operators) -> Network:
-    """The network with every node on constants replaced by its value, computed in float64."""
+    """The network with every node on constants replaced by its value, computed in float64.
+
+    Random numbers stay to be drawn.
+    """
 
     def fold(node: Node, network: Network, builder: NetworkBuilder) -> str | None:
-        if node.output in network.results or not all(t in builder.constants for t in node.inputs):
+        if node.output in network.results or operators[node.operator].random:
+            return None
+        if not all(name in builder.constants for name in node.inputs):
             return None
         value = evaluate_node(node, builder.specs, builder.constants, operators)
         return builder.constant(value.astype(network.specs[node.output].dtype), node.output)

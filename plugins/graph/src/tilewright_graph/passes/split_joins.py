@@ -15,16 +15,16 @@ def split_joins(network: Network, operators: Operators) -> Network:
 
 
 def _split(node: Node, _network: Network, builder: NetworkBuilder) -> str | None:
-    if node.operator != "concat" or len(node.inputs) <= MOST_OPERANDS:
+    if not builder.operators[node.operator].concatenates or len(node.inputs) <= MOST_OPERANDS:
         return None
     parts = [
         node.inputs[begin : begin + MOST_OPERANDS]
         for begin in range(0, len(node.inputs), MOST_OPERANDS)
     ]
     joined = [
-        builder.apply("concat", part, node.attributes, name=f"{node.name}_part")
+        builder.apply(node.operator, part, node.attributes, name=f"{node.name}_part")
         if len(part) > 1
         else part[0]
         for part in parts
     ]
-    return builder.apply("concat", joined, node.attributes, name=node.name, output=node.output)
+    return builder.apply(node.operator, joined, node.attributes, name=node.name, output=node.output)

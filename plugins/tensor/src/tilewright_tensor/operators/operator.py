@@ -28,6 +28,7 @@ from tilewright_tensor.operators.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
+    Ranges,
     ReferenceFunction,
 )
 from tilewright_tensor.operators.reads import read_outside
@@ -49,6 +50,11 @@ def operator(
     *described: Operand | Attribute,
     reference: ReferenceFunction | None = None,
     elementwise: bool = False,
+    commutative: bool = False,
+    view: bool = False,
+    concatenates: bool = False,
+    slices: Ranges | None = None,
+    random: bool = False,
 ) -> Callable[[Function], OperatorDef]:
     """Make a function of tensors an operator, to return from the hook `tilewright_operators`.
 
@@ -64,6 +70,8 @@ def operator(
     elementwise   it may stand in an epilogue: an element of the output needs that of each operand.
                   Operands broadcast: the function sees them all in the output's shape, and reads
                   `scale[place]` wherever `scale` has extent 1 there
+    commutative, view, concatenates, slices, random
+                  traits that passes go by, as `OperatorDef` has them
 
     >>> @operator(Operand("points", role="constant"))
     ... def distances(data, points, *, scale=1.0): ...
@@ -100,6 +108,12 @@ def operator(
             tuple(attributes),
             elementwise=elementwise,
             variadic=variadic,
+            commutative=commutative,
+            view=view,
+            concatenates=concatenates,
+            slices=slices,
+            random=random,
+            place=_place(function),
         )
         return definition
 
@@ -164,11 +178,11 @@ def _inferred(
         if definition.elementwise:
             check_elementwise(result, tensors)
     except ValueError as error:
-        raise ValueError(f"{_place(function)}{error}") from error
+        raise ValueError(f"{definition.place}{error}") from error
     for tensor in dag.computes:
         if found := read_outside(tensor):
             read, message = found
-            raise ValueError(f"{reads.place(read) or _place(function)}{message}")
+            raise ValueError(f"{reads.place(read) or definition.place}{message}")
     return result.shape, result.dtype
 
 

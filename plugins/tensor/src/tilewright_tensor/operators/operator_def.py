@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from tilewright.errors import UsageError, did_you_mean
@@ -23,6 +23,8 @@ Inputs = Sequence[TensorSpec]
 ReferenceFunction = Callable[["Sequence[Array]", Attributes], "Array"]
 Values = Literal["signed", "weight", "positive", "exponent"]
 Domain = Literal["any", "number", "float"]
+Ranges = Callable[[tuple[int, ...], Attributes], Sequence[range]]
+AxisPairs = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +37,45 @@ class Operand:
     values    what random data it is given: `signed` uniform in [-1, 1], `weight` the same divided
               by the root of the elements of an output channel, so that sums stay near 1,
               `positive` uniform in [0.5, 1.5]; `exponent` 1, 2 or 3, which any base can have
+    linear    pairs (axis of its own, axis of the output), negative ones from the end: the operator
+              is linear in this operand, and a factor for each place along the one axis is a factor
+              along the other, as a convolution's are of filters and channels. `()`: one factor for
+              all, or for element-wise operators one an element; None: not linear
     """
 
     name: str
     letters: str = ""
     role: Role = "activation"
     values: Values = "signed"
+    linear: AxisPairs | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorDef:
     """An operator with one output: everything the rest asks of it, in logical axis order.
 
-    operands     the arguments in order; with `variadic` the last one repeats
-    infer        (shape, dtype) of the output; raises ValueError for operands that do not fit
-    compute      the output as a tensor of the compute DAG; its stage has the operator's name
-    reference    imports and returns a function (float64 arrays, attributes) -> the output, by numpy
-                 and apart from `compute`; None: the interpreted DAG serves
-    attributes   in the order of the text form; the functions above are given all of them
-    elementwise  operands of one rank broadcast, element by element: it may stand in an epilogue
-    values       of what dtypes it is defined: `float`, `number` (not bool), or `any`
-    revision     raised by its author when `compute` comes to mean something else, which makes
-                 records of before misses; 0: keys carry a hash of the compute DAG instead
+    From `elementwise` to `random` are its traits, and so is `linear` of an operand: facts that
+    passes and fusion go by. One that cannot be is refused where it is declared; the others of a
+    definition without `revision` are tried on random data, at both ends of the output, once for
+    operands of each shape.
+
+    operands      the arguments in order; with `variadic` the last one repeats
+    infer         (shape, dtype) of the output; raises ValueError for operands that do not fit
+    compute       the output as a tensor of the compute DAG; its stage has the operator's name
+    reference     imports and returns a function (float64 arrays, attributes) -> the output, by
+                  numpy and apart from `compute`; None: the interpreted DAG serves
+    attributes    in the order of the text form; the functions above are given all of them
+    elementwise   operands of one rank broadcast, element by element: it may stand in an epilogue
+    commutative   its two operands may change places
+    view          it gives the elements of its operand another shape, in row-major order
+    concatenates  it joins its operands along the one axis on which they may differ
+    slices        the ranges that it takes of its operand, one an axis; given its shape and the
+                  attributes
+    random        it draws random numbers: each node has its own, anew in each run
+    values        of what dtypes it is defined: `float`, `number` (not bool), or `any`
+    revision      raised by its author when `compute` comes to mean something else, which makes
+                  records of before misses; 0: keys carry a hash of the compute DAG instead
+    place         where it is written, to begin messages with, as in `mine.py:8: `; may be empty
     """
 
     name: str
@@ -69,6 +88,13 @@ class OperatorDef:
     variadic: bool = False
     values: Domain = "any"
     revision: int = 0
+    commutative: bool = False
+    view: bool = False
+    concatenates: bool = False
+    slices: Ranges | None = None
+    random: bool = False
+    place: str = ""
+    _tried: set[Any] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -76,6 +102,35 @@ class OperatorDef:
                 f"an operator cannot be named '{self.name}'",
                 remedy="names are small letters, digits, '_' and '.', a letter first",
             )
+        if problem := self._contradiction():
+            raise UsageError(f"{self.place}the operator {self.name} cannot {problem}")
+
+    def _contradiction(self) -> str:
+        """Which trait it cannot have, and why; empty where nothing speaks against them."""
+        count = len(self.operands)
+        alone = count == 1 and not self.variadic
+        if self.commutative and not (count == 2 and not self.variadic):
+            return "be commutative: expected two operands"
+        if self.commutative and self.operands[0].values != self.operands[1].values:
+            return "be commutative: expected operands of the same random values"
+        if self.view and not alone:
+            return "be a view: expected one operand"
+        if self.slices and not alone:
+            return "be a slice: expected one operand"
+        if self.concatenates and not (self.variadic and count == 1):
+            return "concatenate: expected any number of operands, as in *tensors"
+        moving = [self.view, self.concatenates, self.slices is not None]
+        if sum(moving) > 1:
+            return "have more than one of the traits view, concatenates and slices"
+        if self.random and (any(moving) or any(one.linear is not None for one in self.operands)):
+            return "be random: a view, concatenation, slice or linear operator draws nothing"
+        if self.variadic and self.operands[-1].linear is not None:
+            return f"be linear in *{self.operands[-1].name}, which is any number of operands"
+        return ""
+
+    def _has_traits(self) -> bool:
+        of_all = (self.elementwise, self.commutative, self.view, self.concatenates, self.slices)
+        return any(of_all) or any(operand.linear is not None for operand in self.operands)
 
     def operand(self, position: int) -> Operand:
         """The operand at a position; a variadic one is numbered (`data0`, `data1`, ...)."""
@@ -87,8 +142,21 @@ class OperatorDef:
                 repeated.letters,
                 repeated.role,
                 repeated.values,
+                repeated.linear,
             )
         return self.operands[position]
+
+    def scaled_axes(self, position: int, own_rank: int, rank: int) -> AxisPairs | None:
+        """Pairs of axes along which factors of an operand are the output's, from the front.
+
+        None where the operator is not linear in the operand.
+        """
+        pairs = self.operand(position).linear
+        if pairs is None:
+            return None
+        if self.elementwise:
+            return tuple((axis, axis) for axis in range(rank))
+        return tuple((own % own_rank, axis % rank) for own, axis in pairs)
 
     def normalise(
         self, attributes: Attributes, where: str = "", rank: int | None = None
@@ -163,9 +231,30 @@ class OperatorDef:
         if any(extent < (0 if empty else 1) for extent in shape):
             raise UsageError(f"{self.name}: the output would have shape {list(shape)}", where=where)
         try:
+            self._try_traits(inputs, attributes)
             return TensorSpec(shape, dtype)
         except UsageError as error:
             raise error.within(f"{where}: {self.name}" if where else self.name) from None
+
+    def _try_traits(self, inputs: Inputs, attributes: Attributes) -> None:
+        """Raise UsageError for a trait that the definition does not have; a revision is trusted."""
+        given = (*inputs, repr(sorted(attributes.items())))
+        is_empty = any(0 in spec.shape for spec in inputs)
+        if self.revision or is_empty or not self._has_traits() or given in self._tried:
+            return
+        from tilewright_tensor.operators.trials.trait_trial import try_traits
+
+        if problem := try_traits(self, inputs, attributes):
+            raise UsageError(
+                f"{self.place}{problem}", remedy="mend the definition, or leave the trait out"
+            )
+        self._tried.add(given)
+
+
+def joined_axis(operands: Sequence[tuple[int, ...]], joined: tuple[int, ...]) -> int:
+    """The axis along which operands were joined: the first on which one is not the whole."""
+    extents = zip(zip(*operands, strict=True), joined, strict=True)
+    return next((axis for axis, (own, whole) in enumerate(extents) if set(own) != {whole}), 0)
 
 
 def expect(condition: bool, message: str) -> None:

@@ -139,7 +139,7 @@ class OperatorReference:
     def _applied(self, workload: Workload, arrays: Sequence[Array]) -> Array:
         result = self.operators.evaluate(workload, arrays)
         if self.operators[workload.operator].reference is not None:
-            from tilewright_tensor.operators.spot_check import spot_check
+            from tilewright_tensor.operators.trials.spot_check import spot_check
 
             spot_check(self.operators.compute_dag(workload), arrays, result)
         return result

@@ -73,7 +73,10 @@ def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Te
 def _convolution(name: str, count: int, letters: str) -> OperatorDef:
     return OperatorDef(
         name,
-        (Operand("data"), Operand("weight", letters, "constant", "weight")),
+        (
+            Operand("data", linear=((0, 0),)),
+            Operand("weight", letters, "constant", "weight", linear=((0, 1),)),
+        ),
         _infer,
         partial(_compute, name),
         numpy_reference(name),

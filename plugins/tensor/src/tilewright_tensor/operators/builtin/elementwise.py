@@ -1,9 +1,10 @@
-"""Element-wise operators, from tables of name and value."""
+"""Element-wise operators, a line each: name, value, and what is not as for most of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.operators.attribute import Attribute, number, optional_number
 from tilewright_tensor.operators.operator_def import (
     Attributes,
+    AxisPairs,
+    Domain,
     Inputs,
     Operand,
     OperatorDef,
@@ -76,124 +79,57 @@ def _sign(x: Any) -> Any:
     return e.select(e.lt(0, x), 1, below)
 
 
-_UNARY: dict[str, Callable[[Any], Any]] = {
-    "identity": lambda x: x,
-    "relu": lambda x: e.maximum(x, 0.0),
-    "neg": lambda x: -x,
-    "abs": e.absolute,
-    "exp": e.exp,
-    "log": e.log,
-    "sqrt": e.sqrt,
-    "sin": e.sin,
-    "cos": e.cos,
-    "tanh": e.tanh,
-    "erf": e.erf,
-    "sigmoid": lambda x: 1.0 / (e.exp(-x) + 1.0),
-    "gelu": lambda x: x * 0.5 * (e.erf(x * _SQRT_HALF) + 1.0),
-    "softplus": lambda x: e.maximum(x, 0.0) + e.log1p(e.exp(-e.absolute(x))),
-    "hard_swish": lambda x: x * e.minimum(e.maximum(x + 3.0, 0.0), 6.0) * (1.0 / 6.0),
-}
+@dataclass(frozen=True, slots=True)
+class _Dtypes:
+    """What dtypes an operator takes, and what it gives, beside the domain of its definition.
 
-_WITH_ATTRIBUTES: dict[str, tuple[Callable[..., Any], tuple[Attribute, ...]]] = {
-    "clip": (
-        _clip,
-        (Attribute("min", optional_number, None), Attribute("max", optional_number, None)),
-    ),
-    "leaky_relu": (
-        lambda x, alpha: e.select(e.lt(x, 0.0), x * alpha, x),
-        (Attribute("alpha", number, 0.01),),
-    ),
-    "elu": (
-        lambda x, alpha: e.select(e.lt(x, 0.0), e.expm1(x) * alpha, x),
-        (Attribute("alpha", number, 1.0),),
-    ),
-    "hard_sigmoid": (
-        lambda x, alpha, beta: e.minimum(e.maximum(x * alpha + beta, 0.0), 1.0),
-        (Attribute("alpha", number, 0.2), Attribute("beta", number, 0.5)),
-    ),
-}
-"""Of one operand; the attributes follow it by name."""
+    conditions    how many operands, the first ones, are bool
+    whole         the others are whole numbers
+    gives_bool    so is the output; else it has the dtype of the others
+    """
 
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda x, y: x + y,
-    "subtract": lambda x, y: x - y,
-    "multiply": lambda x, y: x * y,
-    "divide": _divide,
-    "maximum": e.maximum,
-    "minimum": e.minimum,
-    "power": e.power,
-    "prelu": lambda x, slope: e.select(e.lt(x, 0.0), x * slope, x),
-}
-"""Of two operands of one rank, broadcast on axes of extent 1."""
+    conditions: int = 0
+    whole: bool = False
+    gives_bool: bool = False
 
-_STEPS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
-    "floor": (("data",), e.floor),
-    "ceil": (("data",), e.ceil),
-    "round": (("data",), e.round_),
-    "sign": (("data",), _sign),
-    "modulo": (("a", "b"), _modulo),
-    "remainder": (("a", "b"), whole_numbers.remainder),
-    "bitwise_and": (("a", "b"), whole_numbers.bitwise_and),
-    "bitwise_or": (("a", "b"), whole_numbers.bitwise_or),
-    "bitwise_xor": (("a", "b"), whole_numbers.bitwise_xor),
-    "bitwise_not": (("data",), _inverted),
-    "shift_left": (("a", "b"), partial(_shifted, whole_numbers.shift_left)),
-    "shift_right": (("a", "b"), partial(_shifted, whole_numbers.shift_right)),
-    "logical_not": (("data",), e.logical_not),
-    "logical_and": (("a", "b"), e.logical_and),
-    "logical_or": (("a", "b"), e.logical_or),
-    "equal": (("a", "b"), e.eq),
-    "less": (("a", "b"), e.lt),
-    "less_equal": (("a", "b"), e.le),
-    "where": (("condition", "a", "b"), e.select),
-}
-"""In no epilogue: behind a sum they make a jump of its rounding, or their dtypes differ."""
-
-_NUMBERS = (
-    "neg", "abs", "sign", "subtract", "divide", "modulo", "remainder", "clip", "less", "less_equal",
-)  # fmt: skip
-_FLOATS = (
-    "exp", "log", "sqrt", "sin", "cos", "floor", "ceil", "round", "tanh", "erf", "sigmoid", "gelu",
-    "softplus", "hard_swish", "leaky_relu", "elu", "hard_sigmoid", "power", "prelu",
-)  # fmt: skip
-"""What is not defined, or not in its own dtype, on bool, and on any whole number."""
-
-_VALUES: Mapping[str, Mapping[int, Values]] = {
-    "log": {0: "positive"},
-    "sqrt": {0: "positive"},
-    "divide": {1: "positive"},
-    "modulo": {1: "positive"},
-    "remainder": {1: "positive"},
-    "power": {0: "positive", 1: "exponent"},
-}
-"""Random data of operands where it is not to be signed."""
+    def infer(self, inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
+        """The (shape, dtype) of the output."""
+        shapes = [list(one.shape) for one in inputs]
+        expect(
+            len({len(shape) for shape in shapes}) == 1,
+            f"expected operands of one rank, got {shapes}",
+        )
+        for one in inputs[: self.conditions]:
+            expect(one.dtype == "bool", f"expected a condition of dtype bool, got {one.dtype}")
+        dtype = one_dtype(inputs[self.conditions :] or inputs)
+        expect(not self.whole or "int" in dtype, f"expected whole numbers, got {dtype}")
+        return broadcast_shapes(*shapes), "bool" if self.gives_bool else dtype
 
 
-_COMPARISONS, _LOGIC = ("equal", "less", "less_equal"), ("logical_not", "logical_and", "logical_or")
-
-
-def _infer(name: str, inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
-    shapes = [list(one.shape) for one in inputs]
-    expect(
-        len({len(shape) for shape in shapes}) == 1, f"expected operands of one rank, got {shapes}"
-    )
-    conditions = inputs if name in _LOGIC else inputs[:1] if name == "where" else ()
-    for one in conditions:
-        expect(one.dtype == "bool", f"expected a condition of dtype bool, got {one.dtype}")
-    dtype = one_dtype(inputs[1:] if name == "where" else inputs)
-    of_bits = name.startswith(("bitwise", "shift"))
-    expect(not of_bits or "int" in dtype, f"expected whole numbers, got {dtype}")
-    return broadcast_shapes(*shapes), "bool" if name in _COMPARISONS else dtype
+_ANY, _COMPARED, _WHOLE = _Dtypes(), _Dtypes(gives_bool=True), _Dtypes(whole=True)
+_SIGNED: tuple[Values, ...] = ()
+_DIVIDED: tuple[Values, ...] = ("signed", "positive")
 
 
 def _elementwise(
     name: str,
-    operands: Sequence[str],
     value: Callable[..., Any],
+    operands: Sequence[str],
     attributes: tuple[Attribute, ...] = (),
     *,
+    domain: Domain = "any",
+    data: tuple[Values, ...] = _SIGNED,
+    linear: Collection[str] = (),
+    commutative: bool = False,
+    dtypes: _Dtypes = _ANY,
     in_epilogues: bool = True,
 ) -> OperatorDef:
+    """Of operands of one rank, broadcast on axes of extent 1; attributes follow them by name.
+
+    data      of what kind random operands are, where they are not all signed
+    linear    the operands in which it is linear
+    """
+
     def stage(tensors: Sequence[Tensor], given: Attributes) -> Tensor:
         def element(*place: Axis) -> Any:
             reads = (tensor[broadcast_place(place, tensor.shape)] for tensor in tensors)
@@ -202,24 +138,114 @@ def _elementwise(
         shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
         return compute(name, shape, element, axes=axis_names(len(shape)))
 
+    every: AxisPairs = ()
     return OperatorDef(
         name,
         tuple(
-            Operand(operand, values=_VALUES.get(name, {}).get(i, "signed"))
+            Operand(
+                operand,
+                values=data[i] if data else "signed",
+                linear=every if operand in linear else None,
+            )
             for i, operand in enumerate(operands)
         ),
-        partial(_infer, name),
+        dtypes.infer,
         stage,
         numpy_reference(name),
         attributes,
         elementwise=in_epilogues,
-        values="float" if name in _FLOATS else "number" if name in _NUMBERS else "any",
+        values=domain,
+        commutative=commutative,
     )
 
 
+_unary = partial(_elementwise, operands=("data",))
+_binary = partial(_elementwise, operands=("a", "b"))
+_unary_step = partial(_unary, in_epilogues=False)
+_binary_step = partial(_binary, in_epilogues=False)
+"""In no epilogue: behind a sum they make a jump of its rounding, or their dtypes differ."""
+
 OPERATORS = (
-    *(_elementwise(name, ["data"], value) for name, value in _UNARY.items()),
-    *(_elementwise(name, ["data"], *entry) for name, entry in _WITH_ATTRIBUTES.items()),
-    *(_elementwise(name, ["a", "b"], value) for name, value in _BINARY.items()),
-    *(_elementwise(name, *entry, in_epilogues=False) for name, entry in _STEPS.items()),
+    _unary("identity", lambda x: x, linear={"data"}),
+    _unary("relu", lambda x: e.maximum(x, 0.0)),
+    _unary("neg", lambda x: -x, domain="number", linear={"data"}),
+    _unary("abs", e.absolute, domain="number"),
+    _unary("exp", e.exp, domain="float"),
+    _unary("log", e.log, domain="float", data=("positive",)),
+    _unary("sqrt", e.sqrt, domain="float", data=("positive",)),
+    _unary("sin", e.sin, domain="float"),
+    _unary("cos", e.cos, domain="float"),
+    _unary("tanh", e.tanh, domain="float"),
+    _unary("erf", e.erf, domain="float"),
+    _unary("sigmoid", lambda x: 1.0 / (e.exp(-x) + 1.0), domain="float"),
+    _unary("gelu", lambda x: x * 0.5 * (e.erf(x * _SQRT_HALF) + 1.0), domain="float"),
+    _unary(
+        "softplus", lambda x: e.maximum(x, 0.0) + e.log1p(e.exp(-e.absolute(x))), domain="float"
+    ),
+    _unary(
+        "hard_swish",
+        lambda x: x * e.minimum(e.maximum(x + 3.0, 0.0), 6.0) * (1.0 / 6.0),
+        domain="float",
+    ),
+    _unary(
+        "clip",
+        _clip,
+        attributes=(
+            Attribute("min", optional_number, None),
+            Attribute("max", optional_number, None),
+        ),
+        domain="number",
+    ),
+    _unary(
+        "leaky_relu",
+        lambda x, alpha: e.select(e.lt(x, 0.0), x * alpha, x),
+        attributes=(Attribute("alpha", number, 0.01),),
+        domain="float",
+    ),
+    _unary(
+        "elu",
+        lambda x, alpha: e.select(e.lt(x, 0.0), e.expm1(x) * alpha, x),
+        attributes=(Attribute("alpha", number, 1.0),),
+        domain="float",
+    ),
+    _unary(
+        "hard_sigmoid",
+        lambda x, alpha, beta: e.minimum(e.maximum(x * alpha + beta, 0.0), 1.0),
+        attributes=(Attribute("alpha", number, 0.2), Attribute("beta", number, 0.5)),
+        domain="float",
+    ),
+    _binary("add", lambda x, y: x + y, commutative=True),
+    _binary("subtract", lambda x, y: x - y, domain="number"),
+    _binary("multiply", lambda x, y: x * y, linear={"a", "b"}, commutative=True),
+    _binary("divide", _divide, domain="number", data=_DIVIDED, linear={"a"}),
+    _binary("maximum", e.maximum, commutative=True),
+    _binary("minimum", e.minimum, commutative=True),
+    _binary("power", e.power, domain="float", data=("positive", "exponent")),
+    _binary("prelu", lambda x, slope: e.select(e.lt(x, 0.0), x * slope, x), domain="float"),
+    _unary_step("floor", e.floor, domain="float"),
+    _unary_step("ceil", e.ceil, domain="float"),
+    _unary_step("round", e.round_, domain="float"),
+    _unary_step("sign", _sign, domain="number"),
+    _binary_step("modulo", _modulo, domain="number", data=_DIVIDED),
+    _binary_step("remainder", whole_numbers.remainder, domain="number", data=_DIVIDED),
+    _binary_step("bitwise_and", whole_numbers.bitwise_and, commutative=True, dtypes=_WHOLE),
+    _binary_step("bitwise_or", whole_numbers.bitwise_or, commutative=True, dtypes=_WHOLE),
+    _binary_step("bitwise_xor", whole_numbers.bitwise_xor, commutative=True, dtypes=_WHOLE),
+    _unary_step("bitwise_not", _inverted, dtypes=_WHOLE),
+    _binary_step("shift_left", partial(_shifted, whole_numbers.shift_left), dtypes=_WHOLE),
+    _binary_step("shift_right", partial(_shifted, whole_numbers.shift_right), dtypes=_WHOLE),
+    _unary_step("logical_not", e.logical_not, dtypes=_Dtypes(conditions=1)),
+    _binary_step("logical_and", e.logical_and, commutative=True, dtypes=_Dtypes(conditions=2)),
+    _binary_step("logical_or", e.logical_or, commutative=True, dtypes=_Dtypes(conditions=2)),
+    _binary_step("equal", e.eq, commutative=True, dtypes=_COMPARED),
+    _binary_step("less", e.lt, domain="number", dtypes=_COMPARED),
+    _binary_step("less_equal", e.le, domain="number", dtypes=_COMPARED),
+    _elementwise(
+        "where",
+        e.select,
+        operands=("condition", "a", "b"),
+        dtypes=_Dtypes(conditions=1),
+        in_epilogues=False,
+    ),
 )
+"""`domain` says what is not defined, or not in its own dtype, on bool, or on any whole number."""

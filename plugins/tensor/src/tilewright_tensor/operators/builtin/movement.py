@@ -128,6 +128,7 @@ OPERATORS = (
         numpy_reference("concat"),
         (Attribute("axis", integer, 1, from_front),),
         variadic=True,
+        concatenates=True,
     ),
     OperatorDef(
         "slice",
@@ -140,6 +141,7 @@ OPERATORS = (
             Attribute("end", integers),
             Attribute("strides", integers, []),
         ),
+        slices=_ranges,
     ),
     # described in logical shapes, so it computes nothing: a strategy lays its input out as `src`
     # and its output as `dst`

@@ -68,7 +68,10 @@ def _matmul_compute(tensors: Sequence[Tensor], _attributes: Attributes) -> Tenso
 OPERATORS = (
     OperatorDef(
         "dense",
-        (Operand("data"), Operand("weight", "OI", "constant", "weight")),
+        (
+            Operand("data", linear=((0, 0),)),
+            Operand("weight", "OI", "constant", "weight", linear=((0, 1),)),
+        ),
         _dense_infer,
         _dense_compute,
         numpy_reference("dense"),
@@ -76,7 +79,7 @@ OPERATORS = (
     ),
     OperatorDef(
         "matmul",
-        (Operand("a"), Operand("b")),
+        (Operand("a", linear=((-2, -2),)), Operand("b", linear=((-1, -1),))),
         _matmul_infer,
         _matmul_compute,
         numpy_reference("matmul"),

@@ -56,7 +56,7 @@ def _reshaped(
 
         return compute(name, shape, element, axes=axis_names(len(shape)))
 
-    return OperatorDef(name, _DATA, infer, element_of, numpy_reference(name), attributes)
+    return OperatorDef(name, _DATA, infer, element_of, numpy_reference(name), attributes, view=True)
 
 
 def _wanted_shape(shape: Shape, attributes: Attributes) -> Shape:

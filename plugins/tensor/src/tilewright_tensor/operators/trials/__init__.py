@@ -1,0 +1,1 @@
+"""What is tried of a definition on random data: its reference and its traits."""
