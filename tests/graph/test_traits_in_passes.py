@@ -224,3 +224,37 @@ def test_random_numbers_are_drawn_when_a_network_runs(own_operators):
     drawn = b.noisy(b.constant(array(2, 3)))
     after = passed(b.network([b.add(b.input("x", (2, 3)), drawn)]), own_operators)
     assert kinds(after) == ["noisy", "add"]
+
+
+def test_nodes_that_compute_the_same_are_one(own_operators):
+    b = NetworkBuilder("net", own_operators)
+    x = b.input("x", (1, 3, 5, 5))
+    weight = array(4, 3, 3, 3)
+    first, second = (b.relu(b.conv2d(x, weight.copy(), padding=1)) for _ in range(2))
+    other = b.relu(b.conv2d(x, weight.copy()))
+    after = passed(b.network([b.tanh(b.multiply(first, second)), other]), own_operators)
+    assert kinds(after) == ["conv2d", "relu", "conv2d", "relu", "multiply", "tanh"]
+
+
+def test_operands_in_either_order_compute_the_same_where_they_commute(own_operators):
+    b = NetworkBuilder("net", own_operators)
+    x, y = b.input("x", (2, 3)), b.input("y", (2, 3))
+    joined = b.concat(b.both(x, y), b.both(y, x), b.subtract(x, y), b.subtract(y, x), axis=1)
+    after = passed(b.network([b.tanh(joined)]), own_operators)
+    assert kinds(after) == ["both", "subtract", "subtract", "concat", "tanh"]
+
+
+def test_each_node_draws_random_numbers_of_its_own(own_operators):
+    b = NetworkBuilder("net", own_operators)
+    x = b.input("x", (2, 3))
+    after = passed(b.network([b.subtract(b.noisy(x), b.noisy(x))]), own_operators)
+    assert kinds(after) == ["noisy", "noisy", "subtract"]
+
+
+def test_results_that_are_equal_keep_their_names(own_operators):
+    b = NetworkBuilder("net", own_operators)
+    x = b.input("x", (2, 3))
+    network = b.network([b.exp(x), b.exp(x), b.tanh(b.exp(x))])
+    after = passed(network, own_operators)
+    assert after.outputs == network.outputs
+    assert kinds(after) == ["exp", "exp", "tanh"]

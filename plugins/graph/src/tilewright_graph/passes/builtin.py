@@ -26,5 +26,6 @@ BUILTIN_PASSES = (
     _entry("fold_constants", Phase.FOLD),
     _entry("fold_affine", Phase.FOLD),
     _entry("merge_constants", Phase.FOLD),
+    _entry("merge_nodes", Phase.FOLD),
     _entry("remove_dead", Phase.FOLD),
 )
