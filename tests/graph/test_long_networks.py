@@ -7,7 +7,8 @@ import pytest
 
 import tilewright
 from tilewright.vocabulary.target import Target
-from tilewright_graph.extraction.extraction import extract, memory_plan
+from tilewright_graph.extraction import memory_plan
+from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.extraction.memory_plan import Lifetime, plan_memory
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.evaluate import evaluate
