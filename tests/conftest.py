@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import time
 import zipfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import left_behind
 import pytest
 from fault_bench import FAULTS, Bench
 from hypothesis import settings
@@ -36,6 +38,21 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # How long an example takes says how busy the machine is.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_left(tmp_path_factory, pytestconfig):
+    """Everything that the tests of this process start ends, and leaves no file; said at the last of them."""
+    temporary, root = tmp_path_factory.mktemp("temporary"), pytestconfig.rootpath
+    before = left_behind.beside_the_sources(root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(left_behind.MARK, str(os.getpid()))
+        patch.setenv("TMPDIR", str(temporary))
+        patch.setattr(tempfile, "tempdir", str(temporary))
+        yield
+    left = left_behind.processes(os.getpid()) + left_behind.files(temporary)
+    left += sorted(left_behind.beside_the_sources(root) - before)
+    assert not left, "left behind: " + "\n".join(left)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ CUDA = ("cuda:arch=sm_90", "dense(5x64, 32x64)")
 
 class TestLocalBuilderInIsolation(IsolatedBuilderContract):
     name = "local"
-    options = {"timeout_seconds": 0.5}
+    options = {"timeout_seconds": 2}
 
 
 class TestLocalBuilderOfX86(BuilderContract):
@@ -40,7 +40,7 @@ class TestReplayBuilder(BuilderContract, ImaginaryMeasurementContract):
 
 class TestLocalRunnerInIsolation(IsolatedRunnerContract):
     name = builder_name = "local"
-    options = {"timeout_seconds": 0.5}
+    options = {"timeout_seconds": 2}
 
 
 class TestLocalRunnerOfX86(RunnerContract):

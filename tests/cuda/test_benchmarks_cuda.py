@@ -28,7 +28,7 @@ import sys
 import time
 
 print("torch hangs", file=sys.stderr, flush=True)
-time.sleep(60)
+time.sleep(200)
 """
 FAILING_PART = """\
 import part
@@ -163,7 +163,7 @@ def test_a_part_that_is_ended_takes_its_peer_along(tmp_path, number):
     )
     assert part.stderr.readline() == "torch hangs\n"
     part.send_signal(number)
-    _, told = part.communicate(timeout=30)  # as soon as nobody is left who could write
+    _, told = part.communicate(timeout=120)  # as soon as nobody is left who could write
     report = json.loads((tmp_path / "resnet18.json").read_text())
     assert not report["finished"]
     assert ("ended from outside" in report.get("error", "")) == (number == signal.SIGTERM)

@@ -18,8 +18,12 @@ _MADE = b"machine code" * 1000
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
+def own_cache(tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("temporary")))
+    code_cache._own_folder.cache_clear()
+    yield
+    code_cache._own_folder.cache_clear()
 
 
 def test_what_was_kept_is_found_by_its_source_alone():
@@ -103,7 +107,7 @@ assert all((code.keep("source", made), code.read("source"))[1] == made for _ in 
 
 def test_processes_that_make_the_same_see_whole_files_only():
     keeping = [subprocess.Popen([sys.executable, "-c", _KEEPING]) for _ in range(2)]
-    assert [one.wait(60) for one in keeping] == [0, 0]
+    assert [one.wait(300) for one in keeping] == [0, 0]
     files = [path.name for path in CODE.folder.rglob("*") if path.is_file()]
     assert files == [CODE._path("source").name]
 

@@ -131,6 +131,8 @@ class FaultKernel:
 
 
 LEAKED = []
+HANG_SECONDS = 150
+"""Longer than any test waits: what should escape all the same ends by itself."""
 
 
 def act(name, *operands):
@@ -160,14 +162,13 @@ def writes_nothing(x, c, y):
 
 
 def hang_with_gil(*_):
-    ctypes.PyDLL(None).sleep(1000)
+    ctypes.PyDLL(None).sleep(HANG_SECONDS)
 
 
 def hang_deaf(*_):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        time.sleep(1000)
+    time.sleep(HANG_SECONDS)
 
 
 def stop_itself(*_):
@@ -243,7 +244,7 @@ def leak(x, c, y):
 def spawn_child(*_):
     child = os.fork()
     if child == 0:
-        time.sleep(1000)
+        time.sleep(HANG_SECONDS)
     tell(child)
     segfault()
 
@@ -254,7 +255,7 @@ def spawn_daemon(*_):
         os.setsid()
         if os.fork() == 0:
             tell(os.getpid())
-            time.sleep(30)
+            time.sleep(HANG_SECONDS)
         os._exit(0)
     os.wait()
     while not Path(os.environ["FAULT_CHILD"]).exists():
@@ -277,7 +278,7 @@ def fork_bomb(*_):
         if os.fork() == 0 and generation % 2:
             os.setsid()
     tell(os.getpid())
-    time.sleep(30)
+    time.sleep(HANG_SECONDS)
 
 
 def tell(number):
@@ -314,7 +315,7 @@ def await_a_killer(x, c, y):
     """The first time; then the right answer."""
     if not Path(os.environ["FAULT_CHILD"]).exists():
         tell(os.getpid())
-        time.sleep(1000)
+        time.sleep(HANG_SECONDS)
     right(x, c, y)
 
 

@@ -48,7 +48,7 @@ def parent(start_parent):
 
 
 def assert_nobody_left(folder, living_in):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while left := living_in(folder):
         assert time.monotonic() < deadline, left
         time.sleep(0.01)
@@ -89,14 +89,18 @@ def test_d14_whenever_the_parent_is_killed_no_worker_stays(
 def test_d14_a_daemon_of_a_killed_run_is_ended_by_the_next(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     abandoned = Scratch()
-    os.close(abandoned._owner)  # as if its process had been killed
     daemon = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(1000)"],
+        [sys.executable, "-c", "import time; time.sleep(150)"],
         env={**os.environ, "TMPDIR": str(abandoned.folder("worker-"))},
         start_new_session=True,
     )
-    Scratch().close()
-    assert daemon.wait(20) == -signal.SIGKILL
+    os.close(abandoned._owner)  # as if its process had been killed
+    try:
+        Scratch().close()
+        assert daemon.wait(60) == -signal.SIGKILL
+    finally:
+        daemon.kill()
+        daemon.wait()
     assert not abandoned.path.exists()
 
 
@@ -107,7 +111,7 @@ def test_d15_ctrl_c_reaches_only_the_parent_which_ends_its_workers(
     with soon(2.0):
         os.killpg(process.pid, signal.SIGINT)
         still_alive = {int(number) for number in process.stdout.readline().split()}
-        assert process.wait(60) == 130
+        assert process.wait(300) == 130
     assert still_alive == workers
     assert living_in(tmp_path) == set()
     assert not list(tmp_path.glob("*/pool-*"))
@@ -129,7 +133,7 @@ def test_d15_ctrl_c_ends_a_run_whose_log_is_whole(tmp_path, living_in, soon, tim
         cwd=tmp_path,
     )
     try:
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + 1200
         while not log.exists() or log.read_bytes().count(b"\n") < 20:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -137,7 +141,7 @@ def test_d15_ctrl_c_ends_a_run_whose_log_is_whole(tmp_path, living_in, soon, tim
             process.send_signal(signal.SIGINT)
             time.sleep(0.05)  # two at once are one signal
         with soon(seconds):
-            assert process.wait(60) == 130
+            assert process.wait(300) == 130
     finally:
         process.kill()
         process.wait()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -31,6 +32,18 @@ def _own_folder(workers_folder, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(workers_folder))
 
 
+@contextmanager
+def holding():
+    """Another process that has the device, which ends with the block."""
+    command = [sys.executable, "-c", HOLDER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout.readline() == "held\n"
+            yield holder
+        finally:
+            holder.kill()
+
+
 def waits(call):
     """Whether something that ends when it is told to does not end before."""
     asked = []
@@ -50,12 +63,12 @@ def test_a_batch_waits_for_another_run_and_says_so(make_bench, caplog, monkeypat
     builds = bench.builder.build(asked)
     with DeviceLease(bench.device).held():
         (future,) = bench.runner.run(asked, builds)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         said = f"waiting for another run on fake, process {os.getpid()}\n"
         while said not in caplog.text and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not future.done()
-    assert future.result(30).costs
+    assert future.result(120).costs
     assert caplog.text.count("waiting") == 1
 
 
@@ -66,7 +79,7 @@ def test_a_runner_that_waits_can_be_closed(make_bench):
     with DeviceLease(bench.device).held():
         (future,) = bench.runner.run(asked, builds)
         bench.runner.close()
-        assert future.result(30).failure.kind is FailureKind.CANCELLED
+        assert future.result(120).failure.kind is FailureKind.CANCELLED
 
 
 def test_nothing_is_built_while_another_run_measures(make_bench, monkeypatch):
@@ -83,9 +96,7 @@ def test_nothing_is_built_while_another_run_measures(make_bench, monkeypatch):
 
 
 def test_a_run_that_is_killed_gives_the_device_back():
-    command = [sys.executable, "-c", HOLDER]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout.readline() == "held\n"
+    with holding() as holder:
 
         def take(stopped):
             with DeviceLease(Device("fake")).held(stopped):
@@ -99,13 +110,11 @@ def test_a_run_that_is_killed_gives_the_device_back():
 
 def test_a_run_that_is_suspended_keeps_the_device_and_is_named(caplog, monkeypatch):
     monkeypatch.setattr("tilewright_measure.local.device_lease._TELL_SECONDS", 0.0)
-    command = [sys.executable, "-c", HOLDER]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout.readline() == "held\n"
+    with holding() as holder:
         holder.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, holder.pid, os.WSTOPPED)
         said = f"process {holder.pid}, which is suspended: fg or kill -CONT {holder.pid}\n"
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         with DeviceLease(Device("fake")).held(
             stopped=lambda: said in caplog.text or time.monotonic() > deadline
         ):

@@ -11,7 +11,7 @@ from tilewright.vocabulary.measure import FailureKind
 
 
 def test_results_come_in_order_and_a_failure_costs_its_own_candidate(make_bench):
-    bench = make_bench(builder={"timeout_seconds": 3})
+    bench = make_bench(builder={"timeout_seconds": 6})
     names = ["", "refuse", "segfault", "", "fail", "eat_memory", "leave", "hang_with_gil", ""]
     asked = [bench.ask(lower=name, shape=(size,)) for size, name in enumerate(names, 1)]
     results = bench.builder.build(asked)

@@ -17,5 +17,6 @@ LARGE = ("alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "
 def test_it_compiles_and_verifies(name, host, compiled_on_x86, verified_on_x86):
     network = OnnxFrontend(NoOptions(), host).read(f"onnx-light:{name}", {}, 0)
     compiled = compiled_on_x86(network)
-    assert verified_on_x86(compiled, network, 1e-3).ok
+    verdict = verified_on_x86(compiled, network, 1e-3)
     compiled.close()
+    assert verdict.ok, verdict.report

@@ -12,7 +12,7 @@ from tilewright.errors import UsageError
 
 COMPILER = "cc"
 _FLAGS = ("-std=c11", "-O2", "-fwrapv", "-fPIC", "-shared", "-w")
-_SECONDS = 60
+_SECONDS = 300
 
 
 @cache
