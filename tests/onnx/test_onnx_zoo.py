@@ -10,7 +10,8 @@ import pytest
 from tilewright.errors import UsageError
 from tilewright.vocabulary.target import Target
 from tilewright_graph.extraction.extraction import extract
-from tilewright_graph.frontends.zoo.zoo_frontend import ZooFrontend, ZooOptions
+from tilewright_graph.frontends.zoo.zoo_frontend import ZooFrontend
+from tilewright_graph.frontends.zoo.zoo_options import ZooOptions
 from tilewright_graph.passes.builtin import BUILTIN_PASSES
 from tilewright_graph.passes.graph_pass import apply_passes
 from tilewright_onnx.model.writer import write_model

@@ -17,3 +17,13 @@ def named_component(
     place, title = f"tilewright_graph.{module}", name.title().replace("-", "")
     load, options = late(place, title + role), late(place, f"{title}Options")
     return Component(name, summary, load, options, frozenset(capabilities))
+
+
+def tuner(name: str, summary: str) -> Component[Any]:
+    """A graph tuner of this distribution."""
+    return named_component(name, summary, f"selection.solvers.{name}", "Tuner")
+
+
+def stage(name: str, summary: str) -> Component[Any]:
+    """A stage of this distribution."""
+    return named_component(name, summary, f"stages.{name.replace('-', '_')}_stage", "Stage")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright.plugins.plugin import Component, hookimpl
+from tilewright.plugins.plugin import Component, hookimpl, late
 from tilewright_graph import hookspecs
-from tilewright_graph.named_component import named_component
+from tilewright_graph.named_component import named_component, stage, tuner
 
 if TYPE_CHECKING:
     from tilewright_pipeline.run.events import RunSummary, Section
+    from tilewright_pipeline.run.run_context import RunContext
 
 
 @hookimpl
@@ -43,11 +44,11 @@ def tilewright_graph_passes() -> Sequence[Any]:
 @hookimpl
 def tilewright_graph_tuners() -> Sequence[Component[Any]]:
     return [
-        _tuner("greedy", "each kernel takes what is best beside its neighbours"),
-        _tuner("dp", "dynamic program, exact for networks of small width"),
-        _tuner("pbqp", "reductions, exact for series-parallel networks; else guesses, and a bound"),
-        _tuner("exact", "integer program with proof, up to a time limit"),
-        _tuner("exhaustive", "every choice priced; for very small networks"),
+        tuner("greedy", "each kernel takes what is best beside its neighbours"),
+        tuner("dp", "dynamic program, exact for networks of small width"),
+        tuner("pbqp", "reductions, exact for series-parallel networks; else guesses, and a bound"),
+        tuner("exact", "integer program with proof, up to a time limit"),
+        tuner("exhaustive", "every choice priced; for very small networks"),
     ]
 
 
@@ -60,21 +61,19 @@ def tilewright_summary_sections(summary: RunSummary) -> Sequence[Section]:
 
 
 @hookimpl
+def tilewright_explain(value: object, context: RunContext, options: Sequence[Any]) -> Any:
+    explained = late("tilewright_graph.reports.explained_network", "explained")()
+    return explained(value, context, options)
+
+
+@hookimpl
 def tilewright_stages() -> Sequence[Component[Any]]:
     """From a model file to a checked, timed network; `tune` is of pipeline."""
     return [
-        _stage("import", "a model becomes a network"),
-        _stage("extract", "a network becomes tasks"),
-        _stage("graph-tune", "one config for every kernel, over the whole network"),
-        _stage("compile", "a network becomes an artefact"),
-        _stage("verify", "answers compared with an oracle's"),
-        _stage("benchmark", "latency beside that of others"),
+        stage("import", "a model becomes a network"),
+        stage("extract", "a network becomes tasks"),
+        stage("graph-tune", "one config for every kernel, over the whole network"),
+        stage("compile", "a network becomes an artefact"),
+        stage("verify", "answers compared with an oracle's"),
+        stage("benchmark", "latency beside that of others"),
     ]
-
-
-def _tuner(name: str, summary: str) -> Component[Any]:
-    return named_component(name, summary, f"selection.solvers.{name}", "Tuner")
-
-
-def _stage(name: str, summary: str) -> Component[Any]:
-    return named_component(name, summary, f"stages.{name.replace('-', '_')}_stage", "Stage")

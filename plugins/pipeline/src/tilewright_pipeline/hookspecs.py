@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tilewright.plugins.plugin import Component, hookspec
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         TuneOutcome,
         TuneProgress,
     )
+    from tilewright_pipeline.run.explaining import Explains
+    from tilewright_pipeline.run.run_context import RunContext
     from tilewright_pipeline.stages.stage import Stage
 
 
@@ -33,6 +35,16 @@ def tilewright_stages() -> Sequence[Component[Stage]]:
 def tilewright_summary_sections(summary: RunSummary) -> Sequence[Section]:
     """Tables shown when a run has ended. First: pipeline."""
     raise NotImplementedError
+
+
+@hookspec(firstresult=True)
+def tilewright_explain(
+    value: object, context: RunContext, options: Sequence[Any]
+) -> Explains | None:
+    """What says why the parts of a stage's value have their configs, else None. First: graph.
+
+    `options` are those of the pipeline's stages, in order: what they choose is explained.
+    """
 
 
 @hookspec

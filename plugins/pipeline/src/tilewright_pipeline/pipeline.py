@@ -14,7 +14,7 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright.writing import check_folder
 from tilewright_pipeline.run.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
-from tilewright_pipeline.run.explaining import Explains
+from tilewright_pipeline.run.explaining import Explains, explainers
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.run.run_setup import make_context
 from tilewright_pipeline.run.running import PipelineRun, RunResult
@@ -144,15 +144,16 @@ class Pipeline:
         raise UsageError("no stage of it makes tasks", where=str(self.path))
 
     def explainable(self, context: RunContext) -> list[Explains]:
-        """What can explain itself, of every network, by running the stages that lead to it.
+        """What explains each network, by running the stages that lead to it.
 
         Creates nothing. Raises UsageError where no stage makes such a value.
         """
         values = RunValues()
+        options = [stage.options for stage in self.plan.stages]
         for stage in self.plan.stages:
             values.run(stage, context)
-            every = [own.find(Explains) for own in (values, *values.branches.values())]
-            if found := [value for value in every if value is not None]:
+            every = [explainers(own.latest(), context, options) for own in values.each()]
+            if found := [own for own in (next(some, None) for some in every) if own is not None]:
                 return found
         raise UsageError("no stage of it makes what can be explained", where=str(self.path))
 

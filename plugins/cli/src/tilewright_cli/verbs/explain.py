@@ -127,8 +127,7 @@ def _of_network(
     networks = pipeline.explainable(context)
     if not context.store.tasks():
         shared.say(f"no record in {context.store.path}: all times are estimates", err=True)
-    options = [stage.options for stage in pipeline.plan.stages]
-    found = [one for network in networks for one in network.explain(context, part, options)]
+    found = [one for network in networks for one in network.explain(part)]
     if part is not None and not found:
         raise no_such_part(part, networks).placed(source)
     return found

@@ -6,21 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.workload import TensorSpec
+from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.extraction.memory_plan import ALIGNMENT
 from tilewright_graph.extraction.transforms import logical_layout
 from tilewright_graph.network.network import Network, Node
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.operator_def import OperatorDef, joined_axis
 from tilewright_tensor.operators.operators import Operators
-
-if TYPE_CHECKING:
-    from tilewright_graph.extraction.extraction import ExtractedNetwork, KernelNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +58,20 @@ def copy_free(
     return frozenset(found)
 
 
-def parts_of(extracted: ExtractedNetwork, kernel: KernelNode, layouts: Layouts) -> Parts | None:
-    """What lies in what where a kernel of these layouts is no call, None where it must copy.
+def parts_of(
+    kernel: KernelNode, layouts: Layouts, specs: Mapping[str, TensorSpec], operators: Operators
+) -> Parts | None:
+    """What lies in what where a kernel of these layouts is no call; None where it must copy.
 
-    It must unless every part is one aligned run of the whole: nothing outside the axis that is
+    None unless every part is one aligned run of the whole: nothing outside the axis that is
     joined or cut in memory, as in NCHW16c for one image.
     """
     (result,) = layouts.outputs
-    if kernel.key not in extracted.copy_free or set(layouts.inputs) != {result}:
+    if set(layouts.inputs) != {result}:
         return None
-    specs, workload = extracted.network.specs, kernel.task.workload
+    workload = kernel.task.workload
     layout, made = Layout.parse(result), specs[kernel.output]
-    if slices := extracted.operators[workload.operator].slices:
+    if slices := operators[workload.operator].slices:
         whole = kernel.inputs[0]
         taken = slices(specs[whole].shape, workload.attributes)
         place = _cut(layout, specs[whole], taken)

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from tilewright.canonical import content_key
 from tilewright.terminal_text import brief
+from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
-from tilewright_graph.extraction.copy_free import copy_free
+from tilewright_graph.extraction.copy_free import Parts, copy_free, parts_of
 from tilewright_graph.extraction.fusion import Group, fuse
+from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.network.network import Network
 from tilewright_tensor.operators.operators import Operators
-
-if TYPE_CHECKING:
-    from tilewright_graph.reports.explanation import Explanation
-    from tilewright_pipeline.run.run_context import RunContext
-
-
-@dataclass(frozen=True, slots=True)
-class KernelNode:
-    """One kernel of the network: a task on named tensors, the workload's inputs in order.
-
-    key   which kernel this is, the same in every run and whatever the tensors are called: a hash of
-          the task, of the kernels that make its inputs, and of its rank among equals; graph records
-          are found by it
-    """
-
-    name: str
-    task: Task
-    inputs: tuple[str, ...]
-    output: str
-    key: str
 
 
 @dataclass(frozen=True)
@@ -74,32 +55,11 @@ class ExtractedNetwork:
             tensor = self.views[tensor]
         return tensor
 
-    @property
-    def parts(self) -> list[str]:
-        """The names of its kernels."""
-        return [kernel.name for kernel in self.kernels]
-
-    def explain(
-        self, context: RunContext, part: str | None, options: Sequence[Any]
-    ) -> Iterator[Explanation]:
-        """The kernels of a name, key, or key of their task; else those not at their own best.
-
-        In the accuracy of the last stage that has one: what that stage takes is explained.
-        """
-        from tilewright_graph.reports.explanation import Explainer
-        from tilewright_graph.stages.compile_stage import CompileOptions
-        from tilewright_graph.stages.graph_tune_stage import GraphTuneOptions
-
-        choosing = [one for one in options if isinstance(one, CompileOptions | GraphTuneOptions)]
-        explainer = Explainer(self, context, *(one.accuracy for one in choosing[-1:]))
-        for kernel in self.kernels:
-            task = kernel.task
-            if part in (kernel.name, kernel.key, task.workload.key, task.key):
-                yield explainer.explain(kernel)
-            elif part is None:
-                explanation = explainer.explain(kernel)
-                if explanation.chosen != explanation.best:
-                    yield explanation
+    def parts_of(self, kernel: KernelNode, layouts: Layouts) -> Parts | None:
+        """What lies in what where a kernel of these layouts is no call, None where it must copy."""
+        if kernel.key not in self.copy_free:
+            return None
+        return parts_of(kernel, layouts, self.network.specs, self.operators)
 
     def task_set(self) -> TaskSet:
         """The distinct tasks in order of first occurrence, weighted by how often they occur.

@@ -10,8 +10,8 @@ from tilewright.errors import UsageError
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
-from tilewright_graph.extraction.copy_free import parts_of
-from tilewright_graph.extraction.extraction import ExtractedNetwork, KernelNode
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.selection.assembly import assemble
 from tilewright_graph.selection.candidates import Accuracy, estimated_seconds
 from tilewright_graph.selection.cost_table import CostTable
@@ -175,7 +175,7 @@ class Explainer:
 
     def _side(self, node: KernelNode, config: ConfigEntity) -> Side:
         layouts = self._context.host.layouts(node.task, config)
-        in_place = parts_of(self._extracted, node, layouts) is not None
+        in_place = self._extracted.parts_of(node, layouts) is not None
         known = 0.0 if in_place else recorded_seconds(node.task, config, self._context)
         seconds = estimated_seconds(node.task, self._context) if known is None else known
         seen = [text for i, text in enumerate(layouts.inputs) if i not in layouts.packed]

@@ -14,8 +14,8 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import TensorSpec
-from tilewright_graph.extraction.copy_free import parts_of
-from tilewright_graph.extraction.extraction import ExtractedNetwork, KernelNode
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.extraction.transforms import (
     TRANSFORM,
     logical_layout,
@@ -117,7 +117,7 @@ class _Assembler:
             write = self._place(output, logical, output, "output")
         else:
             write = self._place(output, layout, self._inner(output, layout), "intermediate")
-        parts = parts_of(self._extracted, kernel, layouts)
+        parts = self._extracted.parts_of(kernel, layouts)
         if parts is not None:
             placed = dict(zip((*kernel.inputs, output), (*reads, write), strict=True))
             for part, place in parts.places.items():

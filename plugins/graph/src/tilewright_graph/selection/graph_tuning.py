@@ -15,7 +15,8 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import GraphRecord
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import WeightedTask
-from tilewright_graph.extraction.extraction import ExtractedNetwork, KernelNode
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.selection.assembly import Assembly, Call, assemble
 from tilewright_graph.selection.candidates import (
     MAX_SCH_NUM,

@@ -12,8 +12,8 @@ from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import TensorSpec
-from tilewright_graph.extraction.copy_free import parts_of
-from tilewright_graph.extraction.extraction import ExtractedNetwork, KernelNode
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.extraction.transforms import canonical_layout, logical_layout, transform_task
 from tilewright_graph.selection.candidates import Candidate
 from tilewright_graph.selection.problem import Matrix, Problem
@@ -143,7 +143,7 @@ class _Builder:
         fixed = frozenset({self._logical(name)}) if self._leaves(name) else _NONE
         found = []
         for candidate in self._candidates[index]:
-            in_place = parts_of(self._extracted, kernel, candidate.layouts) is not None
+            in_place = self._extracted.parts_of(kernel, candidate.layouts) is not None
             parts: list[float | None] = [0.0 if in_place else candidate.seconds]
             for tensor in given:
                 wanted = self._wanted(tensor, index, candidate)

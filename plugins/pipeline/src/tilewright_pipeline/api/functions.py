@@ -23,7 +23,7 @@ from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright.writing import check_folder
 from tilewright_pipeline.api.task_explanation import TaskExplanation
 from tilewright_pipeline.api.task_text import find_task, names_a_key, names_a_task
-from tilewright_pipeline.run.explaining import Explains, Explanation, no_such_part
+from tilewright_pipeline.run.explaining import Explanation, explainers, no_such_part
 from tilewright_pipeline.run.own_records import own_records
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.run.run_report import task_entry
@@ -236,8 +236,8 @@ def explain(
     stage = host.component("stage", "compile")
     _make_inputs(stage.load(), context, values)
     chosen = [host.check("stage", Choice("compile", options or {}))]
-    networks = [value for value in values if isinstance(value, Explains)]
-    found = [told for network in networks for told in network.explain(context, part, chosen)]
+    networks = list(explainers(values, context, chosen))
+    found = [told for network in networks for told in network.explain(part)]
     if part is not None and not found:
         raise no_such_part(part, networks)
     return found

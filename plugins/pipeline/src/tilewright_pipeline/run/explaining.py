@@ -1,8 +1,8 @@
-"""What says why it is as it was chosen."""
+"""Why the parts of a value, such as a network's kernels, have their configs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tilewright.errors import UsageError, did_you_mean
@@ -21,22 +21,34 @@ class Explanation(Protocol):
 
 @runtime_checkable
 class Explains(Protocol):
-    """A value of a pipeline, such as a network, that says why its parts have their configs."""
+    """Says why the parts of one value have their configs: what `tilewright_explain` gives."""
 
     @property
     def parts(self) -> Sequence[str]:
         """Their names."""
         ...
 
-    def explain(
-        self, context: RunContext, part: str | None, options: Sequence[Any]
-    ) -> Iterator[Explanation]:
+    def explain(self, part: str | None) -> Iterator[Explanation]:
         """From the records, measuring nothing: all parts of a name or key, which may be none.
 
-        Without `part`, those that are not at their own best. `options` are those of the pipeline's
-        stages, in order: the choice is explained that these stages make.
+        Without `part`, those that are not at their own best.
         """
         ...
+
+
+def explainers(
+    values: Iterable[object], context: RunContext, options: Sequence[Any]
+) -> Iterator[Explains]:
+    """What explains each of the values that a plugin knows to explain."""
+    for value in values:
+        given = {"value": value, "context": context, "options": options}
+        found = context.host.decide("tilewright_explain", _wrong, **given)
+        if found is not None:
+            yield found
+
+
+def _wrong(answer: object) -> str:
+    return "" if isinstance(answer, Explains) else f"a {type(answer).__name__} explains nothing"
 
 
 def no_such_part(part: str, networks: Sequence[Explains]) -> UsageError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -52,6 +52,14 @@ class RunValues:
         if not known or not hasattr(kind, "merged"):
             return None
         return kind.merged(chain.from_iterable(known))
+
+    def latest(self) -> Iterator[Any]:
+        """Its values, the latest first, without those of its branches."""
+        yield from reversed(self._values)
+
+    def each(self) -> tuple[RunValues, ...]:
+        """Itself and its branches."""
+        return (self, *self.branches.values())
 
     def by_type(self) -> dict[type, Any]:
         """The latest value of every type."""

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright_graph.network.network import Network
 
 if TYPE_CHECKING:
-    from tilewright_graph.frontends.zoo.zoo_frontend import ZooOptions
+    from tilewright_graph.frontends.zoo.zoo_options import ZooOptions
     from tilewright_graph.network.builder import NetworkBuilder
 
 _STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))

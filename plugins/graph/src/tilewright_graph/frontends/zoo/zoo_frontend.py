@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
-
-from pydantic import Field
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.options import Options
 from tilewright.plugins.host import PluginHost
 from tilewright_graph.frontends.zoo.perceptron import perceptron
 from tilewright_graph.frontends.zoo.resnet18 import resnet18
+from tilewright_graph.frontends.zoo.zoo_options import ZooOptions
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network
 
 _PREFIX = "zoo:"
 _MAKERS = {"perceptron": perceptron, "resnet-18": resnet18}
-
-
-class ZooOptions(Options):
-    """Options of the frontend `zoo`.
-
-    size    height and width of the image of those that see one
-    layout  axis order of that image; within, tensors have the order that every network has
-    """
-
-    batch: int = Field(1, ge=1)
-    size: int = Field(224, ge=32)
-    layout: Literal["NCHW", "NHWC"] = "NCHW"
 
 
 class ZooFrontend:
