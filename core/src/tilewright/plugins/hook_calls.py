@@ -32,9 +32,9 @@ class HookCalls:
                 yield name, spec.opts, spec.argnames
 
     def gives_components(self, hook: str) -> bool:
-        """Whether its specification says that a hook gives values of `Component`."""
-        function = getattr(self._manager.hook, hook).spec.function
-        return "Component[" in str(function.__annotations__.get("return"))
+        """Whether its specification, if its plugin is here, says a hook gives a `Component`."""
+        spec = getattr(getattr(self._manager.hook, hook, None), "spec", None)
+        return spec is not None and "Component[" in str(spec.function.__annotations__.get("return"))
 
     def values(self, hook: str, arguments: Mapping[str, Any]) -> Iterator[tuple[Any, Plugin]]:
         """All values of a collect hook, flat, each with its owner."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.record import Record
 
 
 class Revisions(Mapping[str, int]):
@@ -46,3 +47,12 @@ def present_config(config: ConfigEntity, revisions: Mapping[str, int]) -> Config
     """The config under the present name of its strategy."""
     name = present_name(config.strategy, revisions)
     return config if name == config.strategy else replace(config, strategy=name)
+
+
+def present_record(record: Record, revisions: Mapping[str, int]) -> Record:
+    """The record with its config under the present name of its strategy."""
+    config = present_config(record.config, revisions)
+    if config is record.config:
+        return record
+    trial = record.trial
+    return replace(record, trial=replace(trial, input=replace(trial.input, config=config)))

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import inf
+from heapq import merge
 from pathlib import Path
 
 from tilewright.roles import Count, Ranked, Spent
@@ -15,8 +15,9 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Failure, Trial
 from tilewright.vocabulary.query import Query
-from tilewright.vocabulary.race import Race, slower
+from tilewright.vocabulary.race import Standings
 from tilewright.vocabulary.record import AnyRecord, BudgetRecord, GraphRecord, Record
+from tilewright.vocabulary.revisions import present_config, present_name, present_record
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
@@ -48,7 +49,7 @@ class MemoryRecordStore:
 
     def trials(self, device_fingerprint: str, revisions: Mapping[str, int]) -> list[Trial]:
         return [
-            record.trial
+            present_record(record, revisions).trial
             for record in self._trials()
             if record.fingerprint == device_fingerprint and _is_current(record, revisions)
         ]
@@ -66,7 +67,7 @@ class MemoryRecordStore:
     def best_of_anchor(self, query: Query) -> Record | None:
         anchor = query.task.workload.anchor_key
         kin = [
-            record
+            present_record(record, query.revisions)
             for record in self._trials()
             if _counts(record, query)
             and record.task != query.task
@@ -99,7 +100,7 @@ class MemoryRecordStore:
     ) -> dict[str, GraphRecord]:
         choices = [record for record in self._kept if isinstance(record, GraphRecord)]
         return {
-            record.node: record
+            record.node: replace(record, config=present_config(record.config, revisions))
             for record in choices
             if record.fingerprint == device_fingerprint and _is_current(record, revisions)
         }
@@ -118,7 +119,9 @@ class MemoryRecordStore:
     def stale(self, revisions: Mapping[str, int]) -> Counter[str]:
         chosen = [record for record in self._kept if not isinstance(record, BudgetRecord)]
         named = ((strategy_of(record.config.strategy), record.revision) for record in chosen)
-        return Counter(name for name, own in named if revisions.get(name, own) != own)
+        return Counter(
+            present_name(name, revisions) for name, own in named if revisions.get(name, own) != own
+        )
 
     def targets(self, revisions: Mapping[str, int]) -> Counter[Target]:
         return Counter(
@@ -138,33 +141,21 @@ class MemoryRecordStore:
         return [record for record in self._kept if isinstance(record, Record)]
 
     def _of_task(self, query: Query) -> list[Record]:
-        return [r for r in self._trials() if r.task == query.task and _counts(r, query)]
+        own = (record for record in self._trials() if record.task == query.task)
+        return [present_record(one, query.revisions) for one in own if _counts(one, query)]
 
 
 def _ranked(records: Iterable[Record], query: Query) -> Iterator[Ranked]:
-    last: dict[tuple[Task, ConfigEntity], Record] = {}
-    raced: list[tuple[Record, float]] = []
-    for record in records:
-        if record.trial.result.spoiled:
-            continue
-        before = last.get((record.task, record.config))
-        if _in_turns(record) and record.seconds is not None:
-            short = before is not None and not (_in_turns(before) and before.seconds)
-            raced.append((record, (before.seconds or inf) if before and short else inf))
-        last[record.task, record.config] = record
-    races: dict[Task, dict[int, Race]] = {}
-    for record, time_before in raced:
-        if now := last[record.task, record.config].seconds:
-            races.setdefault(record.task, {})[record.sequence] = Race(time_before, now)
-    found = []
-    for record in last.values():
-        if record.seconds is not None:
-            now = slower(races.get(record.task, {}), record.sequence, record.seconds)
-            seconds = max(record.seconds, now or 0.0)
-            found.append((seconds, now is not None, record.seconds, record.sequence, record))
-    for seconds, *_, record in sorted(found, key=lambda one: one[:4]):
-        if _wanted(record, query):
-            yield Ranked(record, seconds)
+    by_number = {record.sequence: record for record in records}
+    standings: dict[Task, Standings[ConfigEntity]] = {}
+    for number, record in by_number.items():
+        if not record.trial.result.spoiled:
+            own = standings.setdefault(record.task, Standings())
+            in_turns = record.trial.input.conditions.turns > 1
+            own.add(record.config, record.seconds, number, in_turns=in_turns)
+    for place in merge(*(own.ranked() for own in standings.values())):
+        if _wanted(by_number[place.number], query):
+            yield Ranked(by_number[place.number], place.seconds)
 
 
 def _counts(record: Record, query: Query) -> bool:
@@ -181,7 +172,3 @@ def _is_current(record: Record | GraphRecord, revisions: Mapping[str, int]) -> b
 
 def _wanted(record: Record, query: Query) -> bool:
     return query.where is None or query.where(record.config)
-
-
-def _in_turns(record: Record) -> bool:
-    return record.trial.input.conditions.turns > 1

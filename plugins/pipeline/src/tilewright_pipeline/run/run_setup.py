@@ -137,7 +137,7 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> RecordStore:
     if not host.components("record_store"):
         _log.warning(
             "no record store is installed: this run keeps its history in memory only; %s",
-            how_to_get(["tilewright-records"]),
+            how_to_get(["tilewright-records"]) or "`tilewright plugins` says why",
         )
         return MemoryRecordStore(path)
     from tilewright_records.readers import read_log, recognised_format

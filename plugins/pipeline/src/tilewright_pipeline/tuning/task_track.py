@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from math import inf
+from itertools import islice
 
 from tilewright.plugins.blamed import Blamed
 from tilewright.roles import TaskState
 from tilewright.space.config_space import ConfigSpace
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Conditions, Trial
-from tilewright.vocabulary.race import Race, slower
+from tilewright.vocabulary.race import Place, Standings
 from tilewright.vocabulary.task_set import WeightedTask
 from tilewright_pipeline.run.events import EndReason, TuneOutcome
 
@@ -45,9 +45,8 @@ class TaskTrack:
     ended: EndReason | None = None
     fresh: list[Trial] = field(default_factory=list)
     _improved_at: int = 0
-    _last: dict[ConfigEntity, tuple[int, Trial]] = field(default_factory=dict)
-    _raced: dict[int, tuple[ConfigEntity, float]] = field(default_factory=dict)
-    _races: dict[int, Race] = field(default_factory=dict)
+    _trials: list[Trial] = field(default_factory=list)
+    _standings: Standings[ConfigEntity] = field(default_factory=Standings)
     _state: TaskState | None = None
     _space: ConfigSpace | None = None
 
@@ -61,6 +60,7 @@ class TaskTrack:
     def add(self, trials: Iterable[Trial], *, fresh: bool) -> None:
         """Take trials into account; `fresh` ones are of this run."""
         for trial in trials:
+            self._trials.append(trial)
             if not trial.result.spoiled:
                 self._count(trial)
             self.failures += trial.result.failure is not None
@@ -71,7 +71,7 @@ class TaskTrack:
 
     def unmeasured(self, configs: Iterable[ConfigEntity]) -> list[ConfigEntity]:
         """The configs that were not measured yet, each once, in order."""
-        return [config for config in dict.fromkeys(configs) if config not in self._last]
+        return [config for config in dict.fromkeys(configs) if config not in self._standings.last]
 
     @property
     def best_seconds(self) -> float | None:
@@ -90,15 +90,16 @@ class TaskTrack:
 
         None where the best was measured so, or has no rival.
         """
-        if self.best is None or len(self._rivals) < 2 or _in_turns(self.best):
+        if self.best is None or _in_turns(self.best):
             return []
-        ranked = sorted(self._rivals, key=_seconds)
-        return [trial.input.config for trial in ranked[:_FINALISTS]]
+        rivals = (place for place in self._standings.ranked() if not place.lost)
+        first = [self._trials[place.number].input.config for place in islice(rivals, _FINALISTS)]
+        return first if len(first) > 1 else []
 
     @property
     def confirmed(self) -> bool:
         """Whether finalists were measured in turns."""
-        return bool(self._raced)
+        return bool(self._standings.raced)
 
     @property
     def overtaken(self) -> bool:
@@ -146,39 +147,20 @@ class TaskTrack:
 
     def _count(self, trial: Trial) -> None:
         number, config, seconds = len(self.curve), trial.input.config, trial.result.seconds
-        led, before = self.best, self._last.pop(config, None)
-        self._last[config] = number, trial
-        if seconds is not None and _in_turns(trial):
-            self._raced[number] = config, _short_seconds(before)
-        self._races = {
-            place: Race(short, _seconds(self._last[own][1]))
-            for place, (own, short) in self._raced.items()
-            if self._last[own][1].result.costs
-        }
-        if before is not None or led is None:
-            self.best = min(self._timed, key=self._rank, default=None)
-        elif seconds is not None and self._rank(trial) < self._rank(led):
+        led, again = self.best, config in self._standings.last
+        self._standings.add(config, seconds, number, in_turns=_in_turns(trial))
+        if again or led is None:
+            first = next(self._standings.ranked(), None)
+            self.best = None if first is None else self._trials[first.number]
+        elif seconds is not None and self._place(trial) < self._place(led):
             self.best = trial
         better = led is None or (seconds is not None and seconds < _seconds(led))
         if self.best is trial and better and not _in_turns(trial):
             self._improved_at = number + 1
 
-    @property
-    def _timed(self) -> Iterator[Trial]:
-        """The last trial of every config that has a time."""
-        return (trial for _, trial in self._last.values() if trial.result.costs)
-
-    @property
-    def _rivals(self) -> list[Trial]:
-        """Those that have not lost to finalists."""
-        return [trial for trial in self._timed if self._slower(trial) is None]
-
-    def _rank(self, trial: Trial) -> tuple[float, bool, float]:
-        seconds, now = _seconds(trial), self._slower(trial)
-        return max(seconds, now or 0.0), now is not None, seconds
-
-    def _slower(self, trial: Trial) -> float | None:
-        return slower(self._races, self._last[trial.input.config][0], _seconds(trial))
+    def _place(self, trial: Trial) -> Place:
+        last = self._standings.last[trial.input.config]
+        return Place.of(*last, self._standings.races())
 
 
 def commonest_errors(trials: Iterable[Trial]) -> tuple[str, ...]:
@@ -190,11 +172,6 @@ def commonest_errors(trials: Iterable[Trial]) -> tuple[str, ...]:
 
 def _in_turns(trial: Trial) -> bool:
     return trial.input.conditions.turns > 1
-
-
-def _short_seconds(last: tuple[int, Trial] | None) -> float:
-    """The time of a config's last trial, infinity where there is none outside of turns."""
-    return inf if last is None or _in_turns(last[1]) else last[1].result.seconds or inf
 
 
 def _seconds(trial: Trial) -> float:

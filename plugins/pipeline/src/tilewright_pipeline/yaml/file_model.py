@@ -56,7 +56,7 @@ class PipelineFile(Options):
 
     name      defaults to the file's stem
     records   the records file; default in the run's folder
-    record_store  how that file is kept
+    record_store  how that file is kept; default `jsonl`, and in memory where no store is installed
     device    one of those that the target offers
     plugins   plugin files
     strategies  glob over the names of alternatives, for every stage
@@ -71,7 +71,7 @@ class PipelineFile(Options):
     target: Annotated[str, BeforeValidator(_target_text)] = "native"
     device: str | None = None
     records: str | None = Field(default=None, min_length=1)
-    record_store: Choice = Choice("jsonl")
+    record_store: Choice | None = None
     seed: int = Field(default=0, ge=0, le=2**31 - 1)
     strategies: str = "*"
     plugins: tuple[str, ...] = ()

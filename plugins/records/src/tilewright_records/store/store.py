@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from heapq import heapify, heappop, heappush
+from heapq import merge
 from math import inf
 from pathlib import Path
 
@@ -19,9 +19,9 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Failure, Trial
 from tilewright.vocabulary.query import Query
-from tilewright.vocabulary.race import Race, slower
+from tilewright.vocabulary.race import Race, ranked
 from tilewright.vocabulary.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Record
-from tilewright.vocabulary.revisions import present_config, present_name
+from tilewright.vocabulary.revisions import present_config, present_name, present_record
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
@@ -90,7 +90,7 @@ class JsonlRecordStore:
             if _current(series.head.strategy, series.head.revision, revisions)
         ]
         rows = self._trials.rows(wanted)
-        return [_present_trial(self._trials.record(row), revisions).trial for row in rows]
+        return [present_record(self._trials.record(row), revisions).trial for row in rows]
 
     def count(self, query: Query) -> Count:
         """How many trials of a task count, spoiled ones among them."""
@@ -146,24 +146,17 @@ class JsonlRecordStore:
         return [self._trials.record(row) for row in self._trials.rows(strange)]
 
     def _ranked(self, series: Iterable[Series], query: Query) -> Iterator[Ranked]:
-        races: dict[tuple[Task, str], dict[int, Race]] = {}
-        # Seconds, whether it had lost, seconds measured, row (no two have one), races there were.
-        waiting: list[tuple[float, bool, float, int, dict[int, Race]]] = []
+        races: dict[Task, dict[int, Race]] = {}
+        last: dict[Task, list[tuple[float, int]]] = {}
         for one in _joined(_comparable(series, query), query):
-            own = races.setdefault((one.head.task, one.head.fingerprint), {})
-            own.update(one.races())
-            waiting += [(s, False, s, row, own) for s, row in one.last() if s < inf]
-        heapify(waiting)
-        while waiting:
-            seconds, lost, measured, row, own = heappop(waiting)
-            now = None if lost else slower(own, row, seconds)
-            if now is not None:
-                heappush(waiting, (max(seconds, now), True, measured, row, own))
-            else:
-                yield from (Ranked(record, seconds) for record in self._asked_for(row, query))
+            races.setdefault(one.head.task, {}).update(one.races())
+            last.setdefault(one.head.task, []).extend(one.last())
+        for place in merge(*(ranked(last[task], races[task]) for task in last)):
+            for record in self._asked_for(place.number, query):
+                yield Ranked(record, place.seconds)
 
     def _asked_for(self, row: int, query: Query) -> Iterator[Record]:
-        record = _present_trial(self._trials.record(row), query.revisions)
+        record = present_record(self._trials.record(row), query.revisions)
         if query.where is None or query.where(record.config):
             yield record
 
@@ -270,14 +263,6 @@ def _joined(series: Iterable[Series], query: Query) -> list[Series]:
         name = present_name(each.head.strategy, query.revisions)
         same.setdefault((each.head.task, name), []).append(each)
     return [Series.joined(found) for found in same.values()]
-
-
-def _present_trial(record: Record, revisions: Mapping[str, int]) -> Record:
-    config = present_config(record.config, revisions)
-    if config is record.config:
-        return record
-    trial = record.trial
-    return replace(record, trial=replace(trial, input=replace(trial.input, config=config)))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import overload
 
-from tilewright.vocabulary.race import Race
+from tilewright.vocabulary.race import Race, Standings
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
@@ -61,9 +61,7 @@ class Series:
 
     def races(self) -> dict[int, Race]:
         """By row, the trials in turns of configs that have a time now."""
-        last = self._last() if self._raced else {}
-        found = {row: Race(before, last[own][0]) for row, (own, before) in self._raced.items()}
-        return {row: race for row, race in found.items() if race.now < inf}
+        return Standings(self._last(), self._raced).races() if self._raced else {}
 
     def _measured(self, row: int, identity: int, seconds: float, raced: bool) -> None:
         if raced:
