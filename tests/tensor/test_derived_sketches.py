@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from math import prod
@@ -93,6 +94,41 @@ def test_rows_from_beyond_the_cache_are_fetched_a_tile_ahead_once_each(
         scale = "" if step == 1 else f"*{step}"
         loop = "matmul.k.0" if unroll > 1 else "matmul.k"
         assert first.startswith("prefetch a[") and f", {loop}{scale}] + {ahead} bytes" in first
+
+
+@pytest.mark.parametrize(("dtype", "item"), [("float16", 2), ("float32", 4), ("float64", 8)])
+def test_what_is_held_and_fetched_counts_in_bytes_of_the_dtype(
+    dtype: str, item: int, problem: Callable[[str], Problem]
+) -> None:
+    """Rows that pass the cache by, whole lines of what is fetched, tiles and copies that fit."""
+    text = f"dense(256x96:{dtype}, 64x96:{dtype}:const) + relu()"
+    sketches = {sketch.name: sketch for sketch in derive(problem(text))}
+    space = ConfigSpace([sketches["fused-2"].alternative("derived")])
+    assert ("data.prefetch" in space.first().values) == (256 * 96 * item > 2 * LIMITS.cache_bytes)
+    points = [p.values for p in space.sample(random.Random(0), 60)]
+    ahead = [values for values in points if values["prefetch_bytes"]]
+    for values in ahead:
+        lowered = str(lower(sketches["fused-2"].scheduled(values), "kernel"))
+        fetched = set(re.findall(r"prefetch weight.* \+ (\d+) bytes", lowered))
+        assert len(fetched) in (0, -(-item * values["tile_o"][-1] // 64)), values
+    tiled = ConfigSpace([sketches["fused-1"].alternative("derived")])
+    for point in tiled.sample(random.Random(0), 60):
+        held = prod(prod(point.values[name][1:]) for name in ("tile_n", "tile_o"))
+        assert held * item <= LIMITS.cache_bytes
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fits"), [("float16", True), ("float32", True), ("float64", False)]
+)
+def test_rows_stay_in_the_cache_by_their_bytes(
+    dtype: str, fits: bool, problem: Callable[[str], Problem]
+) -> None:
+    spaces = [
+        ConfigSpace([one.alternative("derived")])
+        for one in derive(problem(f"softmax(3x10000:{dtype})"))
+    ]
+    points = [point for space in spaces for point in space.sample(random.Random(0), 60)]
+    assert any(point.values.get("at") == "rows" for point in points) == fits
 
 
 def test_a_large_operand_of_one_axis_has_no_rows_to_fetch() -> None:

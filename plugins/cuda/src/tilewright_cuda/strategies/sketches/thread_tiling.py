@@ -18,6 +18,7 @@ from tilewright.space.split import divisors
 from tilewright_cuda.device.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
 from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.expr import ITEM_BYTES
 from tilewright_tensor.ir.dag import Axis
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
@@ -71,7 +72,8 @@ class ThreadTiling(Plan):
         knobs.constrain((virtual <= _MOST_VIRTUAL) & (sums <= _SUMS[1]))
         held: Expression | int = 0
         for name in self._cached(stage):
-            held = held + 4 * self._held(stage, name)
+            (item,) = {ITEM_BYTES[r.tensor.dtype] for r in reads(stage) if r.tensor.name == name}
+            held = held + item * self._held(stage, name)
         if isinstance(held, Expression):
             knobs.constrain(held <= SHARED_EVERYWHERE)
 

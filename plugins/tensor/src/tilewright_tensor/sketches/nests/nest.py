@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright.space.knobs import Knobs
+from tilewright_tensor.expressions.expr import ITEM_BYTES
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.schedule.stage import Stage
@@ -16,7 +17,6 @@ from tilewright_tensor.sketches.structure.plan import Plan, Values, foreign_layo
 from tilewright_tensor.sketches.structure.problem import Problem
 
 _PARTIALS = (1, 2, 4, 8)
-_ITEM_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ class Nest(Plan):
         rows, names = self._rows(schedule), {self.stage, *self.members}
         if any(not names.issuperset(readers(schedule, name)) for name in self.members):
             return False
-        shapes = (schedule.stages[name].shape for name in self.members)
-        held = sum(prod(shape[rows:]) for shape in shapes)
-        return rows > 0 and held * _ITEM_BYTES <= problem.limits.cache_bytes
+        stages = (schedule.stages[name] for name in self.members)
+        held = sum(prod(stage.shape[rows:]) * ITEM_BYTES[stage.dtype] for stage in stages)
+        return rows > 0 and held <= problem.limits.cache_bytes
 
     def _rows(self, schedule: Schedule) -> int:
         """Leading axes that all stages share: what varies along them never meets."""

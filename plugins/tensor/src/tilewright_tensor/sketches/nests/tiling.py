@@ -13,7 +13,8 @@ from math import prod
 
 from tilewright.space.feasible.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
-from tilewright_tensor.ir.dag import Axis
+from tilewright_tensor.expressions.expr import ITEM_BYTES
+from tilewright_tensor.ir.dag import Axis, Tensor
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.schedule.stage import Stage
@@ -34,7 +35,6 @@ from tilewright_tensor.sketches.structure.vectors import is_broadcast
 
 _FEWEST_ACCUMULATORS = 6
 _MOST_PER_BODY = 128
-_ITEM_BYTES = 4
 _ROWS_PER_COPY = 128
 """How often what is copied for a tile should be read, or the copies cost as much as the work."""
 
@@ -70,7 +70,7 @@ class Tiling(Plan):
             knobs.define_knob("order", ["vectors outside", "vectors inside"])
         if wide:
             self._constrain_registers(problem, stage, wide, sizes, knobs)
-            self._constrain_outer(problem, wide, knobs)
+            self._constrain_outer(problem, stage, wide, knobs)
         for name in self.packable(problem, stage):
             self._declare_pack(problem, stage, name, knobs)
         for name in self.producers:
@@ -153,7 +153,7 @@ class Tiling(Plan):
             read.tensor.name: rows[read.indices[-2]]
             for read in reads(stage)
             if read.tensor.name in problem.activations
-            and prod(read.tensor.shape) * _ITEM_BYTES > 2 * problem.limits.cache_bytes
+            and _bytes(read.tensor) > 2 * problem.limits.cache_bytes
             and len(read.indices) > 1
             and read.tensor.shape[-1] == reduced.extent > 1
             and read.indices[-1] == reduced.var.affine()
@@ -188,26 +188,28 @@ class Tiling(Plan):
         knobs.constrain(accumulators >= min(_FEWEST_ACCUMULATORS, most))
         knobs.constrain(accumulators * Knob("unroll") <= _MOST_PER_BODY)
 
-    def _constrain_outer(self, problem: Problem, wide: Sequence[Axis], knobs: Knobs) -> None:
+    def _constrain_outer(
+        self, problem: Problem, stage: Stage, wide: Sequence[Axis], knobs: Knobs
+    ) -> None:
         """As many outer tiles as threads; where they are kept, they fit in the cache."""
         tiles = [Knob(tile_knob(axis.name)) for axis in wide]
         if problem.limits.threads > 1:
             knobs.constrain(product([tile[0] for tile in tiles]) >= problem.limits.threads)
         if self.level == 1:
             held = product([tile.product(1) for tile in tiles])
-            knobs.constrain(held * _ITEM_BYTES <= problem.limits.cache_bytes)
+            knobs.constrain(held * ITEM_BYTES[stage.dtype] <= problem.limits.cache_bytes)
 
     def _declare_pack(self, problem: Problem, stage: Stage, name: str, knobs: Knobs) -> None:
         """A copy for every outer tile fits in the cache and is read often enough."""
         (read, *_) = (one for one in reads(stage) if one.tensor.name == name)
-        held: Expression | int = _ITEM_BYTES
+        held: Expression | int = ITEM_BYTES[read.tensor.dtype]
         for one, extent in zip(read.indices, read.tensor.shape, strict=True):
             axes = [a for a in stage.axes if a.var in one.variables() and a.extent > 1]
             held = held * (Knob(tile_knob(axes[0].name)).product(1) if len(axes) == 1 else extent)
         again = [a for a in stage.axes if a.extent > 1 and is_broadcast(stage, name, a.var)]
         often = prod(axis.extent for axis in again)
         # rows far apart, read from beyond the cache again and again: never as good as a copy
-        far = prod(read.tensor.shape) * _ITEM_BYTES > problem.limits.cache_bytes
+        far = _bytes(read.tensor) > problem.limits.cache_bytes
         where = ["tile", "root"] if far and often >= _ROWS_PER_COPY else ["no", "tile", "root"]
         apart = knobs.define_knob(f"{name}.pack", where) != "tile"
         if not isinstance(held, int):
@@ -257,6 +259,10 @@ class Tiling(Plan):
 def _names(stage: Stage) -> tuple[str, ...]:
     """Names of what the stage reads."""
     return tuple(dict.fromkeys(read.tensor.name for read in reads(stage)))
+
+
+def _bytes(tensor: Tensor) -> int:
+    return prod(tensor.shape) * ITEM_BYTES[tensor.dtype]
 
 
 def _largest_product(sizes: Sequence[set[int]], limit: int) -> int:

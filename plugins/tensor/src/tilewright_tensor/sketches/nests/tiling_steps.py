@@ -153,9 +153,12 @@ class TilingSteps:
         tile = spatial_split(self.values, axis)[-1]
         for constant in self.problem.constants:
             if s.stages[name].reads(constant):
-                for line in range(0, 4 * tile, _LINE_BYTES):
+                for line in range(0, self._item_bytes(constant) * tile, _LINE_BYTES):
                     s = s.prefetch(name, loop, constant, ahead + line)
         return s
+
+    def _item_bytes(self, operand: str) -> int:
+        return next(ITEM_BYTES[t.dtype] for t in self.problem.dag.inputs if t.name == operand)
 
     def _streamed(self, s: Schedule, name: str, operand: str, row: Axis) -> Schedule:
         """The rows of the next tile are fetched, once and evenly, while this one is summed."""
@@ -164,7 +167,7 @@ class TilingSteps:
         (reduced,) = self.stage.reduce_axes
         rows, unroll = spatial_split(self.values, row)[-1], self.values["unroll"]
         loop = f"{reduced.name}.0" if unroll > 1 else reduced.name
-        item, step = ITEM_BYTES[self.stage.dtype], rows * unroll
+        item, step = self._item_bytes(operand), rows * unroll
         for line in range(0, item * step, _LINE_BYTES):
             s = s.prefetch(name, loop, operand, item * rows * reduced.extent + line, step)
         return s
