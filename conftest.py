@@ -59,6 +59,39 @@ NEEDS = {
 }
 
 
+QUICK = (
+    "architecture/test_core_words.py", "architecture/test_file_shape.py",
+    "architecture/test_hook_rules.py",
+    "benchmarks/test_page.py",
+    "cli/test_cli_tune.py",
+    "contracts/test_cost_model_contracts.py", "contracts/test_scheduler_contracts.py",
+    "contracts/test_store_contracts.py",
+    "core/test_dispatch_contexts.py", "core/test_host_plugin_host.py",
+    "core/test_space_config_space.py", "core/test_space_knobs.py",
+    "cuda/test_codegen_text.py", "cuda/test_codegen_limits.py",
+    "docs/test_hooks_page.py", "docs/test_protocols_page.py",
+    "end_to_end/test_third_party.py",
+    "faults/test_input_records.py", "faults/test_left_behind.py", "faults/test_log_paths.py",
+    "golden/test_records_of_before.py",
+    "graph/test_copy_free.py", "graph/test_extraction.py", "graph/test_graph_passes.py",
+    "graph/test_network_builder.py", "graph/test_solvers_defects.py",
+    "graph/test_solvers_greedy.py", "graph/test_solvers_published.py", "graph/test_verification.py",
+    "measure/test_answer.py", "measure/test_local_runner.py", "measure/test_replay.py",
+    "onnx/test_onnx_branches.py", "onnx/test_onnx_conditions.py", "onnx/test_onnx_definitions.py",
+    "pipeline/test_host_api.py", "pipeline/test_pipeline_run.py", "pipeline/test_tuning_loop.py",
+    "records/test_records_readers.py",
+    "search/test_gradient_scheduler.py", "search/test_round_robin.py",
+    "search/test_simple_tuners.py",
+    "tensor/test_dag.py", "tensor/test_golden_keys.py", "tensor/test_interpret.py",
+    "tensor/test_layout.py", "tensor/test_lower.py", "tensor/test_reference.py",
+    "tensor/test_schedule.py", "tensor/test_text_form.py", "tensor/test_verify.py",
+    "third_party/test_seams.py",
+    "x86/test_codegen_accesses.py", "x86/test_codegen_programs.py", "x86/test_link.py",
+    "x86/test_strategy_spaces.py",
+)  # fmt: skip
+"""What `-m quick` runs: of every part its shortest files that say most, a minute on two cores."""
+
+
 def needs(path: Path) -> tuple[str, ...]:
     """Plugins that the tests of a file or folder of `tests/` need."""
     if path == TESTS or TESTS not in path.parents:
@@ -81,15 +114,24 @@ def _missing(plugins: tuple[str, ...]) -> bool:
     return any(find_spec(f"tilewright_{plugin}") is None for plugin in plugins)
 
 
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """True for a file whose needs are not met, and for a folder with none that could run."""
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """True for a file whose needs are not met, and for a folder with none that could run.
+
+    And, under `-m quick`, for a file that has nothing quick: reading all takes as long as they run.
+    """
+    only = config.option.markexpr == "quick" and collection_path.suffix == ".py"
+    if only and collection_path not in {TESTS / name for name in QUICK}:
+        return True
     inside = [TESTS / name for name in NEEDS if collection_path in (TESTS / name).parents]
     return all(_missing(needs(path)) for path in (collection_path, *inside)) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips single tests whose needs are not met."""
+    """Skips single tests whose needs are not met; marks those that are quick."""
+    quick = {TESTS / name for name in QUICK}
     for item in items:
+        if item.path in quick and not item.get_closest_marker("full"):
+            item.add_marker("quick")
         for mark in item.iter_markers("needs"):
             if _missing(mark.args):
                 item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(mark.args)}"))
