@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tilewright.plugins.host import PluginHost
     from tilewright.roles import (
         Builder,
-        Oracle,
         Reference,
         Runner,
         TargetBackend,
@@ -78,12 +77,6 @@ def tilewright_task_schedulers() -> Sequence[Component[TaskScheduler]]:
 @hookspec
 def tilewright_references(host: PluginHost) -> Sequence[Reference]:
     """References of operators, one each; called late. First: tensor."""
-    raise NotImplementedError
-
-
-@hookspec
-def tilewright_oracles() -> Sequence[Component[Oracle]]:
-    """Other systems that run a network's source; (options, host). First: a frontend's plugin."""
     raise NotImplementedError
 
 

@@ -2,7 +2,6 @@
 
 from tilewright.roles.array import Array
 from tilewright.roles.measurement import Builder, BuildResult, MeasureContext, Runner
-from tilewright.roles.oracle import Oracle
 from tilewright.roles.record_reader import RecordReader
 from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent
 from tilewright.roles.reference import Reference
@@ -17,7 +16,6 @@ __all__ = [
     "Count",
     "Kernel",
     "MeasureContext",
-    "Oracle",
     "Ranked",
     "RecordReader",
     "RecordStore",

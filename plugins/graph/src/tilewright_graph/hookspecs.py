@@ -1,4 +1,4 @@
-"""Hooks that tilewright-graph adds: frontends, passes over networks, and graph tuners."""
+"""Hooks that tilewright-graph adds: frontends, passes over networks, graph tuners, and oracles."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tilewright_graph.frontends.frontend import Frontend
     from tilewright_graph.passes.graph_pass import GraphPassEntry
     from tilewright_graph.selection.problem import GraphTuner
+    from tilewright_graph.verification.oracle import Oracle
 
 # By role, what no annotation names: `tilewright plugins --protocols` shows it.
 MORE_VALUES = {
@@ -42,4 +43,10 @@ def tilewright_graph_passes() -> Sequence[GraphPassEntry]:
 @hookspec
 def tilewright_graph_tuners() -> Sequence[Component[GraphTuner]]:
     """Solvers that choose a candidate for each kernel; (options, host). First: graph (`greedy`)."""
+    raise NotImplementedError
+
+
+@hookspec
+def tilewright_oracles() -> Sequence[Component[Oracle]]:
+    """Other systems that run a network's source; (options, host). First: a frontend's plugin."""
     raise NotImplementedError

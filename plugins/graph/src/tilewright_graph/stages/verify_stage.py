@@ -15,10 +15,10 @@ from tilewright.options import Choice, Options, Place
 from tilewright.plugins.host import PluginHost
 from tilewright.plugins.loading.distributions import how_to_get, who_has_role
 from tilewright.plugins.offers import lack_of
-from tilewright.roles import Oracle
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.verification.oracle import Oracle
 from tilewright_graph.verification.reference_oracle import WHEN_NAMED, what_it_runs
 from tilewright_graph.verification.verification import Comparison, check_fit, compare
 from tilewright_pipeline.run.run_context import RunContext
