@@ -170,9 +170,16 @@ def test_products_are_right_with_tails_virtual_threads_vectors_and_pipelines(
         )
 
 
-@pytest.mark.parametrize("number", [1, 3, 6, 7])
-def test_the_interpreter_runs_bound_programs_thread_by_thread(number: int) -> None:
-    shape = SHAPES[number]
+INTERPRETED = [
+    Shape(5, 7, 7, threads=(2, 2)),
+    Shape(8, 16, 12, threads=(2, 2), virtual=(2, 2), lanes=4),
+    Shape(8, 8, 20, threads=(2, 2), tiles=3, each=(2, 4), lanes=4),
+    Shape(4, 16, 16, threads=(2, 2), tiles=4, virtual=(1, 2), lanes=4),
+]
+
+
+@pytest.mark.parametrize("shape", INTERPRETED, ids=["tails", "virtual", "3 tiles", "4 tiles"])
+def test_the_interpreter_runs_bound_programs_thread_by_thread(shape: Shape) -> None:
     (result,) = interpret(shape.program("product"), shape.operands())
     a, b = shape.operands()
     np.testing.assert_allclose(result, a @ b, rtol=1e-4, atol=1e-4)
