@@ -225,12 +225,12 @@ def test_a_verb_that_clashes_is_chosen_by_its_owner_and_blocked_with_its_plugin(
     )
     code, out, _ = listed(capsys, "--help")
     assert code == 0
-    assert {"rival-one/tune", "tilewright/tune"} <= set(out.split())
+    assert {"rival-one/tune", "tilewright-cli/tune"} <= set(out.split())
     assert "stages" in json.loads(listed(capsys, "rival-one/tune")[1])["properties"]
-    assert listed(capsys, "tilewright/tune", "--help")[0] == 0
+    assert listed(capsys, "tilewright-cli/tune", "--help")[0] == 0
     code, _, err = listed(capsys, "tune", "--help")
     assert code == 2
-    assert "choose 'rival-one/tune' or 'tilewright/tune', or block one" in err
+    assert "choose 'rival-one/tune' or 'tilewright-cli/tune', or block one" in err
     for blocked in ("rival-one", "rival_one"):
         monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", blocked)
         assert "rival" not in listed(capsys, "--help")[1]
@@ -245,8 +245,8 @@ def test_a_template_that_clashes_is_chosen_by_its_owner(
     distribution("rival-one", points=own)
     code, _, err = listed(capsys, "new", "plugin", "climber", "--kind", "tuner")
     assert code == 2
-    assert "choose 'rival-one/tuner' or 'tilewright/tuner'" in err
-    assert listed(capsys, "new", "plugin", "climber", "--kind", "tilewright/tuner")[0] == 0
+    assert "choose 'rival-one/tuner' or 'tilewright-cli/tuner'" in err
+    assert listed(capsys, "new", "plugin", "climber", "--kind", "tilewright-cli/tuner")[0] == 0
 
 
 def test_a_glob_of_a_strategy_that_clashes_is_refused_before_anything_is_chosen(distribution):
