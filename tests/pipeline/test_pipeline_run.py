@@ -251,7 +251,7 @@ def test_the_schema_has_every_default_as_a_file_would_write_it(host):
     assert shown == {"tuner": "xgb", "scheduler": "round-robin", "budget": "60s"}
     assert schema["properties"]["measure"]["properties"]["runner"]["default"] == "local"
     assert schema["properties"]["record_store"]["default"] == "jsonl"
-    assert schema["properties"]["target"]["default"] == "native"
+    assert schema["properties"]["target"]["default"] == "x86"
 
 
 def test_a_target_that_the_device_cannot_run_is_refused(pipeline_file, tmp_path):

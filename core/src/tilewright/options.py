@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, get_args
 
@@ -31,7 +31,7 @@ class Choice:
     """A component chosen by `name` or `{name: {options}}`; the field's name is its role.
 
     `tuner: Choice` chooses a tuner, `peers: tuple[Choice, ...]` oracles. `PluginHost.choose` makes
-    the instance.
+    the instance. An empty name, `DEFAULT`, is the component that its role declares as the default.
     """
 
     name: str
@@ -42,11 +42,11 @@ class Choice:
         """The choice of either form. Raises ValueError."""
         if isinstance(value, Choice):
             return value
-        if isinstance(value, str):
+        if isinstance(value, str) and value:
             return cls(value)
         if isinstance(value, Mapping) and len(value) == 1:
             ((name, options),) = value.items()
-            if isinstance(name, str) and (options is None or isinstance(options, Mapping)):
+            if isinstance(name, str) and name and (options is None or isinstance(options, Mapping)):
                 return cls(name, dict(options or {}))
         raise ValueError("expected a name or {name: {options}}")
 
@@ -62,6 +62,10 @@ class Choice:
         return {"anyOf": [{"type": "string"}, named]}
 
 
+DEFAULT = Choice("")
+"""What a field says that takes the default of its role: `tuner: Choice = DEFAULT`."""
+
+
 def _short_form(choice: Choice) -> Any:
     return {choice.name: dict(choice.options)} if choice.options else choice.name
 
@@ -74,7 +78,7 @@ def role_of(field: str) -> str:
 def choices(options: BaseModel) -> Iterator[tuple[tuple[str | int, ...], str, Choice]]:
     """(path, role, choice) of every choice among some options."""
     for name in type(options).model_fields:
-        value = getattr(options, name)
+        value = getattr(options, name, None)  # a model made without what it requires lacks it
         if isinstance(value, Choice):
             yield (name,), role_of(name), value
         elif isinstance(value, list | tuple):
@@ -83,8 +87,25 @@ def choices(options: BaseModel) -> Iterator[tuple[tuple[str | int, ...], str, Ch
                     yield (name, position), role_of(name), item
 
 
+def named(choice: Choice | None, role: str, default: Callable[[str], str]) -> Choice:
+    """The choice, or the default of its role where it names none; see `PluginHost.default`."""
+    if choice is not None and choice.name:
+        return choice
+    return Choice(default(role))
+
+
 M = TypeVar("M", bound=BaseModel)
 Place = tuple[str | int, ...]
+
+
+def completed(options: M, default: Callable[[str], str]) -> M:
+    """The options with a name for each choice that was left to the default of its role."""
+    found = {
+        str(path[0]): named(choice, role, default)
+        for path, role, choice in choices(options)
+        if len(path) == 1 and not choice.name
+    }
+    return options.model_copy(update=found) if found else options
 
 
 class BadValueError(ValueError):

@@ -22,11 +22,11 @@ from tilewright.plugins.loading.plugin_loading import Plugin, load_plugins
 from tilewright.plugins.offers import collected, place_of, word_of
 from tilewright.plugins.owner import Owner
 from tilewright.plugins.plugin import Component, no_options
-from tilewright.plugins.unknown_name import unknown_name
+from tilewright.plugins.unknown_name import default_name, unknown_name
 from tilewright.strategies.fallback import infeasible
 from tilewright.strategies.renamed_schedule import renamed
 from tilewright.strategies.strategy import Declined, Schedule, Strategy, own_words, strategy_of
-from tilewright.strategies.strategy_set import SEPARATOR, StrategySet, nothing_left
+from tilewright.strategies.strategy_set import SEPARATOR, StrategySet, for_their_own, nothing_left
 from tilewright.vocabulary.revisions import Revisions, present_config
 from tilewright.vocabulary.target import Target
 
@@ -132,8 +132,15 @@ class PluginHost:
         """The owner of a component, by its name or `OWNER/NAME`. Raises UsageError."""
         return self._named(role, name).owner
 
+    def default(self, role: str) -> str:
+        """The name of the component that is taken where nobody names one.
+
+        Raises UsageError where no component of the role is declared `default`, or several are.
+        """
+        return default_name(role, self.catalogue(role).offers, self._plugins)
+
     def component(self, role: str, name: str) -> Component[Any]:
-        """One component, by its name or `OWNER/NAME`.
+        """One component, by its name or `OWNER/NAME`; by an empty name the default one.
 
         Raises UsageError for an unknown name, with the nearest, and for one that several offer.
         """
@@ -145,13 +152,13 @@ class PluginHost:
 
         Raises UsageError for an unknown name or bad options.
         """
-        component = self.component(role, name)
+        component = self.component(role, name := name or self.default(role))
         checked = None
         if options or component.options is not no_options:
             # Late, because pydantic takes 50 ms that a worker process should not spend.
-            from tilewright.options import check_options
+            from tilewright.options import Choice
 
-            checked = check_options(self.options_of(role, name), options, where=f"{role} '{name}'")
+            checked = self.check(role, Choice(name, options))
         with self.blaming(role, name):
             return component.load()(checked, context)
 
@@ -206,11 +213,11 @@ class PluginHost:
 
         Raises UsageError as `make` does, and makes nothing.
         """
-        from tilewright.options import check_options, choices
+        from tilewright.options import check_options, choices, completed
 
-        model = self.options_of(role, choice.name)
-        where = f"{role} '{choice.name}'"
+        model, where = self.options_of(role, choice.name), f"{role} '{choice.name}'"
         options: Any = check_options(model, choice.options, where=where)
+        options = completed(options, self.default)
         for _, inner_role, inner in choices(options):
             self.check(inner_role, inner)
         return options
@@ -227,14 +234,15 @@ class PluginHost:
             self._backends[kind] = self.make("target", kind, {}, self)
         return self._backends[kind]
 
-    def resolve_target(self, text: str | Target) -> Target:
+    def resolve_target(self, text: str | Target | None = None) -> Target:
         """The target that a text means, or one made by hand as its plugin completes it.
 
-        The text begins with `OWNER/KIND` where several plugins offer the kind.
-        Raises UsageError where no plugin offers it.
+        Without any, the default one. The text begins with `OWNER/KIND` where several plugins offer
+        the kind. Raises UsageError where no plugin offers it.
         """
         hook, kinds, owner = "tilewright_resolve_target", self.catalogue("target"), None
-        kind, colon, attributes = (text := str(text).strip()).partition(":")
+        text = self.default("target") if text is None else str(text).strip()
+        kind, colon, attributes = text.partition(":")
         if shown := kinds.find(kind):
             owner = kinds.offers[shown].owner if "/" in kind else None
             text = f"{kinds.offers[shown].name}{colon}{attributes}"
@@ -377,24 +385,16 @@ class PluginHost:
         offers = collected(role, values, components=self._hooks.gives_components(hook))
         if role != "strategy":
             return Catalogue(word_of(role), offers)
-        own = [replace(one, value=self._for_its_own(one.value, one.owner)) for one in offers]
+        own = for_their_own(offers, self.catalogue("target"), self.catalogue("operator"))
         return Catalogue(word_of(role), own, SEPARATOR, renamed)
-
-    def _for_its_own(self, strategy: Strategy, owner: Owner) -> Strategy:
-        """The strategy for its own plugin's target and operator, where several have the name."""
-        kinds, operators = self.catalogue("target"), self.catalogue("operator")
-        return replace(
-            strategy,
-            target_kinds=tuple(kinds.own(kind, owner) for kind in strategy.target_kinds),
-            operators=tuple(operators.own(name, owner) for name in strategy.operators),
-        )
 
     def _named(self, role: str, name: str) -> Offer[Any]:
         catalogue = self.catalogue(role)
+        name = name or self.default(role)
         shown = catalogue.find(self.revisions.present(name) if role == "strategy" else name)
         if shown is None and role == "reference":  # whose names are those of the operators
             shown = self.catalogue("operator").find(name)
         if shown is None or shown not in catalogue.offers:
-            blocked = [plugin.owner for plugin in self._plugins if plugin.state == "blocked"]
-            raise unknown_name(role, name, catalogue.offers, blocked, role_of_name(name, self))
+            another = role_of_name(name, self)
+            raise unknown_name(role, name, catalogue.offers, self._plugins, another)
         return catalogue.offers[shown]

@@ -76,6 +76,8 @@ def _component_misfit(role: str, component: Component[Any]) -> str:
     words = component.capabilities
     if not isinstance(words, frozenset | set) or not all(isinstance(w, str) for w in words):
         return f"{named}: its capabilities are no set of texts"
+    if not isinstance(component.default, bool):
+        return f"{named}: its `default` is {component.default!r}, expected True or False"
     return ""
 
 

@@ -42,6 +42,8 @@ class Component(Generic[R]):
                   a tuner claims (`batch`, `resume`, `model`)
     lacks         says what it lacks on this machine to work, or to work well, and how to get it,
                   for `tilewright doctor`; empty where that is nothing
+    default       whether it is the one of its role that is taken where nobody names one; where
+                  several say so, a user has to name one
     """
 
     name: str
@@ -50,3 +52,4 @@ class Component(Generic[R]):
     options: Callable[[], type[Any]] = no_options
     capabilities: frozenset[str] = frozenset()
     lacks: Callable[[], str] = lambda: ""
+    default: bool = False

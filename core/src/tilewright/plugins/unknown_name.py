@@ -1,4 +1,4 @@
-"""The error for a component that no installed plugin offers."""
+"""The error for a component that no installed plugin offers, or that has to be named."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tilewright.plugins.loading.distributions import (
     who_has_role,
     who_offers,
 )
+from tilewright.plugins.loading.plugin_loading import Plugin
 from tilewright.plugins.offers import word_of
 from tilewright.plugins.owner import Owner
 
@@ -25,19 +26,20 @@ def unknown_name(
     role: str,
     name: str,
     offers: Mapping[str, Offer[Any]],
-    blocked: Sequence[Owner],
+    plugins: Sequence[Plugin],
     another: str | None,
 ) -> UsageError:
     """The error for a name that is not among the known ones of a role.
 
     offers   the known ones
-    blocked  of the plugins that the user keeps out
+    plugins  all, for those that the user keeps out
     another  what a component of that name is, in another role
     """
     message = f"no {word_of(role)} named '{name}'"
     if another is not None:
         message = f"'{name}' is {another}, not {with_article(word_of(role))}"
     exact = who_offers(role, name)
+    blocked = _blocked(plugins)
     for owner in blocked:
         if owner.distribution in exact:
             return UsageError(
@@ -48,10 +50,37 @@ def unknown_name(
     if sources := sorted({offer.owner.source for offer in offers.values()}):
         text += f" (from {', '.join(sources)})"
     install = how_to_get(exact or (() if offers else who_has_role(role)))
-    kept_out = [owner.distribution for owner in blocked if _may_offer(owner, role)]
     own = "--plugin FILE loads one of your own" if role in _OFTEN_OWN else ""
-    unasked = f"TILEWRIGHT_BLOCK_PLUGINS blocks {', '.join(kept_out)}" if kept_out else ""
+    unasked = _unblocked(role, blocked)
     return UsageError(message, remedy="; ".join(filter(None, (text, install, own, unasked))))
+
+
+def default_name(role: str, offers: Mapping[str, Offer[Any]], plugins: Sequence[Plugin]) -> str:
+    """The one that is declared as the default. Raises UsageError where none is, or several are."""
+    rivals = {n: offer for n, offer in offers.items() if getattr(offer.value, "default", False)}
+    if len(rivals) == 1:
+        return next(iter(rivals))
+    word, choose = word_of(role), f"name one: {' or '.join(rivals or offers)}"
+    if rivals:
+        said = " and ".join(f"'{name}' of {offer.owner}" for name, offer in rivals.items())
+        raise UsageError(f"several are the default {word}: {said}", remedy=choose)
+    blocked = _blocked(plugins)
+    message, unasked = f"no {word} is the default", _unblocked(role, blocked)
+    if not offers:
+        kept_out = {owner.distribution for owner in blocked}
+        message = f"no {word} is installed"
+        choose = how_to_get([name for name in who_has_role(role) if name not in kept_out])
+    raise UsageError(message, remedy="; ".join(filter(None, (choose, unasked))))
+
+
+def _blocked(plugins: Sequence[Plugin]) -> list[Owner]:
+    """Those that the user keeps out."""
+    return [plugin.owner for plugin in plugins if plugin.state == "blocked"]
+
+
+def _unblocked(role: str, blocked: Sequence[Owner]) -> str:
+    kept_out = [owner.distribution for owner in blocked if _may_offer(owner, role)]
+    return f"TILEWRIGHT_BLOCK_PLUGINS blocks {', '.join(kept_out)}" if kept_out else ""
 
 
 def _may_offer(owner: Owner, role: str) -> bool:

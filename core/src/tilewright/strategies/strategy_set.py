@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.plugins.catalogue import Catalogue, Offer
@@ -122,3 +123,19 @@ def _matches(offer: Offer[Strategy], name: str, owner: str | None, glob: str) ->
 def _names(offer: Offer[Strategy], name: str) -> tuple[str, ...]:
     """The name that a strategy goes by, its author's, and those that it had before."""
     return name, offer.name, *offer.value.aliases
+
+
+def for_their_own(
+    offers: Sequence[Offer[Strategy]], kinds: Catalogue[Any], operators: Catalogue[Any]
+) -> list[Offer[Strategy]]:
+    """The strategies for their own plugins' targets and operators, where several have the name."""
+    found = []
+    for offer in offers:
+        one, owner = offer.value, offer.owner
+        own = replace(
+            one,
+            target_kinds=tuple(kinds.own(kind, owner) for kind in one.target_kinds),
+            operators=tuple(operators.own(name, owner) for name in one.operators),
+        )
+        found.append(replace(offer, value=own))
+    return found

@@ -19,6 +19,7 @@ def tilewright_builders() -> Sequence[Component[Any]]:
             "compiles in isolated processes, on every core of this machine",
             late("tilewright_measure.local.local_builder", "LocalBuilder"),
             late(_OPTIONS, "LocalBuilderOptions"),
+            default=True,
         ),
         Component(
             "replay",
@@ -37,6 +38,7 @@ def tilewright_runners() -> Sequence[Component[Any]]:
             "checks and times in an isolated process on this machine",
             late("tilewright_measure.local.local_runner", "LocalRunner"),
             late(_OPTIONS, "LocalRunnerOptions"),
+            default=True,
         ),
         Component(
             "replay",

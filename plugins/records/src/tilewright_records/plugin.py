@@ -20,7 +20,7 @@ def tilewright_hookspecs() -> Sequence[ModuleType]:
 
 @hookimpl
 def tilewright_record_stores() -> Sequence[Component[Any]]:
-    return [Component("jsonl", _SUMMARY, _jsonl_store)]
+    return [Component("jsonl", _SUMMARY, _jsonl_store, default=True)]
 
 
 @hookimpl

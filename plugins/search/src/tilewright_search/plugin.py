@@ -41,7 +41,7 @@ def tilewright_tuners() -> Sequence[Component[Any]]:
         Component("grid", "every config once, in order", grid, capabilities=usual),
         Component("random", "configs in random order", random, capabilities=usual),
         Component("genetic", "children of the fastest", genetic, genetic_options, usual),
-        Component("xgb", "annealing on a cost model", xgb, xgb_options, guided),
+        Component("xgb", "annealing on a cost model", xgb, xgb_options, guided, default=True),
         Component("evolutionary", "evolution on a cost model", evolve, evolve_options, guided),
     ]
 
@@ -49,10 +49,10 @@ def tilewright_tuners() -> Sequence[Component[Any]]:
 @hookimpl
 def tilewright_cost_models() -> Sequence[Component[Any]]:
     trees, ridge = "models.xgboost_trees", "models.ridge"
-    make_trees, trees_options = _late(trees, "make_xgboost"), _late(trees, "XgboostOptions")
+    boosted, options = _late(trees, "make_xgboost"), _late(trees, "XgboostOptions")
     make_ridge, ridge_options = _late(ridge, "make_ridge"), _late(ridge, "RidgeOptions")
     return [
-        Component("xgboost", "boosted trees", make_trees, trees_options, lacks=_xgboost_lacks),
+        Component("xgboost", "boosted trees", boosted, options, lacks=_xgboost_lacks, default=True),
         Component("ridge", "ridge regression on numpy", make_ridge, ridge_options),
     ]
 
@@ -75,6 +75,6 @@ def tilewright_task_schedulers() -> Sequence[Component[Any]]:
     place, fewest = "schedulers.gradient", _late("schedulers.round_robin", "RoundRobinScheduler")
     gradient, options = _late(place, "GradientScheduler"), _late(place, "GradientOptions")
     return [
-        Component("round-robin", "fewest trials", fewest),
+        Component("round-robin", "fewest trials", fewest, default=True),
         Component("gradient", "where a batch saves most", gradient, options),
     ]

@@ -21,6 +21,7 @@ def tilewright_targets() -> Sequence[Component[TargetBackend]]:
             name="x86",
             summary="x86 processors: isa=avx512, avx2 or sse4, threads=N",
             load=late("tilewright_x86.backend", "make_backend"),
+            default=True,
         )
     ]
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from tilewright.errors import UsageError
-from tilewright.options import Choice
+from tilewright.options import DEFAULT, Choice
 from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 
-def choice_of(option: str, text: str) -> Choice:
-    """The choice of `name` or `{name: {option: value}}`. Raises UsageError naming the option."""
+def choice_of(option: str, text: str | None) -> Choice:
+    """The choice of `name` or `{name: {option: value}}`, DEFAULT without one.
+
+    Raises UsageError naming the option.
+    """
+    if text is None:
+        return DEFAULT
     try:
         return Choice.parse(YamlSource.parse(text, option).plain())
     except ValueError as error:

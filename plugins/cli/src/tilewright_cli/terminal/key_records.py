@@ -31,9 +31,8 @@ def records_for(task: str, host: PluginHost) -> Path:
 
 
 def _keys(file: Path, host: PluginHost) -> set[str]:
-    from tilewright.options import Choice
     from tilewright_pipeline.run.run_setup import open_store
 
     with suppress(UsageError):  # a file that cannot be read as records has no keys
-        return {task.workload.key for task in open_store(file, host, Choice("jsonl")).tasks()}
+        return {task.workload.key for task in open_store(file, host).tasks()}
     return set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,30 @@ plugin_files: Decorator = click.option(
 )
 
 
+class _ComponentOption(click.Option):
+    """An option that names a component of a role, whose default the help has to ask for."""
+
+    def __init__(self, *args: Any, shown: str, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self._shown = shown
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        with suppress(UsageError):  # where none is the default, or several are
+            default = load_host(()).default(str(self.name))
+            if record is not None:
+                return record[0], "  ".join(filter(None, [record[1], self._shown.format(default)]))
+        return record
+
+
+def component(name: str, *, help: str = "", shown: str = "[default: {}]") -> Decorator:  # noqa: A002
+    """An option called after a role; None where it is not given, which means the role's default.
+
+    shown   what the help says of the default
+    """
+    return click.option(name, cls=_ComponentOption, help=help, shown=shown)
+
+
 def _answer_alone(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
     if value:
         ctx.meta[_STDOUT] = ctx.with_resource(answer_alone())
@@ -67,9 +92,7 @@ as_json: Decorator = click.option(
 )
 quiet: Decorator = click.option("--quiet", is_flag=True, help="Print results only.")
 seed: Decorator = click.option("--seed", type=int, default=0, show_default=True)
-target: Decorator = click.option(
-    "--target", default="native", show_default=True, help="KIND:name=value,... or a short text."
-)
+target: Decorator = component("--target", help="KIND:name=value,... or a short text.")
 settings: Decorator = click.option(
     "--set",
     "settings",

@@ -16,7 +16,9 @@ from tilewright_cli.terminal import shared_options as shared
 )
 @shared.plugin_files
 @shared.as_json
-def peak(target: str, threads: tuple[int, ...], plugin: tuple[Path, ...], as_json: bool) -> None:
+def peak(
+    target: str | None, threads: tuple[int, ...], plugin: tuple[Path, ...], as_json: bool
+) -> None:
     """Measure peak operations and memory bandwidth per second, by thread count.
 
     Later runs compute their shares of peak from the highest figures measured so far.

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @click.argument("part", required=False)
 @shared.records
 @click.option("--out", type=shared.NAMED_PATH, help="The run's folder.  [runs/NAME]")
-@click.option("--target", help="In place of the file's; for a TASK  [that of TASK, or native]")
+@shared.component(
+    "--target", help="In place of the file's; for a TASK", shown="[that of TASK, or {}]"
+)
 @shared.device
 @shared.settings
 @shared.plugin_files

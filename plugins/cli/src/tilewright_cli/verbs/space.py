@@ -42,14 +42,13 @@ def space(
 
     TASK is operator(arguments), a key in the records file, or a JSON file.
     """
-    from tilewright.options import Choice
     from tilewright_cli.terminal.key_records import records_for
     from tilewright_pipeline.api.task_text import find_task, names_a_key
     from tilewright_pipeline.run.run_setup import open_store
 
     host = shared.load_host(plugin)
     kept = records or records_for(task, host)
-    store = open_store(kept, host, Choice("jsonl")) if names_a_key(task) else None
+    store = open_store(kept, host) if names_a_key(task) else None
     found = find_task(task, host.resolve_target(target) if target else None, host, store)
     made = host.space(found, strategies)
     declined = host.declined(found, strategies)

@@ -22,11 +22,13 @@ _BEFORE_ITS_BUDGET = {
 
 @click.command()
 @click.argument("task")
-@click.option("--target", help="KIND:name=value,... or a short text.  [that of TASK, or native]")
-@click.option("--tuner", default="xgb", show_default=True, help="NAME or {NAME: {option: value}}.")
-@click.option("--scheduler", default="round-robin", show_default=True)
-@click.option("--runner", default="local", show_default=True)
-@click.option("--builder", default="local", show_default=True)
+@shared.component(
+    "--target", help="KIND:name=value,... or a short text.", shown="[that of TASK, or {}]"
+)
+@shared.component("--tuner", help="NAME or {NAME: {option: value}}.")
+@shared.component("--scheduler")
+@shared.component("--runner")
+@shared.component("--builder")
 @click.option("--strategies", default="*", show_default=True, help="Glob over alternatives.")
 @click.option("--budget", default="60s", show_default=True, help="60s, 2min, or 200 for trials.")
 @click.option(
@@ -47,10 +49,10 @@ def tune(
     *,
     task: str,
     target: str | None,
-    tuner: str,
-    scheduler: str,
-    runner: str,
-    builder: str,
+    tuner: str | None,
+    scheduler: str | None,
+    runner: str | None,
+    builder: str | None,
     strategies: str,
     budget: str,
     early_stopping: int | None,

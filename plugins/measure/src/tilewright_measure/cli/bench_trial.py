@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 @shared.target
 @shared.device
 @click.option("--count", type=click.IntRange(1), default=16, show_default=True, help="Per task.")
-@click.option("--tuner", default="xgb", show_default=True, help="NAME or {NAME: {option: value}}.")
+@shared.component("--tuner", help="NAME or {NAME: {option: value}}.")
 @shared.seed
 @shared.plugin_files
 @shared.as_json
 def trial(
     *,
     source: str,
-    target: str,
+    target: str | None,
     device: str | None,
     count: int,
-    tuner: str,
+    tuner: str | None,
     seed: int,
     plugin: tuple[Path, ...],
     as_json: bool,
@@ -40,7 +40,7 @@ def trial(
     Measures --count candidates of each task, cold and by the local builder and runner, as tuning
     does. Nothing of it is kept.
     """
-    from tilewright.options import Choice
+    from tilewright.options import DEFAULT
     from tilewright.vocabulary.budget import Budget
     from tilewright_cli.terminal.choice_text import choice_of
     from tilewright_measure.timing.trial_profile import TrialProfile
@@ -57,7 +57,7 @@ def trial(
             tasks,
             context,
             tuner=choice_of("--tuner", tuner),
-            scheduler=Choice("round-robin"),
+            scheduler=DEFAULT,
             budget=Budget(trials=count * len(tasks)),
         )
         profile = TrialProfile.of(context.store.records(), report.measurement)

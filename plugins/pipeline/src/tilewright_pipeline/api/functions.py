@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright.options import Choice
+from tilewright.options import Choice, named
 from tilewright.plugins.host import PluginHost
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.budget import Budget
@@ -65,7 +65,7 @@ def tune(
     task: Task | str,
     *,
     target: Target | str | None = None,
-    tuner: Any = "xgb",
+    tuner: Any = None,
     budget: Budget | str | int = "60s",
     strategies: str = "*",
     conditions: Conditions | None = None,
@@ -73,9 +73,9 @@ def tune(
     device: str | None = None,
     seed: int = 0,
     records: str | Path | None = None,
-    runner: Any = "local",
-    builder: Any = "local",
-    scheduler: Any = "round-robin",
+    runner: Any = None,
+    builder: Any = None,
+    scheduler: Any = None,
     foreign_records: bool = False,
     host: PluginHost | None = None,
 ) -> TuneResult:
@@ -83,21 +83,24 @@ def tune(
 
     task      a Task, or its text form, or the key of a workload in the records file
     target    used where the task is a text; default: what a key or file names, or that of the
-              key's latest record, else `native`
-    tuner, runner, builder, scheduler  a name or {name: {options}}
+              key's latest record, else the default target
+    tuner, runner, builder, scheduler  a name or {name: {options}}; the default of its role
     records   the file; default: the user's own, `~/.local/share/tilewright/records.jsonl`, which
               `compile` and `explain` read by default
     foreign_records  begin with the best that other devices found
     """
     host = host or PluginHost.load()
-    named = {"tuner": tuner, "scheduler": scheduler, "runner": runner, "builder": builder}
-    chosen = {role: Choice.parse(choice) for role, choice in named.items()}
+    given = {"tuner": tuner, "scheduler": scheduler, "runner": runner, "builder": builder}
+    chosen = {
+        role: named(None if choice is None else Choice.parse(choice), role, host.default)
+        for role, choice in given.items()
+    }
     for role, choice in chosen.items():
         host.check(role, choice)
     limit = Budget.parse(budget)
     file = own_records() if records is None else Path(records)
     if isinstance(task, str):
-        store = open_store(file, host, Choice("jsonl")) if names_a_key(task) else None
+        store = open_store(file, host) if names_a_key(task) else None
         task = find_task(task, host.resolve_target(target) if target else None, host, store)
     context = make_context(
         host,
@@ -148,7 +151,7 @@ def _summary(
 def compile(  # noqa: A001  the name users expect
     network: Any,
     *,
-    target: Target | str = "native",
+    target: Target | str | None = None,
     records: str | Path | None = None,
     out: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
@@ -210,20 +213,20 @@ def explain(
     source    a Task, what `tune` takes for one, or what `compile` takes for a network
     part      of a network: a kernel's name or key, or the key of a task; without it, all kernels
               that do not have their own best config
-    target    default: that of the task; of a network, `native`
+    target    default: that of the task; of a network, the default one
     options   of the stage `compile`
     records   default: the file of `tune`
     """
     host = host or PluginHost.load()
     file = own_records() if records is None else Path(records)
     if isinstance(source, str) and names_a_task(source):
-        store = open_store(file, host, Choice("jsonl")) if names_a_key(source) else None
+        store = open_store(file, host) if names_a_key(source) else None
         source = find_task(source, host.resolve_target(target) if target else None, host, store)
     context = make_context(
         host,
         name="explain",
         folder=file.parent,
-        target=source.target if isinstance(source, Task) else target or "native",
+        target=source.target if isinstance(source, Task) else target,
         device=device,
         records=file,
         strategies=strategies,

@@ -43,15 +43,15 @@ def find_task(
 
     A key is a workload's, or a task's, which names its target behind an `@`. Without a target it is
     the one that the key names, or that of the key's latest task; else the one that the file names;
-    else `native`. Raises UsageError where the text is none of these, where a key names another
-    target than the one given, and where an operator's definition has changed since.
+    else the default one. Raises UsageError where the text is none of these, where a key names
+    another target than the one given, and where an operator's definition has changed since.
     """
     if match := _KEY.match(text):
         return _recorded(match[1], _agreed(target, match[2], text, host), host, store)
     if match := _TEXT_FORM.match(text):
         where = f"task {text.strip()}"
         workload = host.reference(match[1]).parse(match[2], where)
-        return Task(workload, target or host.resolve_target("native"))
+        return Task(workload, target or host.resolve_target())
     if text.endswith(".json"):
         written, named = _content_of(Path(text))
         workload = host.reference(written.operator).checked(written, text)
@@ -96,8 +96,8 @@ def _recorded(key: str, target: Target | None, host: PluginHost, store: RecordSt
     )
 
 
-def _content_of(path: Path) -> tuple[Workload, str]:
-    """The workload of a file, and the target that it names, else `native`."""
+def _content_of(path: Path) -> tuple[Workload, str | None]:
+    """The workload of a file, and the target that it names, if any."""
     from tilewright.options import check_options
     from tilewright_pipeline.api.workload_file import WorkloadFile
 
@@ -121,7 +121,8 @@ def _content_of(path: Path) -> tuple[Workload, str]:
     if not isinstance(workload, dict):
         raise _no_workload(path, "it holds no workload")
     check_options(WorkloadFile, workload, where=str(path))
-    return Workload.from_json(workload), str(data.get("target", "native"))
+    named = data.get("target")
+    return Workload.from_json(workload), None if named is None else str(named)
 
 
 def _no_workload(path: Path, why: str) -> UsageError:

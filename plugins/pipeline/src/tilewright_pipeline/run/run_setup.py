@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.options import Choice
+from tilewright.options import DEFAULT, Choice, named
 from tilewright.plugins.loading.distributions import how_to_get
 from tilewright.roles import TellsItsParts
 from tilewright.vocabulary.device import Device, MeasuresElsewhere
@@ -33,7 +33,7 @@ def make_context(
     *,
     name: str,
     folder: Path,
-    target: Target | str,
+    target: Target | str | None = None,
     device: str | None = None,
     records: Path | None = None,
     conditions: Conditions | None = None,
@@ -53,8 +53,7 @@ def make_context(
     Raises UsageError for a target, device, seed, file or glob of strategies that cannot be used.
 
     records   default `records.jsonl` in the run's folder
-    runner, builder  default `local`
-    record_store     default `jsonl`
+    target, runner, builder, record_store  default: what is declared as the default of its role
     measures  False: nothing is run, so that any machine will do; the device is then `none`
     writes    False: the records are only read, so that any folder will do
     saves     False: stages leave nothing in the run's folder
@@ -65,8 +64,7 @@ def make_context(
     resolved = host.resolve_target(target)
     host.check_strategies(strategies, resolved, "strategies")
     found = Device("none")
-    runner, builder = runner or Choice("local"), builder or Choice("local")
-    kept = record_store or Choice("jsonl")
+    runner, builder = _or_default(runner, "runner", host), _or_default(builder, "builder", host)
     if measures:
         backend, found = host.backend(resolved.kind), find_device(host, resolved, device)
         backend.check_target(resolved, found)
@@ -74,7 +72,7 @@ def make_context(
     path = records or folder / "records.jsonl"
     if writes:
         check_file(path, "records")
-    store = open_store(path, host, kept)
+    store = open_store(path, host, record_store)
     _tell_misses(store, resolved, found if measures and not foreign_records else None, host)
     return RunContext(
         name=name,
@@ -120,6 +118,17 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
     )
 
 
+def _or_default(choice: Choice | None, role: str, host: PluginHost) -> Choice:
+    """The choice with a name; without one where there is no default, as who only looks needs none.
+
+    Who measures is told then what there is to choose from.
+    """
+    try:
+        return named(choice, role, host.default)
+    except UsageError:
+        return DEFAULT
+
+
 def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
     """The device that the runner's times are of; without a runner, `device` itself."""
     known = runner.name in host.components("runner")
@@ -127,8 +136,10 @@ def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
     return options.measured_on(device) if isinstance(options, MeasuresElsewhere) else device
 
 
-def open_store(path: Path, host: PluginHost, choice: Choice) -> RecordStore:
+def open_store(path: Path, host: PluginHost, choice: Choice | None = None) -> RecordStore:
     """The store of a records file, which need not exist yet; in memory where none is installed.
+
+    Without a choice, the default one.
 
     Raises UsageError where the file cannot be read, holds no records, or is a log of another
     format: one recognised by a reader that is neither the store's namesake nor `jsonl`, the format
@@ -142,6 +153,7 @@ def open_store(path: Path, host: PluginHost, choice: Choice) -> RecordStore:
         return MemoryRecordStore(path)
     from tilewright_records.readers import read_log, recognised_format
 
+    choice = named(choice, "record_store", host.default)
     with writing(path, "records"):
         known = recognised_format(path, host) if is_file(path) else choice.name
     foreign = known not in (None, choice.name, "jsonl")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from tilewright.errors import UsageError
-from tilewright.options import BadValueError, Choice, Options
+from tilewright.options import DEFAULT, BadValueError, Choice, Options
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.run.run_context import RunContext
@@ -39,8 +39,8 @@ class TuneOptions(Options):
     early_stopping  trials without improvement after which a task gets no more
     """
 
-    tuner: Choice = Choice("xgb")
-    scheduler: Choice = Choice("round-robin")
+    tuner: Choice = DEFAULT
+    scheduler: Choice = DEFAULT
     budget: BudgetOption = Budget(seconds=60.0)
     early_stopping: int | None = Field(None, ge=1)
 

@@ -10,7 +10,7 @@ from itertools import islice, zip_longest
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright.options import Choice
+from tilewright.options import Choice, named
 from tilewright.plugins.blamed import Blamed
 from tilewright.roles import TunerContext
 from tilewright.vocabulary.budget import Budget
@@ -57,6 +57,8 @@ def tune_tasks(
     options that do not suit the tasks, a task that the runner has no memory for, a glob that leaves
     all of them without a strategy, and `more` in another unit than the budget.
     """
+    default = context.host.default
+    tuner, scheduler = named(tuner, "tuner", default), named(scheduler, "scheduler", default)
     context.host.check("tuner", tuner)  # made when a task is first searched
     made = context.host.choose("scheduler", scheduler, context.host)
     if isinstance(made, ChecksTasks):

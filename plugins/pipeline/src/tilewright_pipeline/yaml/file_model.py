@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from tilewright.errors import UsageError
-from tilewright.options import Choice, Options
+from tilewright.options import DEFAULT, Choice, Options
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.target import Target
 
@@ -36,8 +36,8 @@ def _folder_name(name: str) -> str:
 class MeasureSection(Options):
     """`measure:`, how candidates are built and timed."""
 
-    runner: Choice = Choice("local")
-    builder: Choice = Choice("local")
+    runner: Choice = DEFAULT
+    builder: Choice = DEFAULT
     constants: Literal["cold", "warm"] = "cold"
     number: int = Field(default=1, ge=1, le=1_000_000)
     repeat: int = Field(default=5, ge=3, le=1000)
@@ -56,7 +56,8 @@ class PipelineFile(Options):
 
     name      defaults to the file's stem
     records   the records file; default in the run's folder
-    record_store  how that file is kept; default `jsonl`, and in memory where no store is installed
+    target    default: that which the installed targets declare
+    record_store  how that file is kept; default: the declared store, and in memory without any
     device    one of those that the target offers
     plugins   plugin files
     strategies  glob over the names of alternatives, for every stage
@@ -68,7 +69,7 @@ class PipelineFile(Options):
 
     version: Literal[1]
     name: Annotated[str, AfterValidator(_folder_name)] | None = None
-    target: Annotated[str, BeforeValidator(_target_text)] = "native"
+    target: Annotated[str, BeforeValidator(_target_text)] | None = None
     device: str | None = None
     records: str | None = Field(default=None, min_length=1)
     record_store: Choice | None = None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from tilewright.errors import UsageError, did_you_mean, raise_all, shown
-from tilewright.options import Place, choices, not_a_mapping, read_options
+from tilewright.options import Place, choices, completed, not_a_mapping, read_options
 from tilewright.paths import check_is_file
 from tilewright.plugins.elsewhere import takers_of
 from tilewright.plugins.host import PluginHost
@@ -29,6 +30,8 @@ _INSTEAD = {"version": 1, "stages": [{}]}
 """What stands in for required keys that are wrong or missing, so that the rest is read."""
 
 _VERIFY = "verify"
+
+M = TypeVar("M", bound=BaseModel)
 
 
 class Planner:
@@ -97,8 +100,8 @@ class Planner:
         """
         self._tell_unknown_settings(host)
         target = self._target(host)
-        self._check_choices(host, self.file, ())
-        self._check_choices(host, self.file.measure, ("measure",))
+        measure = self._check_choices(host, self.file.measure, ("measure",))
+        file = self._check_choices(host, self.file, ()).model_copy(update={"measure": measure})
         entries = () if ("stages",) in self._bad else self.file.stages
         stages = {
             place: self._stage(host, entry, ("stages", place))
@@ -122,7 +125,7 @@ class Planner:
             known = kept
         given = [option for place, option in self._set.items() if place[0] == "target"]
         target_place = given[-1] if given else self._where(("target",))
-        return Plan(self.file, target, target_place, tuple(known), host)
+        return Plan(file, target, target_place, tuple(known), host)
 
     def _able(self, stages: Sequence[PlannedStage]) -> list[PlannedStage]:
         """The stages that the last one needs, except those that would measure without a runner."""
@@ -238,11 +241,16 @@ class Planner:
             self._note(path, UsageError(message, remedy=remedy))
         return PlannedStage(name, checked, factory, self._where(path))
 
-    def _check_choices(self, host: PluginHost, options: BaseModel, path: Place) -> None:
+    def _check_choices(self, host: PluginHost, options: M, path: Place) -> M:
+        """The options with each choice named, the default of its role where the file says none."""
         for below, role, choice in choices(options):
             place = path + below
-            if self._component(host, role, choice.name, place) is not None:
+            component = self._component(host, role, choice.name, place)
+            if component is not None and choice.name:
                 self._options(host, role, choice.name, choice.options, (*place, choice.name))
+        with suppress(UsageError):  # of a role without a default: noted above
+            return completed(options, host.default)
+        return options
 
     def _component(
         self, host: PluginHost, role: str, name: str, path: Place
@@ -281,7 +289,7 @@ class Planner:
                 remedy = remedy if model.model_fields else "there are no options here"
             self._note(path + mistake.path, UsageError(message, remedy=remedy))
         if options is not None:
-            self._check_choices(host, options, path)
+            options = self._check_choices(host, options, path)
         return options
 
     # --- what is wrong ---------------------------------------------------------------------------

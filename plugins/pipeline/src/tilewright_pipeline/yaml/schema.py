@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel
 
-from tilewright.options import Choice, role_of
+from tilewright.errors import UsageError
+from tilewright.options import Choice, choices, role_of
 from tilewright.plugins.host import PluginHost
 from tilewright_pipeline.yaml.file_model import MeasureSection, PipelineFile
 
@@ -32,7 +34,10 @@ def pipeline_schema(host: PluginHost) -> dict[str, Any]:
         "stages": {"type": "array", "minItems": 1, "items": {"anyOf": stages}},
         "target": dict(_TARGET),
     }
-    _with_defaults(schema, PipelineFile)
+    writer.with_defaults(schema, PipelineFile)
+    for role in ("target", "record_store"):
+        with suppress(UsageError):  # where none is the default, or several are
+            schema["properties"][role]["default"] = host.default(role)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["$defs"] = writer.definitions
     return schema
@@ -59,7 +64,7 @@ class _Writer:
             chosen = self.choice(role_of(name))
             several = getattr(field.annotation, "__origin__", None) in (tuple, list)
             properties[name] = {"type": "array", "items": chosen} if several else chosen
-        return _with_defaults(schema, model)
+        return self.with_defaults(schema, model)
 
     def options_of(self, role: str, name: str) -> dict[str, Any]:
         """What a component's options may hold; anything, where it cannot say."""
@@ -73,13 +78,21 @@ class _Writer:
         known = list(self._host.components(role))
         return {"anyOf": [{"enum": known}, *(_named(n, self.options_of(role, n)) for n in known)]}
 
+    def with_defaults(self, schema: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+        """The schema with what each option is where a file does not say, as a file would write it.
 
-def _with_defaults(schema: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
-    """The schema with what each option is where a file does not say, as a file would write it."""
-    written = model.model_construct().model_dump(mode="json", exclude_none=True)
-    for name in schema.get("properties", {}).keys() & written.keys():
-        schema["properties"][name]["default"] = written[name]
-    return schema
+        It says nothing of a choice whose role has no default, or several.
+        """
+        options = model.model_construct()
+        written = options.model_dump(mode="json", exclude_none=True)
+        for (name, *_), role, choice in choices(options):
+            if not choice.name:
+                del written[str(name)]
+                with suppress(UsageError):
+                    written[str(name)] = self._host.default(role)
+        for name in schema.get("properties", {}).keys() & written.keys():
+            schema["properties"][name]["default"] = written[name]
+        return schema
 
 
 def _moved(schema: Any, space: str) -> Any:

@@ -40,7 +40,7 @@ class GuidedOptions(Options):
         16, ge=1, description="configs a batch; the model decides once it knows so many trials"
     )
     loss: Literal["rank", "reg"] = Field("reg", description="rank pairs, or fit throughput")
-    cost_model: Choice | None = Field(None, description="another cost model than xgboost")
+    cost_model: Choice | None = Field(None, description="another cost model than the default")
     features: FeatureKind = Field(
         "knobs", description="loops: a second model, of the lowered programs, ranks the best few"
     )
@@ -166,6 +166,9 @@ def _shares(scores: Floats) -> Floats:
 
 
 def _make_model(options: GuidedOptions, context: TunerContext) -> CostModel:
-    choice = options.cost_model or Choice("xgboost", {"loss": options.loss})
-    made = context.host.choose("cost_model", choice, context)
-    return checked_model(made, context.host, choice.name)
+    host, choice = context.host, options.cost_model
+    if choice is None:
+        name = host.default("cost_model")
+        takes_loss = "loss" in host.options_of("cost_model", name).model_fields
+        choice = Choice(name, {"loss": options.loss} if takes_loss else {})
+    return checked_model(host.choose("cost_model", choice, context), host, choice.name)

@@ -147,11 +147,10 @@ def compact(file: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
     trials that failed through no fault of their config, and bad lines. What a stage spent is added
     up.
     """
-    from tilewright.options import Choice
     from tilewright_pipeline.run.run_setup import open_store
     from tilewright_records.store.compact import compact_log
 
-    open_store(file, shared.load_host(plugin), Choice("jsonl"))  # or it says what the file is
+    open_store(file, shared.load_host(plugin))  # or it says what the file is
     done = compact_log(file)
     if as_json:
         shared.print_json(done.to_json())
@@ -170,7 +169,6 @@ def compact(file: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
 @shared.as_json
 def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
     """Append to a file the records of other files that it lacks."""
-    from tilewright.options import Choice
     from tilewright_pipeline.run.run_setup import open_store
     from tilewright_records.checks import merge_logs
     from tilewright_records.readers import expect_log
@@ -178,7 +176,7 @@ def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...], as_js
     host = shared.load_host(plugin)
     for source in sources:
         expect_log(source, host)
-    done = merge_logs(sources, open_store(into, host, Choice("jsonl")), host)
+    done = merge_logs(sources, open_store(into, host), host)
     if as_json:
         shared.print_json({**done._asdict(), "into": str(into)})
         return

@@ -18,7 +18,7 @@ from tilewright_cli.terminal import shared_options as shared
 @shared.plugin_files
 @shared.as_json
 def adopt(
-    *, file: Path, target: str, configs: bool, plugin: tuple[Path, ...], as_json: bool
+    *, file: Path, target: str | None, configs: bool, plugin: tuple[Path, ...], as_json: bool
 ) -> None:
     """Count the records of another system that become configs here.
 

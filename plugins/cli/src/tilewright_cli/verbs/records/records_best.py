@@ -34,7 +34,6 @@ def best(
     installed revision of their strategy, and of a config measured again the last measurement.
     `tilewright explain TASK` says what else is known of a task.
     """
-    from tilewright.options import Choice
     from tilewright_pipeline.api.task_text import find_task, names_a_key, names_a_task
     from tilewright_pipeline.run.run_setup import open_store
     from tilewright_records.readers import recognised_format
@@ -43,7 +42,7 @@ def best(
     is_log = file.is_file() and recognised_format(file, host) is not None
     if task is None and not is_log and names_a_task(str(file)):
         file, task = shared.TUNE_RECORDS, str(file)
-    store = open_store(shared.RECORDS_FILE.convert(file, None, None), host, Choice("jsonl"))
+    store = open_store(shared.RECORDS_FILE.convert(file, None, None), host)
     key = None
     if task is not None:
         asked = find_task(task, None, host, store)
