@@ -116,7 +116,7 @@ def choose(
             scheduler=Choice("round-robin"),
             budget=Budget(trials=10 * host.space(task, strategies).valid_count() // 9 + 10),
         )
-        best = context.store.best(context.query(task, host.space(task, strategies).is_valid))
+        best = context.history.best(task, host.space(task, strategies).is_valid)
         first: dict[ConfigEntity, float] = {}
         for record in context.store.records():
             if record.seconds is not None:

@@ -18,6 +18,7 @@ from tilewright.strategies.dispatch import (
     FallbackContext,
     current,
 )
+from tilewright.strategies.history import History
 from tilewright.strategies.strategy import selects
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.record import GraphRecord
@@ -52,9 +53,10 @@ class ToyHost:
 def history(tmp_path, samples):
     store = JsonlRecordStore(tmp_path / "records.jsonl")
 
-    def make(*records, host=None, **options):
+    def make(*records, host=None, where=None, **options):
         store.append(records)
-        return ApplyHistoryBest(store, host or ToyHost(), samples.here, Conditions(), **options)
+        known = History(store, host or ToyHost(), samples.here, Conditions(), **options)
+        return ApplyHistoryBest(known, where)
 
     return make
 

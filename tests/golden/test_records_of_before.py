@@ -13,6 +13,7 @@ from generated_text import KINDS, host
 
 from tilewright.canonical import thaw
 from tilewright.strategies.dispatch import ApplyHistoryBest
+from tilewright.strategies.history import History
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import FailureKind
 from tilewright.vocabulary.query import Query
@@ -78,13 +79,9 @@ def test_the_name_of_before_selects_what_was_recorded_under_it(store, kind):
     for record in records_of(store, kind):
         if record.trial.result.failure is None and record.trial.input.conditions.turns > 1:
             values, conditions = thaw(record.config.values), record.trial.input.conditions
+            history = History(store, host(), DEVICES[kind], conditions, record.config.strategy)
             context = ApplyHistoryBest(
-                store,
-                host(),
-                DEVICES[kind],
-                conditions,
-                record.config.strategy,
-                lambda config, values=values: thaw(config.values) == values,
+                history, lambda config, values=values: thaw(config.values) == values
             )
             answer = context.find(record.task, None)
             assert answer is not None, record.config.text

@@ -152,7 +152,7 @@ def test_records_of_another_file_answer_where_they_know_the_task(chain, context,
     record(first, 8, 1e-6)
     other.store.append(context.store.records())
     fresh = replace(context, store=JsonlRecordStore(tmp_path / "none.jsonl"))
-    history = ApplyHistoryBest(other.store, other.host, other.device, other.conditions)
+    history = ApplyHistoryBest(other.history)
     with history:
         _, report = compile_network(chain, fresh)
         told = list(TaskExplanation.of(first, fresh).lines())

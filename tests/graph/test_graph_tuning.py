@@ -282,7 +282,7 @@ def test_the_best_of_another_epilogue_is_not_taken_where_it_failed_here(context,
     plain, kin = extract(b.network([pooled, fused]), context.target, operators).kernels
     assert plain.task != kin.task
     record(plain.task, 8, 1e-6)
-    history = ApplyHistoryBest(context.store, context.host, context.device, context.conditions)
+    history = ApplyHistoryBest(context.history)
     assert history.find(kin.task, None).config["block"] == 8
     fail(context, kin.task, ConfigEntity("paper", {"block": 8}))
     assert history.find(kin.task, None) is None

@@ -76,7 +76,7 @@ def test_a_config_that_was_lucky_once_loses_its_lead(tmp_path, toy):
         min(honest, key=honest.__getitem__),
         pytest.approx(honest[best]),
     )
-    assert context.store.best(context.query(entry(1).task)).config == best
+    assert context.history.best(entry(1).task).config == best
 
 
 def _told(made, name, calls, monkeypatch):
@@ -188,7 +188,7 @@ def test_nobody_overtakes_finalists_without_being_measured_in_turns(tmp_path, to
     for budget in range(22, 60, 2):  # with these missing seconds newcomers of width 7 seem best
         _, context = run(tmp_path / str(budget), toy, [entry(8)], budget, lucky=4e-5)
         turns = {r.config: r.trial.input.conditions.turns for r in context.store.records()}
-        assert turns[context.store.best(context.query(entry(8).task)).config] > 1
+        assert turns[context.history.best(entry(8).task).config] > 1
 
 
 def test_a_tiny_budget_keeps_nothing_for_finalists(tmp_path, toy):

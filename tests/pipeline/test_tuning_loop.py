@@ -182,8 +182,8 @@ def test_kin_are_asked_for_their_best_however_fast_the_own_one_is(make):
     tune(make(), TaskSet((kin,)), budget="40")
     context = make()
     (config,) = best_of_anchor(context, kin.task)
-    assert config == context.store.best(context.query(small.task)).config
-    assert config != context.store.best(context.query(kin.task)).config
+    assert config == context.history.best(small.task).config
+    assert config != context.history.best(kin.task).config
 
 
 def test_a_run_counts_records_of_its_strategies_only(make, monkeypatch):
@@ -194,7 +194,7 @@ def test_a_run_counts_records_of_its_strategies_only(make, monkeypatch):
         schedule = type(context.host.schedule("toy.loop"))
         two = [Knobs("toy.loop").alternative(), Knobs("toy.loop/b").alternative()]
         monkeypatch.setattr(schedule, "alternatives", lambda *_, two=two: two)
-        found = context.store.best(context.query(TASKS.tasks[0].task))
+        found = context.history.best(TASKS.tasks[0].task)
         assert (found is not None) == counts
 
 

@@ -1,6 +1,6 @@
 """Which config for this task, and for this node of a network? A stack of contexts answers.
 
->>> with FallbackContext(host), ApplyHistoryBest(store, host, device, conditions):
+>>> with FallbackContext(host), ApplyHistoryBest(history):
 ...     answer = current().query(task)
 
 Who compiles or runs a pipeline in an entered context has it asked first, for every kernel:
@@ -21,15 +21,12 @@ from typing import TYPE_CHECKING, Self
 from tilewright.errors import UsageError
 from tilewright.strategies.fallback import fallback_besides
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.device import Device
-from tilewright.vocabulary.measure import Conditions
-from tilewright.vocabulary.query import Query
 from tilewright.vocabulary.task import Task
 
 if TYPE_CHECKING:
     from tilewright.plugins.host import PluginHost
-    from tilewright.roles import RecordStore
     from tilewright.space.config_space import ConfigSpace
+    from tilewright.strategies.history import History
     from tilewright.vocabulary.record import GraphRecord
 
 
@@ -163,43 +160,32 @@ class ApplyFixedConfig(DispatchContext):
 class ApplyHistoryBest(DispatchContext):
     """The best recorded config of the task, else of a task with the same anchor.
 
-    Records count as in a `Query`, and only where their config is a feasible point of
-    the task's space as `strategies` narrows it. `where` refuses configs beyond that. An answer from
-    another epilogue has no seconds.
+    Records count only where their config is a feasible point of the task's space, as the history's
+    `strategies` narrow it; `where` refuses configs beyond that. An answer from another epilogue has
+    no seconds.
     """
 
-    store: RecordStore
-    host: PluginHost
-    device: Device
-    conditions: Conditions
-    strategies: str = "*"
+    history: History
     where: Callable[[ConfigEntity], bool] | None = None
 
     def find(self, task: Task, node: str | None) -> Answer | None:
-        space = _space(self.host, task, self.strategies)
+        history = self.history
+        space = _space(history.host, task, history.strategies)
         if space is None:
             return None
 
         def usable(config: ConfigEntity) -> bool:
             return space.is_valid(config) and (self.where is None or self.where(config))
 
-        query = Query(
-            task,
-            self.conditions.for_workload(task.workload),
-            self.device.fingerprint,
-            self.host.revisions,
-            usable,
-        )
-        own = self.store.best(query)
+        source = str(history.store.path)
+        own = history.best(task, usable)
         if own is not None:
-            return Answer(own.config, own.seconds, str(self.store.path))
-        failed = self.store.failed(query)
-        kin = self.store.best_of_anchor(
-            replace(query, where=lambda config: usable(config) and config not in failed)
-        )
+            return Answer(own.config, own.seconds, source)
+        failed = history.failed(task, usable)
+        kin = history.kin(task, lambda config: usable(config) and config not in failed)
         if kin is None:
             return None
-        return Answer(kin.config, None, f"{self.store.path}, tuned with another epilogue")
+        return Answer(kin.config, None, f"{source}, tuned with another epilogue")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from tilewright.vocabulary.task import Task
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A task, and what a record of it must be like to count; `RunContext.query` makes a run's.
+    """A task, and what a record of it must be like to count; `History` makes a run's.
 
     conditions   equal where `constants` is; number and repeat may differ
     fingerprint  of the device: records of others are misses

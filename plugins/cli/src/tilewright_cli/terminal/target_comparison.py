@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tilewright.strategies.strategy import Strategy, own_words
-from tilewright_pipeline.run.narrowing import narrowed
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.task import Task
@@ -127,8 +126,8 @@ class TargetComparison:
 
 
 def _configs(context: RunContext, task: Task) -> int:
-    return context.host.space(task, narrowed(task, context)).size
+    return context.host.space(task, context.history.narrowed(task)).size
 
 
 def _strategies(context: RunContext, task: Task) -> Sequence[Strategy]:
-    return context.host.strategies(task, narrowed(task, context))
+    return context.host.strategies(task, context.history.narrowed(task))

@@ -39,7 +39,6 @@ def tasks(
     """List a network's tasks with weight, operations and size of space."""
     from tilewright_cli.terminal.pipeline_verb import pipeline_of
     from tilewright_pipeline.pipeline import Pipeline
-    from tilewright_pipeline.run.narrowing import narrowed
 
     found = []
     for target in targets or (None,):
@@ -51,6 +50,7 @@ def tasks(
         _compare(found, as_json=as_json)
         return
     ((context, of_target),) = found
+    narrowed = context.history.narrowed
     rows: list[dict[str, Any]] = []
     for entry in of_target:
         workload = entry.task.workload
@@ -62,7 +62,7 @@ def tasks(
                 "weight": entry.weight,
                 "text": reference.format(workload),
                 "operations": reference.operations(workload),
-                "configs": context.host.space(entry.task, narrowed(entry.task, context)).size,
+                "configs": context.host.space(entry.task, narrowed(entry.task)).size,
                 "workload": workload.to_json(),
             }
         )

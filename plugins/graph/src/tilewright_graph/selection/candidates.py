@@ -14,7 +14,6 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.transforms import TRANSFORM
-from tilewright_pipeline.run.narrowing import narrowed
 from tilewright_pipeline.run.run_context import RunContext
 
 _PEAK_FLOPS = 5e10
@@ -58,23 +57,22 @@ def find_candidates(
     is all behind the first `max_sch_num`. Where nothing is left, the other strategies' advice is.
     """
     context = context_of(task, context)
-    host, store = context.host, context.store
+    host, history = context.host, context.history
     space = host.space(task, context.strategies)
 
     def usable(config: ConfigEntity) -> bool:
         return space.is_valid(config) and allowed(config.strategy, host, accuracy)
 
-    query = context.query(task, where=usable)
     found: dict[object, Candidate] = {}
 
     def add(config: ConfigEntity, seconds: float, recorded: bool) -> None:
         layouts = host.layouts(task, config)
         found.setdefault(layouts.signature, Candidate(config, layouts, seconds, recorded))
 
-    for record, seconds in store.ranked(query):
+    for record, seconds in history.ranked(task, usable):
         add(record.config, seconds, recorded=True)
-    failed = store.failed(query)
-    kin = store.best_of_anchor(query)
+    failed = history.failed(task, usable)
+    kin = history.kin(task, usable)
 
     def guess(config: ConfigEntity, seconds: float) -> None:
         if config not in failed and usable(config):
@@ -118,7 +116,7 @@ def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> Conf
 
 def context_of(task: Task, context: RunContext) -> RunContext:
     """The run as a task sees it: `strategies` narrows kernels that have such, others take any."""
-    own = "*" if task.workload.operator == TRANSFORM else narrowed(task, context)
+    own = "*" if task.workload.operator == TRANSFORM else context.history.narrowed(task)
     return context if own == context.strategies else replace(context, strategies=own)
 
 

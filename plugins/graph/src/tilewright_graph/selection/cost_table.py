@@ -57,7 +57,7 @@ class CostTable:
 
     def _failure(self, task: Task) -> str:
         context, workload = self._context, task.workload
-        failures = context.store.failed(context.query(task))
+        failures = context.history.failed(task)
         text = context.host.reference(workload.operator).format(workload)
         last = next(reversed(failures.values()), None)
         why = "none is feasible" if last is None else last.in_one_line()

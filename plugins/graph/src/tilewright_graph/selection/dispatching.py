@@ -167,7 +167,7 @@ class _Fallback(DispatchContext):
         return self.known[task]
 
     def _find(self, task: Task) -> Answer:
-        failed = self.context.store.failed(context_of(task, self.context).query(task))
+        failed = context_of(task, self.context).history.failed(task)
         space = allowed_space(task, self.context, self.accuracy)
         config = fallback_besides(failed, task, space, self.context.host)
         return Answer(config, None, "fallback")
@@ -191,14 +191,9 @@ class _History(DispatchContext):
 
     def _find(self, task: Task) -> Answer | None:
         context = context_of(task, self.context)
-        host = context.host
         return ApplyHistoryBest(
-            context.store,
-            host,
-            context.device,
-            context.conditions,
-            context.strategies,
-            where=lambda config: allowed(config.strategy, host, self.accuracy),
+            context.history,
+            where=lambda config: allowed(config.strategy, context.host, self.accuracy),
         ).find(task, None)
 
 

@@ -61,10 +61,10 @@ def predict(calls: Iterable[Call], context: RunContext) -> Prediction:
 
 def recorded_seconds(task: Task, config: ConfigEntity, context: RunContext) -> float | None:
     """What exactly this config is taken to need by the run's records (see `Ranked`), or None."""
-    found = context.store.ranked(context.query(task, where=config.__eq__))
+    found = context.history.ranked(task, config.__eq__)
     return next((ranked.seconds for ranked in found), None)
 
 
 def has_failed(task: Task, config: ConfigEntity, context: RunContext) -> bool:
     """Whether exactly this config failed when it was last measured."""
-    return bool(context.store.failed(context.query(task, where=config.__eq__)))
+    return bool(context.history.failed(task, config.__eq__))

@@ -70,7 +70,7 @@ class TransformPrices:
         """Fitted to the best record of every transform, under the run's conditions."""
         store = context.store
         best = (
-            store.best(context_of(task, context).query(task))
+            context_of(task, context).history.best(task)
             for task in store.tasks()
             if task.workload.operator == TRANSFORM and task.target == context.target
         )

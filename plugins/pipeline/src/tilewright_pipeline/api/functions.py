@@ -125,7 +125,7 @@ def tune(
         budget=limit,
         early_stopping=early_stopping,
     )
-    best = context.store.best(context.query(task, host.space(task, strategies).is_valid))
+    best = context.history.best(task, host.space(task, strategies).is_valid)
     config, seconds = (best.config, best.seconds) if best is not None else (None, None)
     summary = _summary(entry, config, report, context)
     return TuneResult(task, config, seconds, summary, report.partial)

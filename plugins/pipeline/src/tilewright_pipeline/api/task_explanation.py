@@ -81,12 +81,10 @@ class TaskExplanation:
 
         Dispatch contexts that the caller has entered are asked first.
         """
-        store, host, device = context.store, context.host, context.device
-        history = ApplyHistoryBest(store, host, device, context.conditions, context.strategies)
+        host, history = context.host, context.history
         valid = host.space(task, context.strategies).is_valid
-        query = context.query(task, valid)
-        measured = [*store.ranked(query)]
-        failed = store.failed(query)
+        measured = [*history.ranked(task, valid)]
+        failed = history.failed(task, valid)
         fallback = FallbackContext(host, context.strategies, lambda _: failed)
         text = host.reference(task.workload.operator).format(task.workload)
         space = partial(host.space, task, context.strategies)
@@ -96,12 +94,12 @@ class TaskExplanation:
         return cls(
             task,
             text,
-            device.name,
-            str(store.path),
+            context.device.name,
+            str(context.store.path),
             {
                 **({"the dispatch contexts entered": own} if contexts else {}),
                 "best record of the task, else of one with another epilogue": (
-                    history.find(task, None)
+                    ApplyHistoryBest(history).find(task, None)
                 ),
                 "fallback, where nothing was measured": fallback.find(task, None),
             },

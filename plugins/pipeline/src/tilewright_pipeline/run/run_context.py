@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tilewright.plugins.host import PluginHost
 from tilewright.roles import RecordStore
+from tilewright.strategies.history import History
 from tilewright.vocabulary.budget import Budget
-from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions
-from tilewright.vocabulary.query import Query
 from tilewright.vocabulary.target import Target
-from tilewright.vocabulary.task import Task
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class RunContext:
     """What every stage of a run shares.
 
     runner, builder  name and options of those that measure
-    strategies       glob over the names of alternatives; see `narrowed`
+    strategies       glob over the names of alternatives; see `History.narrowed`
     more             what `--more` adds to the remaining budget of tuning stages
     foreign_records  whether records of other devices may serve as starting points
     branch           which of several networks the stage runs for; empty where there is one
@@ -46,10 +45,7 @@ class RunContext:
     branch: str = ""
     saves: bool = True
 
-    def query(self, task: Task, where: Callable[[ConfigEntity], bool] | None = None) -> Query:
-        """Which records of a task count in this run: those of its strategies, or of `where`."""
-        from tilewright_pipeline.run.narrowing import own_configs
-
-        where = where or own_configs(task, self)
-        conditions = self.conditions.for_workload(task.workload)
-        return Query(task, conditions, self.device.fingerprint, self.host.revisions, where=where)
+    @cached_property
+    def history(self) -> History:
+        """Which records count in this run, and what they say of a task."""
+        return History(self.store, self.host, self.device, self.conditions, self.strategies)

@@ -84,9 +84,9 @@ def check_report(report: Mapping[str, Any]) -> None:
 
 def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:
     """A member of `tasks`: the records of one task on this device, summed up."""
-    task, store, query = entry.task, context.store, context.query(entry.task)
-    trials, failures = store.count(query)
-    best = store.best(query)
+    task, history = entry.task, context.history
+    trials, failures = history.count(task)
+    best = history.best(task)
     seconds = best.seconds if best is not None else None
     flops = context.host.reference(task.workload.operator).operations(task.workload)
     peak = context.device.peak_flops.get(task.target.threads)

@@ -42,7 +42,7 @@ def known_trials(context: RunContext) -> list[Trial]:
 
 def best_of_anchor(context: RunContext, task: Task) -> list[ConfigEntity]:
     """The best config among the other tasks that differ from this one in their epilogue only."""
-    best = context.store.best_of_anchor(context.query(task))
+    best = context.history.kin(task)
     return [best.config] if best is not None else []
 
 
@@ -55,7 +55,7 @@ def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
     strange = context.store.of_other_systems(task.workload, context.host.revisions)
     found = [*translated(task, strange, context.host)]
     if context.foreign_records:
-        query = context.query(task)
+        query = context.history.query(task)
         for _, donor in context.store.devices():
             best = context.store.best(replace(query, fingerprint=donor))
             if best is not None and donor != query.fingerprint:

@@ -19,7 +19,7 @@ from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, Tr
 from tilewright.vocabulary.record import BudgetRecord
 from tilewright.vocabulary.task_set import ChecksTasks, TaskSet, WeightedTask
 from tilewright_pipeline.run.events import EndReason, TuneProgress
-from tilewright_pipeline.run.narrowing import check_narrowing, narrowed
+from tilewright_pipeline.run.narrowing import check_narrowing
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.tuning.history import adopted_configs, best_of_anchor, known_trials
 from tilewright_pipeline.tuning.interrupt import Interrupt
@@ -274,7 +274,7 @@ class _Loop:
     def _track(self, entry: WeightedTask, known: Iterable[Trial]) -> TaskTrack:
         context = self._context
         conditions = context.conditions.for_workload(entry.task.workload)
-        make_space = partial(context.host.space, entry.task, narrowed(entry.task, context))
+        make_space = partial(context.host.space, entry.task, context.history.narrowed(entry.task))
         track = TaskTrack(entry, conditions, make_space)
         track.add((t for t in known if track.space.is_valid(t.input.config)), fresh=False)
         return track

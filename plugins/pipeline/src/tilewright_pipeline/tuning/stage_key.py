@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tilewright.canonical import content_key
 from tilewright.options import Choice
-from tilewright_pipeline.run.narrowing import narrowed
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.budget import Budget
@@ -28,7 +27,7 @@ def stage_key(
     revisions = {
         strategy.first_name: strategy.revision
         for entry in tasks
-        for strategy in host.strategies(entry.task, narrowed(entry.task, context))
+        for strategy in host.strategies(entry.task, context.history.narrowed(entry.task))
     }
     chosen = {
         "tuner": tuner,
