@@ -81,8 +81,8 @@ def compiled(point: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     """What became of one config."""
     from tilewright_cuda.compile.compile_error import CompileError
     from tilewright_cuda.compile.compiler import find_compiler
-    from tilewright_cuda.compile.cubin import resources_of
-    from tilewright_cuda.device.arch import arch_of
+    from tilewright_cuda.program.arch import arch_of
+    from tilewright_cuda.program.cubin import resources_of
     from tilewright_cuda.text.emit import emit_kernels
     from tilewright_cuda.text.generate import generate
     from tilewright_cuda.text.limits import expected_registers

@@ -138,9 +138,9 @@ def _drivers(session: Session) -> Iterator[tuple[str, Any]]:
 
 
 def _answer_through(session: Session, driver: str) -> float:
-    from tilewright_cuda.compile.artifact import contents_of
     from tilewright_cuda.driver.ctypes_driver import CtypesRuntime
     from tilewright_cuda.driver.kernel import CudaKernel
+    from tilewright_cuda.program.artifact import contents_of
 
     if driver == "pycuda":
         from tilewright_cuda.driver.pycuda_driver import PycudaRuntime as Runtime

@@ -14,10 +14,10 @@ from answers import expected, host, relative_error, task_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.compile.artifact import artifact_of
-from tilewright_cuda.compile.program import CudaProgram
-from tilewright_cuda.device.arch import arch_of
 from tilewright_cuda.emulation.compile import compiler_version
+from tilewright_cuda.program.arch import arch_of
+from tilewright_cuda.program.artifact import artifact_of
+from tilewright_cuda.program.cuda_program import CudaProgram
 from tilewright_cuda.text.generate import generate
 
 TARGET = Target.parse("cuda:arch=sm_90")

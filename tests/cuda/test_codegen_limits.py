@@ -6,9 +6,10 @@ import pytest
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.target import Target
-from tilewright_cuda.compile.cubin import Resources
-from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
-from tilewright_cuda.device.arch import ARCHS, arch_named, resolve_target, runs_on
+from tilewright_cuda.device.target_text import resolve_target
+from tilewright_cuda.program.arch import ARCHS, arch_named, runs_on
+from tilewright_cuda.program.cubin import Resources
+from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 from tilewright_cuda.text.generate import generate
 from tilewright_cuda.text.launch_shape import LaunchShape
 from tilewright_cuda.text.limits import check_launch, expected_registers, registers_available

@@ -11,10 +11,10 @@ from small_network import COUNT, STEP, arrays, network
 from tilewright.errors import UsageError
 from tilewright.vocabulary.target import Target
 from tilewright_cuda.backend import CudaBackend
-from tilewright_cuda.compile.artifact import contents_of
 from tilewright_cuda.compile.link import launch_list
-from tilewright_cuda.compile.program import Pointer
-from tilewright_cuda.device.arch import arch_named
+from tilewright_cuda.program.arch import arch_named
+from tilewright_cuda.program.artifact import contents_of
+from tilewright_cuda.program.cuda_program import Pointer
 from tilewright_tensor.ir.network_program import NetworkProgram
 
 SM_90 = arch_named("sm_90", "test")

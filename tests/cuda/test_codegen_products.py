@@ -12,9 +12,9 @@ import pytest
 
 from tilewright.vocabulary.target import Target
 from tilewright_cuda.backend import CudaBackend
-from tilewright_cuda.compile.artifact import artifact_of
-from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
-from tilewright_cuda.device.arch import arch_named
+from tilewright_cuda.program.arch import arch_named
+from tilewright_cuda.program.artifact import artifact_of
+from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 from tilewright_cuda.text.generate import generate
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum

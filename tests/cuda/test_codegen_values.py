@@ -9,9 +9,9 @@ import pytest
 
 from tilewright.vocabulary.target import Target
 from tilewright_cuda.backend import CudaBackend
-from tilewright_cuda.compile.artifact import artifact_of
 from tilewright_cuda.compile.compiler import find_compiler
-from tilewright_cuda.device.arch import arch_named
+from tilewright_cuda.program.arch import arch_named
+from tilewright_cuda.program.artifact import artifact_of
 from tilewright_cuda.text.generate import generate
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Var, floor_div, index, mod

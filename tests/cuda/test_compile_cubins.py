@@ -11,16 +11,16 @@ from tilewright.vocabulary.target import Target
 from tilewright_cuda.backend import CudaBackend
 from tilewright_cuda.compile import build as build_module
 from tilewright_cuda.compile import compiler
-from tilewright_cuda.compile import cubin as cubin_module
-from tilewright_cuda.compile.artifact import contents_of
 from tilewright_cuda.compile.compile_error import CompileError
 from tilewright_cuda.compile.compiler import CUBINS, compiled, compilers, find_compiler, refusal
-from tilewright_cuda.compile.cubin import resources_of
 from tilewright_cuda.compile.nvcc import Nvcc
 from tilewright_cuda.compile.nvrtc import Nvrtc
-from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
 from tilewright_cuda.device import peak
-from tilewright_cuda.device.arch import ARCHS, DEFAULT, arch_named
+from tilewright_cuda.program import cubin as cubin_module
+from tilewright_cuda.program.arch import ARCHS, DEFAULT, arch_named
+from tilewright_cuda.program.artifact import contents_of
+from tilewright_cuda.program.cubin import resources_of
+from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 from tilewright_cuda.text.prelude import HELPERS, prelude
 from tilewright_tensor.expressions.affine import Var, index
 from tilewright_tensor.expressions.expr import Load

@@ -15,9 +15,9 @@ from tilewright_cuda.compile import nvcc, nvrtc
 from tilewright_cuda.compile.compile_error import CompileError
 from tilewright_cuda.compile.compiler import find_compiler
 from tilewright_cuda.device import devices
-from tilewright_cuda.device.arch import ARCHS
 from tilewright_cuda.driver import libcuda
 from tilewright_cuda.emulation import compile as emulation_compile
+from tilewright_cuda.program.arch import ARCHS
 
 
 def doctor_lines(capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from answers import host, task_of
 
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.device.arch import ARCHS, arch_of
+from tilewright_cuda.program.arch import ARCHS, arch_of
 from tilewright_cuda.text.generate import generate
 
 LAYERS = (

@@ -91,7 +91,7 @@ def text_of(task: Task, config: ConfigEntity) -> str:
         kernel = emit(chosen.loops, isa_of(task.target), task.target.threads)
         passes = f"passes {chosen.passes}, joins {kernel.joins}"
         return f"; {passes}, workspace {kernel.workspace_bytes}\n{kernel.module}"
-    from tilewright_cuda.device.arch import arch_of
+    from tilewright_cuda.program.arch import arch_of
     from tilewright_cuda.text.generate import generate
 
     made = generate(program, arch_of(task.target)).program

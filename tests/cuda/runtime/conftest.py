@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright_cuda.compile.artifact import Contents
-from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
 from tilewright_cuda.emulation import compile as compile_module
 from tilewright_cuda.emulation.kernel import EmulatedKernel
 from tilewright_cuda.emulation.runtime import EmulatedRuntime
+from tilewright_cuda.program.artifact import Contents
+from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 
 _KERNELS = Path(__file__).with_name("kernels")
 

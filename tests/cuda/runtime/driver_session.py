@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from tilewright.vocabulary.measure import DeviceFaultError
-from tilewright_cuda.compile.artifact import Contents
 from tilewright_cuda.compile.compiler import compiled
-from tilewright_cuda.compile.program import CudaProgram
-from tilewright_cuda.device.arch import ARCHS, runs_on
 from tilewright_cuda.device.devices import gpus, l2_bytes
 from tilewright_cuda.driver.driver import DeviceRuntime, ModuleImage, Shape
 from tilewright_cuda.driver.driver_errors import DriverError
 from tilewright_cuda.driver.kernel import CudaKernel
 from tilewright_cuda.emulation.compile import compile_kernels
+from tilewright_cuda.program.arch import ARCHS, runs_on
+from tilewright_cuda.program.artifact import Contents
+from tilewright_cuda.program.cuda_program import CudaProgram
 
 
 def runtime_named(name: str) -> DeviceRuntime:

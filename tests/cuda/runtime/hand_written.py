@@ -14,8 +14,8 @@ from tilewright.strategies.strategy import Strategy
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright_cuda.compile.build import build
-from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
 from tilewright_cuda.emulation.compile import compile_kernels
+from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 
 if os.environ.get("EMULATED_GPU"):
     build.compiled = lambda text, arch: compile_kernels(text).read_bytes()

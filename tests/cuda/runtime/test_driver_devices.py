@@ -15,12 +15,13 @@ from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import FailureKind
 from tilewright.vocabulary.target import Target
-from tilewright_cuda.compile.artifact import artifact_of
 from tilewright_cuda.device import devices
+from tilewright_cuda.device.loading import load_kernel
+from tilewright_cuda.device.peak import measure_peak
 from tilewright_cuda.driver import ctypes_driver
 from tilewright_cuda.driver.driver_errors import DriverError, error_of
-from tilewright_cuda.driver.kernel import load_kernel
 from tilewright_cuda.emulation import compile as emulation_compile
+from tilewright_cuda.program.artifact import artifact_of
 from tilewright_pipeline.run.run_setup import find_device
 
 _HOPPER = Target("cuda", {"arch": "sm_90"})
@@ -61,7 +62,7 @@ def test_a_gpu_is_told_by_the_driver_and_the_management_library(emulated_libcuda
 
 
 def test_peaks_are_measured_by_kernels_on_the_device_itself():
-    flops, bandwidth = devices.measure_peak(devices.probe()[-1])
+    flops, bandwidth = measure_peak(devices.probe()[-1])
     assert flops > 1e6
     assert bandwidth > 1e6
 

@@ -13,12 +13,12 @@ import pytest
 from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import DeviceFaultError
 from tilewright_cuda.compile.compiler import compiled, find_compiler
-from tilewright_cuda.device.arch import arch_named
 from tilewright_cuda.device.devices import probe
 from tilewright_cuda.driver.driver import ModuleImage, Shape
 from tilewright_cuda.driver.driver_errors import DriverError
 from tilewright_cuda.emulation import compile as emulation_compile
 from tilewright_cuda.emulation.runtime import EmulatedRuntime, Order
+from tilewright_cuda.program.arch import arch_named
 
 
 def _run(text, name, shape, *arrays, order=Order.FORWARD):

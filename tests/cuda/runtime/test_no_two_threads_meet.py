@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 from tilewright.plugins.host import PluginHost
-from tilewright_cuda.compile.program import CudaProgram
-from tilewright_cuda.device.arch import arch_named
 from tilewright_cuda.driver.driver import ModuleImage, Shape
 from tilewright_cuda.emulation import compile as emulation
 from tilewright_cuda.emulation.runtime import EmulatedRuntime
+from tilewright_cuda.program.arch import arch_named
+from tilewright_cuda.program.cuda_program import CudaProgram
 from tilewright_cuda.text.generate import generate
 from tilewright_pipeline.api.task_text import find_task
 

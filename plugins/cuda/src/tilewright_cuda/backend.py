@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright_cuda.compile.program import CudaProgram
+from tilewright_cuda.program.cuda_program import CudaProgram
 
 if TYPE_CHECKING:
     from tilewright.roles import Artifact, Kernel
@@ -65,15 +65,15 @@ class CudaBackend:
 
     def load(self, artifact: Artifact, device: Device) -> Kernel:
         """The kernel, in this process. Raises UsageError where the device cannot run it."""
-        from tilewright_cuda.driver.kernel import load_kernel
+        from tilewright_cuda.device.loading import load_kernel
 
         return load_kernel(artifact, device)
 
     def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
         """(float32 operations a second, bytes read a second from device memory)."""
-        from tilewright_cuda.device import devices
+        from tilewright_cuda.device import peak
 
-        return devices.measure_peak(device)
+        return peak.measure_peak(device)
 
 
 def make_backend(options: Any, host: Any) -> CudaBackend:

@@ -36,6 +36,6 @@ def tilewright_strategies() -> Sequence[Strategy]:
 @hookimpl
 def tilewright_resolve_target(text: str) -> Target | None:
     """`cuda`, `cuda:auto` and `cuda:arch=...` with the architecture checked or filled in."""
-    from tilewright_cuda.device.arch import resolve_target
+    from tilewright_cuda.device.target_text import resolve_target
 
     return resolve_target(text)

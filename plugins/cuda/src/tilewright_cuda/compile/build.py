@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
-from tilewright_cuda.compile.artifact import artifact_of
 from tilewright_cuda.compile.compiler import compiled
-from tilewright_cuda.compile.cubin import Resources, resources_of
-from tilewright_cuda.compile.program import CudaProgram
-from tilewright_cuda.device.arch import arch_of
+from tilewright_cuda.program.arch import arch_of
+from tilewright_cuda.program.artifact import artifact_of
+from tilewright_cuda.program.cubin import Resources, resources_of
+from tilewright_cuda.program.cuda_program import CudaProgram
 from tilewright_cuda.text.generate import generate
 from tilewright_tensor.ir.loop_ir import LoopProgram
 

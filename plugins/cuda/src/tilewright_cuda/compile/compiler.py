@@ -10,7 +10,7 @@ from typing import Protocol
 
 from tilewright_cuda.compile.code_cache import CodeCache
 from tilewright_cuda.compile.compile_error import CompileError
-from tilewright_cuda.device.arch import DEFAULT, Arch
+from tilewright_cuda.program.arch import DEFAULT, Arch
 
 
 class Compiler(Protocol):

@@ -10,11 +10,11 @@ from math import prod
 
 from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
-from tilewright_cuda.compile.artifact import artifact_of
 from tilewright_cuda.compile.build import module_resources
 from tilewright_cuda.compile.compiler import compiled
-from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
-from tilewright_cuda.device.arch import Arch, arch_of
+from tilewright_cuda.program.arch import Arch, arch_of
+from tilewright_cuda.program.artifact import artifact_of
+from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 from tilewright_cuda.text.generate import generate
 from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
 

@@ -1,1 +1,1 @@
-"""Devices, their architecture and peak."""
+"""Devices, the target of this machine, artefacts loaded, and peaks."""

@@ -11,10 +11,10 @@ from tilewright.errors import UsageError
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import DeviceFaultError, FailureKind
 from tilewright.vocabulary.target import Target
-from tilewright_cuda.compile.artifact import Contents
-from tilewright_cuda.device.arch import ARCHS, DEFAULT, arch_named, arch_of, runs_on
 from tilewright_cuda.driver.driver import DeviceRuntime
 from tilewright_cuda.driver.driver_errors import NO_DRIVER, DriverError
+from tilewright_cuda.program.arch import ARCHS, DEFAULT, arch_named, arch_of, runs_on
+from tilewright_cuda.program.artifact import Contents
 
 EMULATED = "emulated"
 _EMULATED_CACHE_BYTES = 1 << 20
@@ -124,22 +124,6 @@ def check_runs(contents: Contents, device: Device) -> None:
             f"the artefact holds no machine code: no compiler for {contents.arch} was there",
             remedy=f"{REMEDY}; or pass --device {EMULATED}",
         )
-
-
-def measure_peak(device: Device) -> tuple[float, float]:
-    """(float32 operations a second, bytes read a second from device memory).
-
-    Raises UsageError where the device does not answer: this is the first that is asked of it.
-    """
-    from tilewright_cuda.device.peak import measure_bandwidth, measure_flops
-
-    try:
-        return measure_flops(device), measure_bandwidth(device)
-    except NO_DRIVER as error:
-        raise UsageError(
-            f"device {device.name!r} does not work: {error}",
-            remedy="nvidia-smi tells its state and who uses it; --device names another",
-        ) from error
 
 
 def open_runtime(device: Device) -> DeviceRuntime:

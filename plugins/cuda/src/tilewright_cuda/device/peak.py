@@ -12,12 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.errors import UsageError
 from tilewright.roles import Kernel
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
-from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
-from tilewright_cuda.device.arch import ARCHS, runs_on
+from tilewright_cuda.compile.build import build
 from tilewright_cuda.device.devices import is_emulated
+from tilewright_cuda.device.loading import load_kernel
+from tilewright_cuda.driver.driver_errors import NO_DRIVER
+from tilewright_cuda.program.arch import ARCHS, runs_on
+from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 
 _CHAINS = 16
 _UNROLLED = 16
@@ -58,6 +62,20 @@ extern "C" __global__ void __launch_bounds__({threads}) read_all(
 """
 
 
+def measure_peak(device: Device) -> tuple[float, float]:
+    """(float32 operations a second, bytes read a second from device memory).
+
+    Raises UsageError where the device does not answer: this is the first that is asked of it.
+    """
+    try:
+        return measure_flops(device), measure_bandwidth(device)
+    except NO_DRIVER as error:
+        raise UsageError(
+            f"device {device.name!r} does not work: {error}",
+            remedy="nvidia-smi tells its state and who uses it; --device names another",
+        ) from error
+
+
 def measure_flops(device: Device) -> float:
     """Float32 operations a second, a multiply-add counting two; best of several samples."""
     blocks, rounds = _blocks(device), 20 if is_emulated(device) else 4096
@@ -82,9 +100,6 @@ def measure_bandwidth(device: Device) -> float:
 def _kernel(
     device: Device, text: str, name: str, blocks: int, values: NDArray[np.float32]
 ) -> Kernel:
-    from tilewright_cuda.compile.build import build
-    from tilewright_cuda.driver.kernel import load_kernel
-
     arrays: list[NDArray[Any]] = [values, np.zeros(blocks * _THREADS, np.float32)]
     program = CudaProgram(
         (text,),

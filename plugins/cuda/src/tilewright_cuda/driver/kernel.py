@@ -7,20 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright_cuda.compile.artifact import Contents
-from tilewright_cuda.compile.program import Launch
 from tilewright_cuda.driver.driver import DeviceRuntime, ModuleImage, Shape
 from tilewright_cuda.driver.driver_errors import DriverError
+from tilewright_cuda.program.artifact import Contents
+from tilewright_cuda.program.cuda_program import Launch
 from tilewright_tensor.kernels.operand_checks import check_operand, check_operands
-
-if TYPE_CHECKING:
-    from tilewright.roles import Artifact, Kernel
-    from tilewright.vocabulary.device import Device
 
 _ALIGNMENT = 256
 # From so many launches on a graph is replayed: it costs about as much as three. Python launches
@@ -242,18 +238,3 @@ class CudaKernel:
         for address in self._addresses:
             self.runtime.free(address)
         self._addresses = []
-
-
-def load_kernel(artifact: Artifact, device: Device) -> Kernel:
-    """The artefact on a device. Raises UsageError where the device cannot run it."""
-    from tilewright_cuda.compile.artifact import contents_of
-    from tilewright_cuda.device.devices import check_runs, is_emulated, l2_bytes, open_runtime
-
-    contents = contents_of(artifact)
-    if is_emulated(device):
-        from tilewright_cuda.emulation.kernel import EmulatedKernel
-        from tilewright_cuda.emulation.runtime import EmulatedRuntime
-
-        return EmulatedKernel(EmulatedRuntime(), contents, 2 * l2_bytes(device))
-    check_runs(contents, device)
-    return CudaKernel(open_runtime(device), contents, 2 * l2_bytes(device))

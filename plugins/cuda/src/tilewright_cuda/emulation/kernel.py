@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright_cuda.compile.artifact import Contents
 from tilewright_cuda.driver.kernel import CudaKernel
 from tilewright_cuda.emulation.compile import compile_kernels
 from tilewright_cuda.emulation.runtime import EmulatedRuntime, Order
+from tilewright_cuda.program.artifact import Contents
 
 _POISON = int(np.float32(3.1e30).view(np.uint32))  # finite: a NaN would hide behind a maximum
 

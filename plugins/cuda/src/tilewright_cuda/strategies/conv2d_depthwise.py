@@ -6,8 +6,8 @@ from tilewright.strategies.strategy import variant_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tiles.adoption import nearest, of_thread, template_of
+from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tiles.windows import WindowSchedule, windows_scheduled
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.tensor_schedule import constants, epilogue_layouts, is_float32

@@ -17,11 +17,11 @@ from tilewright.strategies.strategy import variant_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.device.arch import arch_of
-from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS
+from tilewright_cuda.program.arch import arch_of
 from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of
-from tilewright_cuda.strategies.tiles.matrix_product import MatrixProduct, Padded
+from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile
+from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
 from tilewright_tensor.expressions.expr import Value, ge, logical_and, lt, select
 from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.schedule.schedule import Schedule
@@ -81,7 +81,7 @@ class Conv2dIgemm(TensorSchedule):
     def variant(self, task: Task, config: ConfigEntity) -> tuple[str, Padded]:
         """Layout and padded extents of the product."""
         layout = variant_of(config.strategy)
-        return layout, self._product(task, layout).padded(Tile.of(config.values))
+        return layout, Tile.of(config.values).padded(self._product(task, layout))
 
     def dag(self, task: Task, variant: tuple[str, Padded]) -> Dag:
         """The product of the padded tiles of filters and pixels."""

@@ -17,11 +17,12 @@ from tilewright.strategies.strategy import variant_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.device.arch import arch_of
-from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, over_threads
+from tilewright_cuda.program.arch import arch_of
 from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of
-from tilewright_cuda.strategies.tiles.matrix_product import MatrixProduct, Padded
+from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
+from tilewright_cuda.strategies.tiles.thread_loops import over_threads
 from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile
+from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
 from tilewright_tensor.expressions.affine import Affine
 from tilewright_tensor.expressions.expr import (
     Const,
@@ -110,7 +111,7 @@ class Conv2dWinograd(TensorSchedule):
     def variant(self, task: Task, config: ConfigEntity) -> tuple[_Form, Padded]:
         """Size of the tiles, layout, and padded extents of the products."""
         form = self._form(task, *_variant(config))
-        return form, form.product().padded(Tile.of(config.values))
+        return form, Tile.of(config.values).padded(form.product())
 
     def dag(self, task: Task, variant: tuple[_Form, Padded]) -> Dag:
         """Transforms and products."""

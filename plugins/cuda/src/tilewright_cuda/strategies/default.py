@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.strategies.tensor_schedule import over_threads
+from tilewright_cuda.strategies.tiles.thread_loops import one_thread_an_element
 from tilewright_cuda.text.cuda_c import CUDA_C
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
@@ -32,17 +31,6 @@ class Default(DefaultSchedule):
     def nest(self, task: Task, config: ConfigEntity, schedule: Schedule, stage: str) -> Schedule:
         """A launch."""
         return one_thread_an_element(schedule, stage, config["block"])
-
-
-def one_thread_an_element(s: Schedule, stage: str, block: int) -> Schedule:
-    """A launch in which every thread computes an element; a reduction goes on in a register."""
-    found = s.stages[stage]
-    if found.combiner is not None:
-        s = s.cache_write(stage, "register")
-    s, thread = over_threads(s, stage, s.loops(stage), min(block, max(1, prod(found.shape))))
-    if found.combiner is not None:
-        s = s.compute_at(f"{stage}.register", stage, thread, "register")
-    return s
 
 
 def make(operators: Operators) -> Default:

@@ -13,7 +13,7 @@ from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.device.arch import SHARED_EVERYWHERE
+from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.tiles.rows import MOST_THREADS, RowThreads
 from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_sum
 from tilewright_tensor.schedule.schedule import Schedule

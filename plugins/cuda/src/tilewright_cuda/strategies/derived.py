@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.device.arch import SHARED_EVERYWHERE
+from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.gpu_rules import GPU_RULES
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.sketches.strategy import Derived

@@ -10,7 +10,7 @@ from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.strategies.tensor_schedule import image_layouts
+from tilewright_cuda.strategies.tiles.image_layouts import image_layouts
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused

@@ -10,10 +10,10 @@ from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.device.arch import arch_of
+from tilewright_cuda.program.arch import arch_of
 from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of
-from tilewright_cuda.strategies.tiles.matrix_product import MatrixProduct, Padded
 from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile, fits_grid
+from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
 from tilewright_tensor.expressions.affine import Affine
 from tilewright_tensor.expressions.expr import Value
 from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
@@ -71,7 +71,7 @@ class Gemm(TensorSchedule):
 
     def variant(self, task: Task, config: ConfigEntity) -> Padded:
         """Padded extents of the product."""
-        return self._product(task).padded(Tile.of(config.values))
+        return Tile.of(config.values).padded(self._product(task))
 
     def dag(self, task: Task, variant: Padded) -> Dag:
         """The product of padded tiles."""

@@ -11,7 +11,7 @@ from tilewright.strategies.strategy import variant_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.strategies.tensor_schedule import image_layouts
+from tilewright_cuda.strategies.tiles.image_layouts import image_layouts
 from tilewright_cuda.strategies.tiles.rows import (
     Rows,
     RowThreads,

@@ -11,7 +11,7 @@ from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.device.arch import SHARED_EVERYWHERE
+from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.tiles.rows import (
     Rows,
     RowThreads,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tilewright_cuda.compile.program import CudaProgram, Launch, Pointer
-from tilewright_cuda.device.arch import Arch
+from tilewright_cuda.program.arch import Arch
+from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 from tilewright_cuda.text.emit import KernelText, emit_kernels
 from tilewright_cuda.text.launch_shape import buffer_bytes
 from tilewright_cuda.text.limits import check_extents, check_launch

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tilewright_cuda.device.arch import Arch
+from tilewright_cuda.program.arch import Arch
 from tilewright_cuda.text.launch_shape import LaunchShape
 
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)

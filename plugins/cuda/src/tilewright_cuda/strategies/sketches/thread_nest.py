@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.space.knobs import Knobs
-from tilewright_cuda.strategies.default import one_thread_an_element
+from tilewright_cuda.strategies.tiles.thread_loops import one_thread_an_element
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.plan import Plan, Values

@@ -15,7 +15,7 @@ from math import log2, prod
 from tilewright.space.feasible.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
 from tilewright.space.split import divisors
-from tilewright_cuda.device.arch import SHARED_EVERYWHERE
+from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
 from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.expr import ITEM_BYTES

@@ -13,10 +13,10 @@ from math import ceil, prod
 from typing import Any
 
 from tilewright.space.knobs import Knobs
-from tilewright_cuda.device.arch import Arch
-from tilewright_cuda.strategies.tensor_schedule import over_threads
-from tilewright_cuda.strategies.tiles.matrix_product import MatrixProduct
+from tilewright_cuda.program.arch import Arch
+from tilewright_cuda.strategies.tiles.thread_loops import over_threads
 from tilewright_cuda.text.limits import MOST_BLOCKS
+from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
 
@@ -59,6 +59,10 @@ class Tile:
     def threads(self) -> tuple[int, int]:
         """Threads of a block along rows and columns."""
         return self.bm // self.tm, self.bn // self.tn
+
+    def padded(self, product: MatrixProduct) -> Padded:
+        """The extents of a product in whole tiles."""
+        return product.padded(self.bm, self.bn, self.bk, self.split_k)
 
     def scheduled(self, s: Schedule, product: MatrixProduct) -> Schedule:
         """The steps that compute the output with this tile; what follows the product is inlined."""

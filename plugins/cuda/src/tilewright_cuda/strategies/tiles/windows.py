@@ -9,7 +9,8 @@ from tilewright.space.knobs import Knobs
 from tilewright.strategies.strategy import variant_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.strategies.tensor_schedule import IMAGE_LAYOUTS, over_threads
+from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
+from tilewright_cuda.strategies.tiles.thread_loops import over_threads
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.tensor_schedule import TensorSchedule
 

@@ -12,8 +12,8 @@ from typing import Any
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
-from tilewright_cuda.compile.cubin import Resources
-from tilewright_cuda.compile.program import CudaProgram
+from tilewright_cuda.program.cubin import Resources
+from tilewright_cuda.program.cuda_program import CudaProgram
 
 FORMAT = "cuda-c"
 

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tilewright_tensor.expressions.expr import Value, logical_and, lt, select
 from tilewright_tensor.ir.dag import Axis, Tensor, compute, reduce_axis, reduce_sum
-
-if TYPE_CHECKING:
-    from tilewright_cuda.strategies.tiles.tile import Tile
 
 Element = Callable[[Axis, Axis, Axis], Value]
 
@@ -60,13 +56,13 @@ class MatrixProduct:
     left_along_depth: bool = False
     right_along_depth: bool = False
 
-    def padded(self, tile: Tile) -> Padded:
-        """The extents in whole tiles."""
+    def padded(self, rows: int, columns: int, depth: int, parts: int = 1) -> Padded:
+        """The extents in whole tiles of so many rows, columns and steps, the depth in parts."""
         return Padded(
-            _rounded(self.rows, tile.bm),
-            _rounded(self.columns, tile.bn),
-            _rounded(-(-self.depth // tile.split_k), tile.bk),
-            tile.split_k,
+            _rounded(self.rows, rows),
+            _rounded(self.columns, columns),
+            _rounded(-(-self.depth // parts), depth),
+            parts,
         )
 
     def computed(self, padded: Padded) -> Tensor:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from tilewright_cuda.compile.program import Launch
-from tilewright_cuda.device.arch import Arch
+from tilewright_cuda.program.arch import Arch
+from tilewright_cuda.program.cuda_program import Launch
 
 _REGISTERS, _FRAME = 0x2F, 0x11
 _HAS_VALUE = 0x04

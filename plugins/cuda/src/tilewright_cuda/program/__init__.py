@@ -1,0 +1,1 @@
+"""What is compiled and run: architecture, launches, machine code, artefact."""
