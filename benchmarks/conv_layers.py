@@ -28,7 +28,7 @@ from saving import add_save_options, save
 from tuned_kernel import TunedKernel, tuned_kernel
 
 from tilewright.plugins.host import PluginHost
-from tilewright_x86.machine.peak import PeakKernel
+from tilewright_x86.device.peak import PeakKernel
 
 LAYERS = [
     (64, 56, 64, 3, 1), (128, 28, 128, 3, 1), (256, 14, 256, 3, 1), (512, 7, 512, 3, 1),

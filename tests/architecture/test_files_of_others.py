@@ -24,7 +24,7 @@ THEIR_OWN = {
     "plugins/measure/src/tilewright_measure/local/device_lease.py": "a process's own, and the kernel's",
     "plugins/measure/src/tilewright_measure/worker/process.py": "the kernel's",
     "plugins/measure/src/tilewright_measure/worker/scratch.py": "a worker's own, and the kernel's",
-    "plugins/x86/src/tilewright_x86/machine/cpu.py": "the kernel's",
+    "plugins/x86/src/tilewright_x86/device/cpu.py": "the kernel's",
     "plugins/x86/src/tilewright_x86/kernel/kernel.py": "in this distribution",
     "plugins/x86/src/tilewright_x86/kernel/parallel.py": "in this distribution",
 }

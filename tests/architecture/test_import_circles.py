@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-FREE = ("cuda", "graph", "records")
+FREE = ("cuda", "graph", "records", "x86")
 
 
 def modules(sources: Sequence[Any], distribution: str) -> Mapping[str, Any]:

@@ -17,10 +17,10 @@ from tilewright_tensor.expressions.affine import Var, index
 from tilewright_tensor.expressions.expr import Load, Op
 from tilewright_tensor.ir.loop_ir import Buffer, Loop, LoopProgram, Store
 from tilewright_x86.backend import X86Backend
+from tilewright_x86.device.cpu import cache_bytes
 from tilewright_x86.kernel import kernel as kernel_module
 from tilewright_x86.kernel.jit import PIPELINES
 from tilewright_x86.kernel.program import X86Program
-from tilewright_x86.machine.cpu import cache_bytes
 from tilewright_x86.machine.isa import ISAS, available, resolve_target
 
 

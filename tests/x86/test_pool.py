@@ -134,7 +134,7 @@ from pathlib import Path
 import numpy as np
 from tilewright.vocabulary.target import Target
 from tilewright_x86.backend import X86Backend
-from tilewright_x86.machine.peak import _sum
+from tilewright_x86.device.peak import _sum
 def a_kernel():
     program, backend = _sum(4, 1024), X86Backend()
     artifact = backend.build(program, Target("x86", {"threads": "2"}))

@@ -25,7 +25,7 @@ class X86Backend:
 
     def probe(self) -> Sequence[Device]:
         """One device, `cpu`, or none on another architecture."""
-        from tilewright_x86.machine.cpu import cpu_device
+        from tilewright_x86.device.cpu import cpu_device
 
         return cpu_device()
 
@@ -44,20 +44,9 @@ class X86Backend:
 
     def build(self, program: LoopProgram | X86Program, target: Target) -> Artifact:
         """Object code of one kernel. Raises ValueError for a program that x86 cannot run."""
-        from tilewright_x86.kernel import jit
-        from tilewright_x86.kernel.artifact import artifact_of
-        from tilewright_x86.kernel.program import as_x86_program
-        from tilewright_x86.text.emit import emit
+        from tilewright_x86.kernel.build import build
 
-        isa, chosen = isa_of(target), as_x86_program(program)
-        kernel = emit(chosen.loops, isa, target.threads)
-        return artifact_of(
-            target,
-            [jit.compile_kernel(kernel, isa, chosen.passes)],
-            symbol=kernel.name,
-            operands=[(b.shape, b.dtype) for b in (*chosen.loops.inputs, *chosen.loops.outputs)],
-            workspace_bytes=kernel.workspace_bytes,
-        )
+        return build(program, target)
 
     def link(self, network_program: NetworkProgram, target: Target) -> Artifact:
         """Object code of a whole network. Raises ValueError for a program that x86 cannot run."""
@@ -80,7 +69,7 @@ class X86Backend:
 
     def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
         """(float32 operations a second, bytes read a second from main memory) of the target."""
-        from tilewright_x86.machine.peak import measure_bandwidth, measure_flops
+        from tilewright_x86.device.peak import measure_bandwidth, measure_flops
 
         return measure_flops(target), measure_bandwidth(target)
 

@@ -15,7 +15,7 @@ import llvmlite.binding as llvm  # noqa: TID253 - the one file that drives it, i
 from tilewright_x86.machine.isa import Isa
 
 if TYPE_CHECKING:
-    from tilewright_x86.text.module_text import KernelText
+    from tilewright_x86.llvm_ir.module_text import KernelText
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

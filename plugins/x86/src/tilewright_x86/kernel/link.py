@@ -19,9 +19,9 @@ from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, Netw
 from tilewright_x86.kernel import jit
 from tilewright_x86.kernel.artifact import NETWORK, artifact_of, sizes_text
 from tilewright_x86.kernel.program import X86Program, as_x86_program
+from tilewright_x86.llvm_ir.module_text import KernelText, module_text
 from tilewright_x86.machine.isa import isa_of
 from tilewright_x86.text.emit import emit
-from tilewright_x86.text.module_text import KernelText, module_text
 
 _MOST_CALLS = 256
 """Of one function: the time that LLVM takes for one grows with the square of its calls."""

@@ -1,1 +1,1 @@
-"""The processor: instruction set, caches, peak."""
+"""Instruction sets: which there are, and what this machine has of them."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilewright_x86.machine.isa import Isa
-from tilewright_x86.text import vector_math
-from tilewright_x86.text.llvm_text import (
+from tilewright_x86.llvm_ir.llvm_text import (
     LLVM_TYPES,
     FunctionText,
     constant,
@@ -14,6 +12,8 @@ from tilewright_x86.text.llvm_text import (
     mangled,
     type_of,
 )
+from tilewright_x86.machine.isa import Isa
+from tilewright_x86.text import vector_math
 
 _FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "rem": "frem"}
 _LIBM = ("erf", "expm1", "log1p")  # of float64, where LLVM has no intrinsic

@@ -22,15 +22,15 @@ from tilewright_tensor.ir.loop_ir import (
     Statement,
     Store,
 )
+from tilewright_x86.llvm_ir.index_text import Indexes, LaneVaryingDivisionError, Linear
+from tilewright_x86.llvm_ir.lane_folding import LaneFold, lane_fold_of
+from tilewright_x86.llvm_ir.llvm_text import FunctionText
+from tilewright_x86.llvm_ir.memory_text import Memory, Operand
+from tilewright_x86.llvm_ir.module_text import KernelText, handing_over, workspace_layout
+from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError, RegisterSlots
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text.arithmetic_text import check_dtype
-from tilewright_x86.text.index_text import Indexes, LaneVaryingDivisionError, Linear
-from tilewright_x86.text.lane_folding import LaneFold, lane_fold_of
-from tilewright_x86.text.llvm_text import FunctionText
 from tilewright_x86.text.loop_facts import LoopFacts
-from tilewright_x86.text.memory_text import Memory, Operand
-from tilewright_x86.text.module_text import KernelText, handing_over, workspace_layout
-from tilewright_x86.text.register_slots import NeedsMemoryError, RegisterSlots
 from tilewright_x86.text.value_text import Values
 
 _STACK_BYTES = 4 << 20

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from tilewright_tensor.expressions.affine import Affine
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value, dtype_of, leaves
+from tilewright_x86.llvm_ir.index_text import Indexes, LaneVaryingDivisionError, Linear
+from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, constant, is_float, type_of
+from tilewright_x86.llvm_ir.memory_text import Memory, Operand
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text.arithmetic_text import Arithmetic
-from tilewright_x86.text.index_text import Indexes, LaneVaryingDivisionError, Linear
-from tilewright_x86.text.llvm_text import LLVM_TYPES, FunctionText, constant, is_float, type_of
-from tilewright_x86.text.memory_text import Memory, Operand
 
 _LOGIC = {"and": "and", "or": "or"}
 _FLOAT_COMPARE = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tilewright_x86.llvm_ir.llvm_text import FunctionText, constant
 from tilewright_x86.machine.isa import Isa
-from tilewright_x86.text.llvm_text import FunctionText, constant
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 0.693359375

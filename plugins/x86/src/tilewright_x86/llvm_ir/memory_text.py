@@ -16,9 +16,9 @@ from typing import NamedTuple
 from tilewright_tensor.expressions.affine import Affine
 from tilewright_tensor.expressions.expr import Load, leaves
 from tilewright_tensor.ir.loop_ir import Buffer, Prefetch, Store
-from tilewright_x86.text.index_text import Indexes, Lanes, LaneVaryingDivisionError, Linear
-from tilewright_x86.text.llvm_text import LLVM_TYPES, FunctionText, mangled
-from tilewright_x86.text.register_slots import NeedsMemoryError, RegisterSlots
+from tilewright_x86.llvm_ir.index_text import Indexes, Lanes, LaneVaryingDivisionError, Linear
+from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, mangled
+from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError, RegisterSlots
 
 
 class Operand(NamedTuple):

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tilewright_tensor.ir.loop_ir import Buffer
-from tilewright_x86.text.llvm_text import LLVM_TYPES, FunctionText, type_of
-from tilewright_x86.text.transposition import transposed
+from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, type_of
+from tilewright_x86.llvm_ir.transposition import transposed
 
 
 class NeedsMemoryError(Exception):

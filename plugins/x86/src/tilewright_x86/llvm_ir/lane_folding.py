@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tilewright_tensor.expressions.expr import Load, Op
 from tilewright_tensor.ir.loop_ir import Loop, Store
-from tilewright_x86.text.llvm_text import is_float
+from tilewright_x86.llvm_ir.llvm_text import is_float
 
 _FOLDED = ("add", "mul", "max", "min")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright_x86.text.llvm_text import FunctionText
+from tilewright_x86.llvm_ir.llvm_text import FunctionText
 
 
 def transposed(function: FunctionText, rows: Sequence[str], width: int, item: str) -> list[str]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tilewright_tensor.expressions.affine import Affine, Atom, Element, FloorDiv, Mod, Var
 from tilewright_tensor.expressions.expr import Value
-from tilewright_x86.text.llvm_text import FunctionText
+from tilewright_x86.llvm_ir.llvm_text import FunctionText
 
 _HERE = 1 << 30
 """Depth of names that are known nowhere but where they were written: deeper than any scope."""

@@ -7,13 +7,12 @@ import platform
 from pathlib import Path
 
 from tilewright.vocabulary.device import Device
+from tilewright_x86.kernel.jit import llvm_version
+from tilewright_x86.machine.isa import available
 
 
 def cpu_device() -> tuple[Device, ...]:
     """The processor as a device, without peaks; empty on another architecture."""
-    from tilewright_x86.kernel.jit import llvm_version
-    from tilewright_x86.machine.isa import available
-
     if not available():
         return ()
     attributes = {

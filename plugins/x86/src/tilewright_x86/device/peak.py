@@ -14,9 +14,9 @@ from tilewright.vocabulary.target import Target
 from tilewright_tensor.expressions.affine import Var, index
 from tilewright_tensor.expressions.expr import Const, Load, Op
 from tilewright_tensor.ir.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
-from tilewright_x86.backend import X86Backend
+from tilewright_x86.device.cpu import cache_bytes
+from tilewright_x86.kernel.build import build
 from tilewright_x86.kernel.kernel import X86Kernel, load_kernel
-from tilewright_x86.machine.cpu import cache_bytes
 from tilewright_x86.machine.isa import isa_of
 
 _ROUNDS = 20_000
@@ -65,7 +65,7 @@ def measure_bandwidth(target: Target) -> float:
 
 def _loaded(program: LoopProgram, target: Target) -> X86Kernel:
     """The kernel on ones."""
-    kernel = load_kernel(X86Backend().build(program, target))
+    kernel = load_kernel(build(program, target))
     kernel.bind([np.ones(b.shape, np.float32) for b in (*program.inputs, *program.outputs)], {})
     return kernel
 

@@ -1,0 +1,1 @@
+"""LLVM IR as text: values, addresses, memory, registers; nothing of it needs x86."""
