@@ -54,7 +54,7 @@ def tilewright_graph_tuners() -> Sequence[Component[Any]]:
 
 @hookimpl
 def tilewright_summary_sections(summary: RunSummary) -> Sequence[Section]:
-    """Layouts, and where the configs of a compiled network came from."""
+    """Answers, latency, layouts, and where the configs of a compiled network came from."""
     from tilewright_graph.reports.summary import sections
 
     return sections(summary.report)

@@ -51,7 +51,7 @@ def tilewright_task_finished(outcome: TuneOutcome) -> None:
 
 @hookimpl
 def tilewright_summary_sections(summary: RunSummary) -> Sequence[Section]:
-    """Tasks, verification, latency."""
+    """The tasks."""
     from tilewright_pipeline.run.run_report import sections
 
     return sections(summary.report)

@@ -1,8 +1,8 @@
-"""What a summary shows of layouts: the choice, its price, and where configs came from."""
+"""What a summary shows of networks: answers, latency, layouts and their price, configs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright_pipeline.run.events import Section
@@ -10,8 +10,12 @@ from tilewright_pipeline.run.time_text import significant_text
 
 
 def sections(report: Mapping[str, Any]) -> list[Section]:
-    """The tables `layouts` and `compiled`, as far as run.json has their members."""
+    """The tables of the stages of this plugin, as far as run.json has their members."""
     made = []
+    if verify := report.get("verify"):
+        made.append(_verification(verify))
+    if benchmark := report.get("benchmark"):
+        made.append(_latency(benchmark))
     if graph := report.get("graph"):
         made.append(_layouts(graph))
     if compiled := report.get("compile"):
@@ -20,6 +24,30 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
         counts = (sum(configs.values()), *configs.values(), compiled["transforms"])
         made.append(Section("compiled", columns, (tuple(map(str, counts)),)))
     return made
+
+
+def _verification(verify: Mapping[str, Any]) -> Section:
+    verdict = {True: "passed", False: "FAILED", None: "answers not checked"}
+    errors = (verify["max_abs_error"], verify["max_rel_error"])
+    row = (
+        verify["oracle"] or "-",
+        *("-" if error is None else f"{error:.3g}" for error in errors),
+        verdict[verify["passed"]],
+    )
+    return Section("verification", ("oracle", "abs error", "rel error", ""), (row,))
+
+
+def _latency(entries: Sequence[Mapping[str, Any]]) -> Section:
+    rows = []
+    for entry in entries:
+        ours = entry["tilewright"]["median_ms"]
+        for name, times in [("tilewright", entry["tilewright"]), *entry["peers"].items()]:
+            parts = ("median_ms", "mean_ms", "min_ms", "max_ms", "std_ms")
+            ratio = f"{times['median_ms'] / ours:.3f}" if ours else "-"
+            shown = (significant_text(times[part]) for part in parts)
+            rows.append((str(entry["threads"]), name, *shown, ratio))
+    columns = ("threads", "", "median ms", "mean", "min", "max", "std", "ratio")
+    return Section("latency", columns, tuple(rows))
 
 
 def _layouts(graph: Mapping[str, Any]) -> Section:

@@ -12,7 +12,7 @@ from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright.writing import writing
 from tilewright_pipeline.run.events import Section, StageOutcome
 from tilewright_pipeline.run.run_context import RunContext
-from tilewright_pipeline.run.time_text import milliseconds_text, significant_text
+from tilewright_pipeline.run.time_text import milliseconds_text
 from tilewright_pipeline.tuning.measurement import summed
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
@@ -105,21 +105,8 @@ def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:
 
 
 def sections(report: Mapping[str, Any]) -> list[Section]:
-    """The tables shown at the end: tasks, verification, prediction, latency beside peers."""
-    made = [_task_section(report["tasks"])] if report["tasks"] else []
-    if verify := report.get("verify"):
-        verdict = {True: "passed", False: "FAILED", None: "answers not checked"}
-        row = (
-            verify["oracle"] or "-",
-            _number(verify["max_abs_error"], 1, ".3g"),
-            _number(verify["max_rel_error"], 1, ".3g"),
-            verdict[verify["passed"]],
-        )
-        made.append(Section("verification", ("oracle", "abs error", "rel error", ""), (row,)))
-    if rows := _latencies(report.get("benchmark") or ()):
-        columns = ("threads", "", "median ms", "mean", "min", "max", "std", "ratio")
-        made.append(Section("latency", columns, rows))
-    return made
+    """The table of the tasks, where there are any; other tables are of whose stages fill them."""
+    return [_task_section(report["tasks"])] if report["tasks"] else []
 
 
 def _task_section(tasks: Sequence[Mapping[str, Any]]) -> Section:
@@ -149,18 +136,6 @@ def _task_section(tasks: Sequence[Mapping[str, Any]]) -> Section:
         for task in tasks
     )
     return Section("tasks", columns, rows)
-
-
-def _latencies(entries: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    rows = []
-    for entry in entries:
-        ours = entry["tilewright"]["median_ms"]
-        for name, times in [("tilewright", entry["tilewright"]), *entry["peers"].items()]:
-            parts = ("median_ms", "mean_ms", "min_ms", "max_ms", "std_ms")
-            ratio = f"{times['median_ms'] / ours:.3f}" if ours else "-"
-            shown = (significant_text(times[part]) for part in parts)
-            rows.append((str(entry["threads"]), name, *shown, ratio))
-    return tuple(rows)
 
 
 def _number(value: float | None, scale: float, form: str, unit: str = "") -> str:

@@ -1,0 +1,64 @@
+"""The tables that a run shows at its end, each from the plugin whose stage fills its member."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from tilewright.plugins.host import PluginHost
+
+TIMES = {"median_ms": 2.0, "mean_ms": 2.5, "min_ms": 1.0, "max_ms": 4.0, "std_ms": 0.5}
+REPORT = {
+    "tasks": [
+        {
+            "name": "t",
+            "operator": "o",
+            "weight": 1.0,
+            "strategy": None,
+            "trials": 0,
+            "failures": 0,
+            "best_seconds": None,
+            "gflops": None,
+            "peak_share": None,
+        }
+    ],
+    "graph": {
+        "predicted_ms": {"fallback": 3.0, "history_best": 2.0},
+        "transforms_history_best": 1,
+        "optimal": True,
+        "note": "",
+        "gap": None,
+        "kept": "solver",
+        "cost_ms": 1.0,
+        "transforms": 0,
+        "tuner": "pbqp",
+        "solver_seconds": 0.1,
+    },
+    "compile": {"configs": {"records": 2}, "transforms": 0},
+    "verify": {"oracle": "one", "max_abs_error": 1e-6, "max_rel_error": None, "passed": True},
+    "benchmark": [
+        {"threads": 1, "tilewright": TIMES, "peers": {"peer": {**TIMES, "median_ms": 3.0}}}
+    ],
+}
+
+
+def tables():
+    host, summary = PluginHost.load(), SimpleNamespace(run=None, report=REPORT)
+    return host.hook_values("tilewright_summary_sections", summary=summary)
+
+
+def test_the_tables_come_in_the_order_of_the_questions():
+    titles = [table.title for table in tables()]
+    assert titles == ["tasks", "verification", "latency", "layouts", "compiled"]
+
+
+def test_answers_and_latency_are_shown_as_run_json_has_them():
+    made = {table.title: table.rows for table in tables()}
+    assert made["verification"] == (("one", "1e-06", "-", "passed"),)
+    (ours, peer) = made["latency"]
+    assert ours[:2] == ("1", "tilewright") and ours[-1] == "1.000"
+    assert peer[:2] == ("1", "peer") and peer[-1] == "1.500"
+
+
+def test_without_this_plugin_only_the_tasks_are_shown(monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx")
+    assert [table.title for table in tables()] == ["tasks"]
