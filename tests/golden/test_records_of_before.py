@@ -12,12 +12,12 @@ import pytest
 from generated_text import KINDS, host
 
 from tilewright.canonical import thaw
-from tilewright.strategies.dispatch import ApplyHistoryBest
-from tilewright.strategies.history import History
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import FailureKind
 from tilewright.vocabulary.query import Query
 from tilewright.vocabulary.record import GraphRecord
+from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest
+from tilewright_pipeline.dispatch.history import History
 from tilewright_records.checks import verify_log
 from tilewright_records.readers import read_log
 from tilewright_records.store.store import JsonlRecordStore

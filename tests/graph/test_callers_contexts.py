@@ -12,14 +12,7 @@ import pytest
 
 import tilewright
 from tilewright.errors import UsageError
-from tilewright.strategies.dispatch import (
-    Answer,
-    ApplyConfig,
-    ApplyFixedConfig,
-    ApplyGraphBest,
-    ApplyHistoryBest,
-    DispatchContext,
-)
+from tilewright.strategies.dispatch import Answer, DispatchContext
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import GraphRecord
 from tilewright_graph.compiled.compile import compile_network
@@ -30,6 +23,12 @@ from tilewright_graph.selection.graph_tuning import Effort, tune_graph
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.stages import compile_stage
 from tilewright_pipeline.api.task_explanation import TaskExplanation
+from tilewright_pipeline.dispatch.contexts import (
+    ApplyConfig,
+    ApplyFixedConfig,
+    ApplyGraphBest,
+    ApplyHistoryBest,
+)
 from tilewright_pipeline.pipeline import Pipeline
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.operators.operators import Operators

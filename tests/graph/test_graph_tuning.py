@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.strategies.dispatch import ApplyHistoryBest
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
 from tilewright.vocabulary.record import Record
@@ -24,6 +23,7 @@ from tilewright_graph.selection.prediction import recorded_seconds
 from tilewright_graph.selection.problem import Solution
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
+from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.operators.operators import Operators
 

@@ -7,11 +7,12 @@ import pytest
 from tilewright import Pipeline
 from tilewright.errors import UsageError
 from tilewright.plugins.host import PluginHost
-from tilewright.strategies.dispatch import ApplyConfig, asked_first
+from tilewright.strategies.dispatch import asked_first
 from tilewright.strategies.strategy import strategy_of, variant_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
+from tilewright_pipeline.dispatch.contexts import ApplyConfig
 from tilewright_records.store.store import JsonlRecordStore
 
 WALK = """

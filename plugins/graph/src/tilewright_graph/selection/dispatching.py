@@ -8,15 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tilewright.strategies.dispatch import (
-    Answer,
-    ApplyGraphBest,
-    ApplyHistoryBest,
-    DispatchContext,
-    asked_first,
-    current,
-    entered,
-)
+from tilewright.strategies.dispatch import Answer, DispatchContext, asked_first, current, entered
 from tilewright.strategies.fallback import fallback_besides
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
@@ -24,6 +16,7 @@ from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.selection.assembly import Assembly, assemble
 from tilewright_graph.selection.candidates import Accuracy, allowed, allowed_space, context_of
 from tilewright_graph.selection.prediction import predict
+from tilewright_pipeline.dispatch.contexts import ApplyGraphBest, ApplyHistoryBest
 from tilewright_pipeline.run.run_context import RunContext
 
 _log = logging.getLogger("tilewright")

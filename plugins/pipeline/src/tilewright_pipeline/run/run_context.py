@@ -10,11 +10,11 @@ from typing import Any
 
 from tilewright.plugins.host import PluginHost
 from tilewright.roles import RecordStore
-from tilewright.strategies.history import History
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.target import Target
+from tilewright_pipeline.dispatch.history import History
 
 
 @dataclass(frozen=True)

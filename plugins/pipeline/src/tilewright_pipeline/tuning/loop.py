@@ -18,8 +18,8 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, Trial
 from tilewright.vocabulary.record import BudgetRecord
 from tilewright.vocabulary.task_set import ChecksTasks, TaskSet, WeightedTask
+from tilewright_pipeline.dispatch.narrowing import check_narrowing
 from tilewright_pipeline.run.events import EndReason, TuneProgress
-from tilewright_pipeline.run.narrowing import check_narrowing
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.tuning.history import adopted_configs, best_of_anchor, known_trials
 from tilewright_pipeline.tuning.interrupt import Interrupt

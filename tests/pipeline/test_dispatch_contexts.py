@@ -10,18 +10,18 @@ import pytest
 
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
-from tilewright.strategies.dispatch import (
+from tilewright.strategies.dispatch import current
+from tilewright.strategies.strategy import selects
+from tilewright.vocabulary.measure import Conditions
+from tilewright.vocabulary.record import GraphRecord
+from tilewright_pipeline.dispatch.contexts import (
     ApplyConfig,
     ApplyFixedConfig,
     ApplyGraphBest,
     ApplyHistoryBest,
     FallbackContext,
-    current,
 )
-from tilewright.strategies.history import History
-from tilewright.strategies.strategy import selects
-from tilewright.vocabulary.measure import Conditions
-from tilewright.vocabulary.record import GraphRecord
+from tilewright_pipeline.dispatch.history import History
 from tilewright_records.store.store import JsonlRecordStore
 
 

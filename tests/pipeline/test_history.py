@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tilewright.strategies.history import History
 from tilewright.vocabulary.measure import Conditions
+from tilewright_pipeline.dispatch.history import History
 from tilewright_records.store.store import JsonlRecordStore
 
 

@@ -1,0 +1,1 @@
+"""Which config, and by which records: dispatch contexts, and what counts in a run."""
