@@ -126,7 +126,7 @@ def test_d29_a_whole_tune_unpickles_nothing_and_starts_no_shell(audited):
         "from tilewright_cli import main; main()", "tune", "dense(8x64, 64x64)", *flags
     )
     assert json.loads(out)["trials"] >= 24
-    assert sum("tilewright_measure.worker.worker" in line for line in noted) >= 2
+    assert sum("tilewright_measure.local.worker" in line for line in noted) >= 2
     assert [line for line in noted if not line.startswith("audited")] == []
 
 

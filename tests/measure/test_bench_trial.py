@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from tilewright.vocabulary.measure import Conditions
 from tilewright_measure.cli.bench_trial import trial
 from tilewright_measure.local.options import LocalBuilderOptions
-from tilewright_measure.timing.trial_profile import TrialProfile
+from tilewright_measure.local.trial_profile import TrialProfile
 
 PHASES = ["search", "lower", "compile", "wait", "load", "check", "time", "store", "rest"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tilewright_onnx.nodes.node_site import NodeSite
+    from tilewright_onnx.model.node_site import NodeSite
 
 
 @dataclass(frozen=True, slots=True)

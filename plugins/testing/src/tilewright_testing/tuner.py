@@ -198,7 +198,7 @@ class ReproducibleTunerContract(TunerBasics):
                 [
                     sys.executable,
                     "-m",
-                    "tilewright_testing.support.proposals",
+                    "tilewright_testing.proposals",
                     self.name,
                     json.dumps(dict(self.options)),
                     *map(str, host.files),

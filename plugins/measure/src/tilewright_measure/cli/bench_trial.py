@@ -43,7 +43,7 @@ def trial(
     from tilewright.options import DEFAULT
     from tilewright.vocabulary.budget import Budget
     from tilewright_cli.terminal.choice_text import choice_of
-    from tilewright_measure.timing.trial_profile import TrialProfile
+    from tilewright_measure.local.trial_profile import TrialProfile
     from tilewright_pipeline.run.run_setup import make_context
     from tilewright_pipeline.tuning.loop import tune_tasks
 

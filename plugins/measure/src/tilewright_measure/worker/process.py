@@ -70,7 +70,7 @@ class WorkerProcess:
                     "-P",
                     "-u",
                     "-m",
-                    "tilewright_measure.worker.worker",
+                    "tilewright_measure.local.worker",
                     *map(str, arguments),
                 ],
                 stdin=subprocess.DEVNULL,

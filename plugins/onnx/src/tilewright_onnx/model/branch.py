@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright_onnx.model.node_check import DOMAINS_OF_ONNX
+from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.model.tensors import array_of
-from tilewright_onnx.nodes.node_site import NodeSite
 
 
 def is_decided(node: Any, known: Mapping[str, Any]) -> bool:

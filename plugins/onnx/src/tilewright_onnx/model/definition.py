@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright_onnx.model.node_check import schema_of
-from tilewright_onnx.nodes.node_site import NodeSite
+from tilewright_onnx.model.node_site import NodeSite
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.workload import TensorSpec

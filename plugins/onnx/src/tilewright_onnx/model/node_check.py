@@ -11,8 +11,8 @@ import numpy as np
 
 from tilewright.errors import UsageError
 from tilewright.sizes import check_shape
+from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.model.tensors import array_of
-from tilewright_onnx.nodes.node_site import NodeSite
 
 DOMAINS_OF_ONNX = ("", "ai.onnx")
 """Both name the default operator set."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tilewright_onnx.nodes.node_site import NodeSite
+from tilewright_onnx.model.node_site import NodeSite
 
 
 def selected(site: NodeSite, tensor: str, axis: int, places: Sequence[int]) -> str:

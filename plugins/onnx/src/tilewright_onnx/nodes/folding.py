@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tilewright_onnx.model.node_check import DOMAINS_OF_ONNX, TensorType
+from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.model.tensors import array_of
-from tilewright_onnx.nodes.node_site import NodeSite
 
 _FLATTENED, _UNFLATTENED = ("Softmax", "LogSoftmax", "Hardmax"), 13
 """Before this opset they took all axes from one on as one, which ONNX's reference does not."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright_onnx.nodes.node_site import NodeSite
+from tilewright_onnx.model.node_site import NodeSite
 
 
 def _conv(site: NodeSite) -> None:

@@ -14,9 +14,9 @@ from tilewright_onnx.model.branch import is_decided, taken_branch
 from tilewright_onnx.model.definition import definition_of, has_definition
 from tilewright_onnx.model.model_check import node_name
 from tilewright_onnx.model.node_check import DOMAINS_OF_ONNX, TensorType, check_node
+from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.model.reading_budget import ReadingBudget
 from tilewright_onnx.nodes.folding import Folding
-from tilewright_onnx.nodes.node_site import NodeSite
 from tilewright_onnx.nodes.operators import READERS
 from tilewright_onnx.nodes.own_domains import RUNTIMES_OWN, OwnDomains, is_own, operator_name
 from tilewright_onnx.onnx_reader import OnnxReader

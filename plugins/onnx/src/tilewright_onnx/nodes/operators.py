@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.nodes.composed_operators import COMPOSED_READERS
 from tilewright_onnx.nodes.layer_operators import LAYER_READERS
-from tilewright_onnx.nodes.node_site import NodeSite
 from tilewright_onnx.nodes.products import PRODUCT_READERS
 from tilewright_onnx.nodes.recurrent_operators import RECURRENT_READERS
 from tilewright_onnx.nodes.shape_operators import SHAPE_READERS

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_onnx.model.node_check import DOMAINS_OF_ONNX
-from tilewright_onnx.nodes.node_site import NodeSite
+from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.onnx_reader import OnnxReader
 
 RUNTIMES_OWN = "com.microsoft"

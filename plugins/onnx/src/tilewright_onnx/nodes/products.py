@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from tilewright_onnx.nodes.node_site import NodeSite
+from tilewright_onnx.model.node_site import NodeSite
 
 
 def _einsum(site: NodeSite) -> None:

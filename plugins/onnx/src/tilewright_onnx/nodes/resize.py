@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import floor
 
+from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.model.selection import selected
-from tilewright_onnx.nodes.node_site import NodeSite
 
 _COORDINATES = {
     "align_corners": "align_corners",

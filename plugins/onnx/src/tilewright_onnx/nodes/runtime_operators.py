@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright_onnx.nodes.node_site import NodeSite
+from tilewright_onnx.model.node_site import NodeSite
 
 
 def read_gelu(site: NodeSite) -> None:

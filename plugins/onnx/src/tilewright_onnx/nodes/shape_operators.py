@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.model.selection import gather, selected, slicing
-from tilewright_onnx.nodes.node_site import NodeSite
 from tilewright_onnx.nodes.resize import resize
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tilewright.plugins.host import PluginHost
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.task import Task
-    from tilewright_search.models.featurizer import FeatureKind
+    from tilewright_search.models.features import FeatureKind
     from tilewright_search.models.held_out import Quality
     from tilewright_search.models.interface import CostModel
 

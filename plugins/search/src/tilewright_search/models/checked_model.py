@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.plugins.blamed import Blamed
-from tilewright_search.models.interface import CostModel, Floats, SavesModels
+from tilewright_search.models.features import Floats
+from tilewright_search.models.interface import CostModel, SavesModels
 
 if TYPE_CHECKING:
     from tilewright.plugins.host import PluginHost

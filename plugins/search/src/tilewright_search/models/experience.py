@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright_search.models.featurizer import FeatureKind, Featurizer, widen
-from tilewright_search.models.interface import Floats
+from tilewright_search.models.features import FeatureKind, Floats
+from tilewright_search.models.featurizer import Featurizer, widen
 
 if TYPE_CHECKING:
     from tilewright.plugins.host import PluginHost

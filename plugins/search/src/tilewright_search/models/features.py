@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from tilewright_search.models.interface import Floats
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+FeatureKind = Literal["knobs", "loops"]
 
 
 @dataclass(frozen=True, slots=True)

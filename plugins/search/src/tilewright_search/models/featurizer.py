@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tilewright.errors import UsageError
-from tilewright_search.models.features import Features
-from tilewright_search.models.interface import Floats
+from tilewright_search.models.features import FeatureKind, Features, Floats
 from tilewright_search.models.knob_features import knob_features
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
 
-FeatureKind = Literal["knobs", "loops"]
 
 _REMEMBERED = 1 << 14
 _log = logging.getLogger("tilewright")

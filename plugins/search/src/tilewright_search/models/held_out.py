@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright_search.models.experience import scores_of
-from tilewright_search.models.featurizer import FeatureKind, Featurizer, widen
-from tilewright_search.models.interface import CostModel, Floats, SavesModels
+from tilewright_search.models.features import FeatureKind, Floats
+from tilewright_search.models.featurizer import Featurizer, widen
+from tilewright_search.models.interface import CostModel, SavesModels
 from tilewright_search.models.signature import Signature
 
 if TYPE_CHECKING:

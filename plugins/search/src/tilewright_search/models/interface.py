@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import UsageError
 from tilewright.plugins.blamed import Blamed
-
-if TYPE_CHECKING:
-    from tilewright_search.models.signature import Signature
-
-Floats = NDArray[np.float32]
+from tilewright_search.models.features import Floats
+from tilewright_search.models.signature import Signature
 
 
 class CostModel(Protocol):

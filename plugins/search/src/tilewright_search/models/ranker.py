@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tilewright_search.models.features import Floats
 from tilewright_search.models.featurizer import Featurizer, widen
-from tilewright_search.models.interface import CostModel, Floats, saving
+from tilewright_search.models.interface import CostModel, saving
 from tilewright_search.models.knob_features import present_column
 from tilewright_search.models.signature import Signature
 

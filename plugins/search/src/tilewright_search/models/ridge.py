@@ -13,7 +13,7 @@ from pydantic import Field
 from tilewright.errors import UsageError
 from tilewright.options import Options
 from tilewright.reading import read_file
-from tilewright_search.models.interface import Floats
+from tilewright_search.models.features import Floats
 from tilewright_search.models.signature import Signature
 
 if TYPE_CHECKING:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tilewright.errors import UsageError
+from tilewright_search.models.features import FeatureKind
 from tilewright_search.models.knob_features import ALTERNATIVE
-
-if TYPE_CHECKING:
-    from tilewright_search.models.featurizer import FeatureKind
 
 
 @dataclass(frozen=True, slots=True)

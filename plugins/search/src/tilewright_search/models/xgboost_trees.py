@@ -16,7 +16,8 @@ from tilewright.errors import UsageError
 from tilewright.options import Options
 from tilewright.plugins.loading.distributions import installer
 from tilewright.reading import open_file
-from tilewright_search.models.interface import CostModel, Floats
+from tilewright_search.models.features import Floats
+from tilewright_search.models.interface import CostModel
 from tilewright_search.models.ridge import RidgeModel
 from tilewright_search.models.signature import Signature
 

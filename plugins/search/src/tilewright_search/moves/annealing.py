@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tilewright_search.models.interface import Floats
+from tilewright_search.models.features import Floats
 
 if TYPE_CHECKING:
     from tilewright.space.config_space import ConfigSpace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright_search.models.interface import Floats
+from tilewright_search.models.features import Floats
 
 
 def pick_diverse(features: Floats, scores: Floats, count: int, weight: float) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tilewright_search.models.interface import Floats
+from tilewright_search.models.features import Floats
 from tilewright_search.moves.tile_moves import TileMoves
 
 if TYPE_CHECKING:

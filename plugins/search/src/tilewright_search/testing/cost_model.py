@@ -14,7 +14,8 @@ import pytest
 
 from tilewright.errors import UsageError
 from tilewright.plugins.host import PluginHost
-from tilewright_search.models.interface import CostModel, Floats, SavesModels
+from tilewright_search.models.features import Floats
+from tilewright_search.models.interface import CostModel, SavesModels
 from tilewright_search.models.signature import Signature
 from tilewright_testing.component import ComponentContract
 from tilewright_testing.support.landscape import Landscape

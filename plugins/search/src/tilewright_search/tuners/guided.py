@@ -14,8 +14,8 @@ from pydantic import Field, FilePath
 from tilewright.options import Choice, Options
 from tilewright_search.models.checked_model import checked_model
 from tilewright_search.models.experience import Experience
-from tilewright_search.models.featurizer import FeatureKind
-from tilewright_search.models.interface import CostModel, Floats
+from tilewright_search.models.features import FeatureKind, Floats
+from tilewright_search.models.interface import CostModel
 from tilewright_search.models.ranker import PretrainedRanker, Ranker
 from tilewright_search.moves.diverse import pick_diverse
 from tilewright_search.moves.unseen import Unseen

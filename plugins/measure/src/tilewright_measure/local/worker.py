@@ -1,6 +1,6 @@
 """The worker process: answers one request after another until its parent is gone.
 
-`python -m tilewright_measure.worker.worker REQUESTS REPLIES PARENT MEMORY`: two descriptors, a
+`python -m tilewright_measure.local.worker REQUESTS REPLIES PARENT MEMORY`: two descriptors, a
 process number, bytes. The first message is {"files", "kinds"}, the plugin files and kinds of target
 to load at once; then come `build`, `prepare` and `measure`. Whatever candidates print goes to
 standard output, never into the protocol.
