@@ -19,7 +19,7 @@ from tilewright_graph.selection import graph_tuning
 from tilewright_graph.selection.candidates import find_candidates
 from tilewright_graph.selection.dispatching import dispatch_network
 from tilewright_graph.selection.graph_tuning import Effort, tune_graph
-from tilewright_graph.selection.prediction import recorded_seconds
+from tilewright_graph.selection.prediction import predict, recorded_seconds
 from tilewright_graph.selection.problem import Solution
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
@@ -263,6 +263,15 @@ def test_history_best_is_not_kept_for_transforms_that_failed(chain, context, rec
     assert choice.predicted["history_best"].failed > choice.predicted["choice"].failed == 0
     dispatched = dispatch_network(chain, context, "default")
     assert {config["block"] for config in dispatched.configs.values()} == {1}
+
+
+def test_a_dispatched_network_carries_its_prediction(chain, context, record):
+    for kernel in chain.kernels:
+        record(kernel.task, 1, 2e-6)
+    dispatched = dispatch_network(chain, context, "default")
+    assert dispatched.prediction == predict(dispatched.assembly.calls, context)
+    record(chain.kernels[0].task, 1, 9e-6)
+    assert dispatched.prediction.seconds == pytest.approx(2e-6 * len(chain.kernels))
 
 
 def test_what_failed_is_not_compiled_where_there_is_other_advice(chain, context, record):

@@ -13,7 +13,7 @@ from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.memory_plan import MemoryPlan
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.selection.dispatching import Best, dispatch_network
-from tilewright_graph.selection.prediction import Prediction, predict
+from tilewright_graph.selection.prediction import Prediction
 from tilewright_pipeline.run.run_context import RunContext
 
 
@@ -52,7 +52,6 @@ def compile_network(
     host = context.host
     dispatched = dispatch_network(extracted, context, accuracy, best)
     assembly = dispatched.assembly
-    prediction = predict(assembly.calls, context)
     network = extracted.network
     lowered = lower_network(network.name, network.fed, network.made, assembly, host)
     try:
@@ -67,5 +66,7 @@ def compile_network(
         {name: specs[name] for name in network.results if name not in network.outputs},
     )
     compiled = CompiledNetwork(artifact, lowered.constants, signature, host, context.device)
-    report = CompileReport(prediction, dispatched.sources, assembly.transforms, lowered.memory)
+    report = CompileReport(
+        dispatched.prediction, dispatched.sources, assembly.transforms, lowered.memory
+    )
     return compiled, report

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from tilewright.strategies.dispatch import Answer, DispatchContext, asked_first, current, entered
@@ -15,7 +16,7 @@ from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.selection.assembly import Assembly, assemble
 from tilewright_graph.selection.candidates import Accuracy, allowed, allowed_space, context_of
-from tilewright_graph.selection.prediction import predict
+from tilewright_graph.selection.prediction import Prediction, predict
 from tilewright_pipeline.dispatch.contexts import ApplyGraphBest, ApplyHistoryBest
 from tilewright_pipeline.run.run_context import RunContext
 
@@ -33,7 +34,7 @@ ENTERED = "dispatch context"
 """Where configs come from that a context answered which the caller had entered: asked first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Dispatched:
     """An assembly, and what its kernels were answered, by their keys.
 
@@ -42,7 +43,13 @@ class Dispatched:
 
     assembly: Assembly
     answers: Mapping[str, Answer]
-    entered: Set[str] = frozenset()
+    entered: Set[str]
+    context: RunContext
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """What it should take, by the records of when it is first asked for."""
+        return predict(self.assembly.calls, self.context)
 
     @property
     def configs(self) -> dict[str, ConfigEntity]:
@@ -72,17 +79,15 @@ def dispatch_network(
     if not found.sources[GRAPH_CHOICE]:
         return found
     without = _dispatched(extracted, context, accuracy, "history")
-    chosen = predict(found.assembly.calls, context)
-    history = predict(without.assembly.calls, context)
-    if not chosen.beaten_by(history):
+    if not found.prediction.beaten_by(without.prediction):
         return found
     _log.warning(
         "%s: passed over the graph choice in %s, as what can be used of it is beaten: "
         "%s predicted, %s without it; run graph-tune with these options to choose anew",
         extracted.name,
         context.store.path,
-        chosen,
-        history,
+        found.prediction,
+        without.prediction,
     )
     return without
 
@@ -109,7 +114,7 @@ def _dispatched(
         for own in _contexts(context, accuracy, best):
             stack.enter_context(own)
         assembly = assemble(extracted, choose, context.host)
-    return Dispatched(assembly, answers, by_caller & answers.keys())
+    return Dispatched(assembly, answers, by_caller & answers.keys(), context)
 
 
 def fixed_kernels(

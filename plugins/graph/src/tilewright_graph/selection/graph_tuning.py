@@ -149,8 +149,8 @@ class _GraphTuning:
             if not self._measure(self._without_record(calls)):
                 break
         predicted = {
-            "fallback": predict(self._dispatch("fallback").assembly.calls, self._context),
-            "history_best": predict(history.assembly.calls, self._context),
+            "fallback": self._dispatch("fallback").prediction,
+            "history_best": history.prediction,
             "choice": predict(assembly.calls, self._context),
         }
         kept = "solver"
