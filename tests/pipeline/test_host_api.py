@@ -38,6 +38,20 @@ def test_tune_finds_the_best_config_of_a_task(choices, tmp_path):
     assert (again.config, again.summary["trials"]) == (result.config, 0)
 
 
+@pytest.mark.parametrize(
+    ("given", "place", "expected"),
+    [
+        ({"early_stopping": 0}, "early_stopping", "expected a whole number"),
+        ({"tuner": 5}, "tuner", "a name or {name: {options}}, got 5"),
+        ({"budget": "soon"}, "budget", "expected seconds or a number of trials, got 'soon'"),
+    ],
+)
+def test_tune_refuses_what_the_stage_refuses(choices, tmp_path, given, place, expected):
+    with pytest.raises(UsageError) as error:
+        tilewright.tune("toyadd(64)", records=tmp_path / "r.jsonl", **{**choices, **given})
+    assert (error.value.where, expected in error.value.message) == (place, True)
+
+
 def test_tune_of_a_task_that_never_works_has_no_config(choices, tmp_path, caplog):
     choices["runner"] = {"toy": {"fails": "all"}}
     with caplog.at_level(logging.ERROR):

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright.options import Choice, named
+from tilewright.options import DEFAULT, Choice, check_options, choices, completed
 from tilewright.plugins.host import PluginHost
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.budget import Budget
@@ -29,6 +29,7 @@ from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.run.run_report import task_entry
 from tilewright_pipeline.run.run_setup import make_context, open_store
 from tilewright_pipeline.run.time_text import time_text
+from tilewright_pipeline.stages.tune_stage import TuneOptions
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.tune_report import TuneReport
 from tilewright_pipeline.yaml.plan import factories, stage_that_makes
@@ -61,6 +62,13 @@ class TuneResult:
         return f"<TuneResult {task}: {found}; {trials} trials>"
 
 
+class _TuneOptions(TuneOptions):
+    """Those of the stage, and what measures, which a pipeline file says for all stages."""
+
+    runner: Choice = DEFAULT
+    builder: Choice = DEFAULT
+
+
 def tune(
     task: Task | str,
     *,
@@ -85,19 +93,18 @@ def tune(
     target    used where the task is a text; default: what a key or file names, or that of the
               key's latest record, else the default target
     tuner, runner, builder, scheduler  a name or {name: {options}}; the default of its role
+    budget, early_stopping  as of the stage `tune`
     records   the file; default: the user's own, `~/.local/share/tilewright/records.jsonl`, which
               `compile` and `explain` read by default
     foreign_records  begin with the best that other devices found
     """
     host = host or PluginHost.load()
     given = {"tuner": tuner, "scheduler": scheduler, "runner": runner, "builder": builder}
-    chosen = {
-        role: named(None if choice is None else Choice.parse(choice), role, host.default)
-        for role, choice in given.items()
-    }
-    for role, choice in chosen.items():
+    asked = {role: DEFAULT if choice is None else choice for role, choice in given.items()}
+    asked |= {"budget": budget, "early_stopping": early_stopping}
+    options = completed(check_options(_TuneOptions, asked, where=""), host.default)
+    for _, role, choice in choices(options):
         host.check(role, choice)
-    limit = Budget.parse(budget)
     file = own_records() if records is None else Path(records)
     if isinstance(task, str):
         store = open_store(file, host) if names_a_key(task) else None
@@ -111,8 +118,8 @@ def tune(
         records=file,
         conditions=conditions,
         seed=seed,
-        runner=chosen["runner"],
-        builder=chosen["builder"],
+        runner=options.runner,
+        builder=options.builder,
         strategies=strategies,
         foreign_records=foreign_records,
     )
@@ -120,10 +127,10 @@ def tune(
     report = tune_tasks(
         TaskSet((entry,)),
         context,
-        tuner=chosen["tuner"],
-        scheduler=chosen["scheduler"],
-        budget=limit,
-        early_stopping=early_stopping,
+        tuner=options.tuner,
+        scheduler=options.scheduler,
+        budget=options.budget,
+        early_stopping=options.early_stopping,
     )
     best = context.history.best(task, host.space(task, strategies).is_valid)
     config, seconds = (best.config, best.seconds) if best is not None else (None, None)
