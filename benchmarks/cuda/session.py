@@ -111,8 +111,8 @@ class Session:
         found: dict[str, Any] = {
             "python": platform.python_version(),
             "compiler": compiler.version if compiler else None,
-            "found": dict(backend.found()),
-            "missing": dict(backend.missing()),
+            "found": dict(backend.found_parts()),
+            "missing": dict(backend.missing_parts()),
             "packages": {name: _version(name) for name in ("pycuda", "numpy", "torch", "triton")},
         }
         try:

@@ -88,7 +88,7 @@ def test_tiles_have_their_counterparts(host: PluginHost) -> None:
             "tile_rx": (-1, 1),
         },
     )
-    config = host.schedule("conv2d_igemm.cuda").adopt(Task(task, SM_90), foreign)
+    config = host.schedule("conv2d_igemm.cuda").adopt_config(Task(task, SM_90), foreign)
     assert config.strategy == "conv2d_igemm.cuda/NCHW"
     # 2*8*2 filters by 1*4*2 x 1*4*1 pixels in a block, 2*2 by 1*2 x 1*1 in a thread
     assert {name: config[name] for name in ("bm", "bn", "bk", "tm", "tn")} == {

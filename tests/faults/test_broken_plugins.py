@@ -92,7 +92,7 @@ class Backend:
         print("hello")
         raise OSError("on purpose")
 
-    def missing(self):
+    def missing_parts(self):
         raise SystemExit(3)
 
     found = missing

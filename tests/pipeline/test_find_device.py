@@ -20,7 +20,7 @@ class _Backend:
     def __init__(self, devices, missing=None):
         self.devices = devices
         if missing is not None:
-            self.found, self.missing = dict, lambda: missing
+            self.found_parts, self.missing_parts = dict, lambda: missing
 
     def probe(self):
         return self.devices

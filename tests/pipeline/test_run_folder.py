@@ -20,7 +20,7 @@ from tilewright_pipeline.yaml.plan import PlannedStage
 class Net:
     name: str
     origin: str
-    content: str
+    content_hash: str
 
 
 class Reads:
@@ -74,7 +74,7 @@ def test_a_report_that_says_nonsense_of_its_models_says_nothing(run, tmp_path, m
         written = json.loads((out / "run.json").read_text())
         (out / "run.json").write_text(json.dumps({**written, "models": models}))
         named = run(*nets, out=out)["models"]
-        assert [model["content"] for model in named] == [net.content for net in nets]
+        assert [model["content"] for model in named] == [net.content_hash for net in nets]
         (out / "run.json").unlink()
 
 
@@ -82,7 +82,7 @@ def test_an_origin_is_any_text(run, tmp_path):
     """The home of a user that does not exist, and no path at all."""
     for origin in ("~nobody-of-that-name/model.onnx", "a\0b", "zoo:resnet18"):
         run(replace(ONE, origin=origin), out=tmp_path / "out")
-        run(replace(ONE, origin=origin, content="3333"), out=tmp_path / "out")
+        run(replace(ONE, origin=origin, content_hash="3333"), out=tmp_path / "out")
         (tmp_path / "out" / "run.json").unlink()
 
 
@@ -113,7 +113,7 @@ def test_the_folder_of_another_model_is_not_overwritten(run, tmp_path):
     assert json.loads((tmp_path / "runs/toyrun/run.json").read_text()) == before
     run(OTHER, out="runs/toyrun-2")
     with pytest.raises(UsageError, match="--out runs/toyrun-3"):
-        run(replace(OTHER, content="3333", origin="c/model.onnx"))
+        run(replace(OTHER, content_hash="3333", origin="c/model.onnx"))
 
 
 def test_the_folder_of_another_target_is_not_overwritten(run):
@@ -134,7 +134,7 @@ def test_the_same_model_goes_on_in_its_folder_also_where_it_was_moved_or_named_i
 
 def test_a_model_that_changed_goes_on_in_its_folder_and_is_told(run, tmp_path, caplog):
     run(ONE)
-    changed = replace(ONE, content="1112", origin=str(tmp_path / "a" / "model.onnx"))
+    changed = replace(ONE, content_hash="1112", origin=str(tmp_path / "a" / "model.onnx"))
     assert run(changed)["models"][0]["content"] == "1112"
     (said,) = caplog.messages
     assert "model.onnx is not as in the run before in runs/toyrun (its file, its shapes" in said
@@ -146,7 +146,7 @@ def test_of_several_networks_each_place_is_kept_for_its_own(run):
     run(two, ONE)
     run(two, ONE, Net("third", "c.onnx", "3333"))
     with pytest.raises(UsageError, match=r"a run of b/model.onnx, and this is d.onnx"):
-        run(ONE, replace(two, origin="d.onnx", content="4444"))
+        run(ONE, replace(two, origin="d.onnx", content_hash="4444"))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{broken", '{"models": [3], "target": null}'])

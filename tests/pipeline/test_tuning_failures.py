@@ -207,7 +207,7 @@ def test_what_measures_is_closed_where_the_runner_refuses_its_tasks(tmp_path, to
             if fault == "made" and name == "runner":
                 raise UsageError("no room")
 
-        def check(self, tasks):
+        def check_tasks(self, tasks):
             raise UsageError("no room")
 
         def close(self):

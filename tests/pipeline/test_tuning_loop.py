@@ -358,7 +358,7 @@ def test_a_glob_or_a_scheduler_that_suits_not_every_task_is_refused_before_anyth
         raise UsageError(f"{len(tasks)} tasks are too many")
 
     scheduler = context.host.component("scheduler", "toy").load()
-    monkeypatch.setattr(scheduler, "check", check, raising=False)
+    monkeypatch.setattr(scheduler, "check_tasks", check, raising=False)
     with pytest.raises(UsageError, match="40 tasks"):
         tune(context, many, budget="400")
     assert not context.store.records()

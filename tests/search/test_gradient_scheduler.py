@@ -157,9 +157,9 @@ def test_a_network_that_is_not_there_is_refused_before_anything_is_measured(host
     for option in ("weights", "latency_target_ms"):
         scheduler = host.make("scheduler", "gradient", {option: {"bb": 2, "a": 2}}, host)
         with pytest.raises(UsageError, match="no network named 'bb'\n  did you mean 'b'"):
-            scheduler.check(tasks)
+            scheduler.check_tasks(tasks)
         with pytest.raises(
             UsageError, match="no network named 'bb'\n  the tasks are of no network"
         ):
-            scheduler.check(TaskSet((WeightedTask(Landscape(16).task),)))
-        host.make("scheduler", "gradient", {option: {"b": 2, "a": 2}}, host).check(tasks)
+            scheduler.check_tasks(TaskSet((WeightedTask(Landscape(16).task),)))
+        host.make("scheduler", "gradient", {option: {"b": 2, "a": 2}}, host).check_tasks(tasks)

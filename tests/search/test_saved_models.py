@@ -101,7 +101,7 @@ def test_what_is_no_model_of_trees_is_refused_without_the_frames_of_xgboost(host
     path = tmp_path / "model.json"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"model.json: no xgboost model\n  give a .json or .ubj"):
-        _made(host, "xgboost").load(path)
+        _made(host, "xgboost").load_model(path)
 
 
 def test_loop_features_have_to_be_the_same_ones():

@@ -64,7 +64,7 @@ def _run(module: CModule, folder: Path, arrays: Sequence[Any]) -> list[Any]:
     try:
         kernel.bind([*arrays, *outputs], {})
         kernel.launch()
-        assert kernel.overrun() == ""
+        assert kernel.find_overrun() == ""
         return [kernel.read(len(arrays) + n) for n in range(len(outputs))]
     finally:
         kernel.close()

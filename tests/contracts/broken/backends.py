@@ -81,7 +81,7 @@ class KnowsThatItWritesOutside(Good):
     fails = {ANSWER, WRITTEN, TIMED, APART}
 
     class Kernel(Good.Kernel):
-        def overrun(self):
+        def find_overrun(self):
             return "4 bytes behind operand 2"
 
 

@@ -31,11 +31,11 @@ class Good:
         near = np.argsort(distances, axis=1, kind="stable")[:, :5]
         return self.scores[near].mean(axis=1)
 
-    def save(self, path, signature):
+    def save_model(self, path, signature):
         learned = {"rows": self.rows.tolist(), "scores": self.scores.tolist()}
         path.write_text(json.dumps({**learned, **signature.to_json()}))
 
-    def load(self, path):
+    def load_model(self, path):
         try:
             data = json.loads(path.read_bytes())
             self.rows, self.scores = (np.array(data[k], np.float32) for k in ("rows", "scores"))
@@ -125,18 +125,18 @@ class DividesByTheSpread(Good):
 class SavesRounded(Good):
     fails = {"test_a_saved_model_predicts_as_before"}
 
-    def save(self, path, signature):
+    def save_model(self, path, signature):
         self.rows, exact = self.rows.round(1), self.rows
-        super().save(path, signature)
+        super().save_model(path, signature)
         self.rows = exact
 
 
 class LoadsAnything(Good):
     fails = {"test_what_is_no_model_is_refused_with_the_file_named"}
 
-    def load(self, path):
+    def load_model(self, path):
         try:
-            return super().load(path)
+            return super().load_model(path)
         except UsageError:
             if not path.exists():
                 raise
@@ -146,8 +146,8 @@ class LoadsAnything(Good):
 class LoadsNothing(Good):
     fails = {"test_a_missing_file_is_refused"}
 
-    def load(self, path):
-        return super().load(path) if path.exists() else Signature("knobs", ())
+    def load_model(self, path):
+        return super().load_model(path) if path.exists() else Signature("knobs", ())
 
 
 class SavesWithoutLoading(Good):

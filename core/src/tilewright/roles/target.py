@@ -68,7 +68,7 @@ class Kernel(Protocol):
 class TellsOverruns(Protocol):
     """An optional part of a `Kernel`: it tells whether a launch wrote outside the operands."""
 
-    def overrun(self) -> str:
+    def find_overrun(self) -> str:
         """Where launches since `bind` wrote outside the operands; empty if nowhere."""
         ...
 
@@ -105,10 +105,10 @@ class TargetBackend(Protocol):
 class TellsItsParts(Protocol):
     """An optional part of a `TargetBackend`: what it depends on, and what of that is missing."""
 
-    def found(self) -> Mapping[str, str]:
+    def found_parts(self) -> Mapping[str, str]:
         """By part, such as a compiler: its version and place on this machine."""
         ...
 
-    def missing(self) -> Mapping[str, str]:
+    def missing_parts(self) -> Mapping[str, str]:
         """By device or part: what this machine lacks and how to get it; empty if nothing."""
         ...

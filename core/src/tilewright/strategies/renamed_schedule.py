@@ -50,9 +50,9 @@ class _RenamedSchedule:
     def fallback(self, task: Task) -> ConfigEntity | None:
         return self._outer(self._schedule.fallback(task))
 
-    def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         half: object = self._schedule
-        return self._outer(half.adopt(task, foreign)) if isinstance(half, Adopts) else None
+        return self._outer(half.adopt_config(task, foreign)) if isinstance(half, Adopts) else None
 
     def _inner(self, config: ConfigEntity) -> ConfigEntity:
         return replace(config, strategy=self._old + config.strategy.removeprefix(self._new))

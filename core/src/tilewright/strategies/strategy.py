@@ -47,7 +47,7 @@ class Schedule(Protocol):
 class Adopts(Protocol):
     """An optional part of a `Schedule`: it translates configs of other systems' templates."""
 
-    def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         """Its own config that is nearest; None where the knobs have no counterpart.
 
         `foreign` is as the record reader names it (`SYSTEM:TEMPLATE`), of a task with the same

@@ -57,6 +57,6 @@ class TaskSet:
 class ChecksTasks(Protocol):
     """An optional part of a `TaskScheduler` or a `Runner`: it checks that it can do the tasks."""
 
-    def check(self, tasks: TaskSet) -> None:
+    def check_tasks(self, tasks: TaskSet) -> None:
         """Raise UsageError where tasks do not fit options or memory; before any measurement."""
         ...

@@ -27,13 +27,13 @@ class CudaBackend:
 
         return devices.probe()
 
-    def found(self) -> Mapping[str, str]:
+    def found_parts(self) -> Mapping[str, str]:
         """The driver and the compilers of this machine."""
         from tilewright_cuda.device import devices
 
         return devices.found()
 
-    def missing(self) -> Mapping[str, str]:
+    def missing_parts(self) -> Mapping[str, str]:
         """Why there is no GPU, no emulation, no compiler or no PyCUDA, and how to get it."""
         from tilewright_cuda.device import devices
 

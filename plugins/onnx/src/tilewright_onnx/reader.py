@@ -27,7 +27,7 @@ class OnnxFrontend:
     def __init__(self, _options: NoOptions, host: Any) -> None:
         self._host = host
 
-    def recognises(self, model: object) -> bool:
+    def recognises_model(self, model: object) -> bool:
         """A ModelProto, or the bytes of one."""
         return is_model(model)
 

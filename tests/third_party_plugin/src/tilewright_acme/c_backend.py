@@ -34,11 +34,11 @@ class CBackend:
         attributes = {"model": platform.machine(), "compiler": version}
         return [Device("processor", attributes)] if version else []
 
-    def found(self) -> Mapping[str, str]:
+    def found_parts(self) -> Mapping[str, str]:
         version = c_compiler.version()
         return {c_compiler.COMPILER: version} if version else {}
 
-    def missing(self) -> Mapping[str, str]:
+    def missing_parts(self) -> Mapping[str, str]:
         return {} if c_compiler.version() else {"processor": "no cc in PATH: install gcc or clang"}
 
     def check_target(self, target: Target, device: Device) -> None:

@@ -132,9 +132,9 @@ def _devices(host: PluginHost, kind: str) -> Iterator[_Check]:
             speed += " with one thread"
         yield _Check("ok", f"{name}: {speed}")
     if isinstance(backend, TellsItsParts):
-        for what, which in backend.found().items():
+        for what, which in backend.found_parts().items():
             yield _Check("ok", f"{kind}: {what} {which}")
-        for what, why in backend.missing().items():
+        for what, why in backend.missing_parts().items():
             yield _Check("note", f"{kind}: {what} is not there: {why}")
 
 

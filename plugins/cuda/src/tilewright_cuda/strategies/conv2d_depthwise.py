@@ -24,7 +24,7 @@ class Conv2dDepthwise(WindowSchedule):
         groups = task.workload.attributes["groups"]
         return is_float32(task) and groups == data.shape[1] == weight.shape[0]
 
-    def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         """AutoTVM's depthwise template: threads of a block and pixels of a thread, in NCHW."""
         if template_of(foreign) != "depthwise_conv2d_nchw.cuda":
             return None

@@ -57,7 +57,7 @@ class Conv2dIgemm(TensorSchedule):
         tile = fallback_tile(self._product(task, "NHWC"), arch_of(task.target))
         return ConfigEntity(f"{self.name}/NHWC", tile.values)
 
-    def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         """AutoTVM's direct template: its tiles of filters and pixels are ours, in NCHW."""
         if template_of(foreign) != "conv2d_nchw.cuda":
             return None

@@ -73,7 +73,7 @@ class Conv2dWinograd(TensorSchedule):
         )
         return ConfigEntity(f"{self.name}/F2-NHWC", {**tile.values, "block": 128})
 
-    def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         """AutoTVM's template: its product's tile; it takes F(4x4) where 8 divides the height."""
         if template_of(foreign) != "conv2d_nchw_winograd.cuda":
             return None

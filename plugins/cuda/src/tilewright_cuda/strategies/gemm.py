@@ -44,7 +44,7 @@ class Gemm(TensorSchedule):
             self.name, fallback_tile(self._product(task), arch_of(task.target)).values
         )
 
-    def adopt(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         """AutoTVM's batch_matmul and large-batch dense: blocks, threads and steps of the depth."""
         if template_of(foreign) == "batch_matmul.cuda":
             rows, columns = foreign["tile_y"], foreign["tile_x"]

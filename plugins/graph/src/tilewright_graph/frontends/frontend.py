@@ -32,7 +32,7 @@ class Frontend(Protocol):
 class ReadsObjects(Protocol):
     """An optional part of a `Frontend`: `read` also takes models that are in memory."""
 
-    def recognises(self, model: object) -> bool:
+    def recognises_model(self, model: object) -> bool:
         """Whether this is a model of its format, as its own library has it, or as bytes."""
         ...
 
@@ -81,7 +81,7 @@ def check_model(model: Any, frontend: str | None, host: PluginHost) -> None:
 def _frontend_that_recognises(model: object, host: PluginHost) -> str:
     for name in host.components("frontend"):
         frontend = host.make("frontend", name, {}, host)
-        if isinstance(frontend, ReadsObjects) and frontend.recognises(model):
+        if isinstance(frontend, ReadsObjects) and frontend.recognises_model(model):
             return name
     raise UsageError(
         f"no installed frontend reads models of the type {type(model).__name__!r}",

@@ -72,7 +72,7 @@ class Network:
         return self if self.source is None else self.source
 
     @cached_property
-    def content(self) -> str:
+    def content_hash(self) -> str:
         """A hash of what it computes: its nodes, the shapes of its tensors, its constants."""
         found = hashlib.sha256(str(replace(self, name="")).encode())
         for name, spec in sorted(self.specs.items()):

@@ -78,7 +78,9 @@ class ImportStage:
         self._context = context
 
     @staticmethod
-    def mistakes(options: ImportOptions, host: PluginHost) -> Iterator[tuple[Place, UsageError]]:
+    def option_mistakes(
+        options: ImportOptions, host: PluginHost
+    ) -> Iterator[tuple[Place, UsageError]]:
         """Mistakes: models that no frontend reads, and files that do not exist."""
         several = [(("models", place), model) for place, model in enumerate(options.models)]
         named = several if options.model is None else [(("model",), options.model)]

@@ -58,7 +58,9 @@ class VerifyStage:
         self._context = context
 
     @staticmethod
-    def mistakes(options: VerifyOptions, host: PluginHost) -> Iterator[tuple[Place, UsageError]]:
+    def option_mistakes(
+        options: VerifyOptions, host: PluginHost
+    ) -> Iterator[tuple[Place, UsageError]]:
         """That answers are required, and no oracle can be asked here."""
         lacks = [_lack(one, host) for one in _asked(options, host)] if options.required else [""]
         if not lacks:

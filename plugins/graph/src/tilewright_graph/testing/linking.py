@@ -111,7 +111,7 @@ class LinkContract(OnTarget):
         constants = np.asarray(kernel.read(_constants(lowered)))
         assert (constants == lowered.constants).all()
         if isinstance(kernel, TellsOverruns):
-            assert kernel.overrun() == ""
+            assert kernel.find_overrun() == ""
 
 
 def _constants(lowered: LoweredNetwork) -> int:

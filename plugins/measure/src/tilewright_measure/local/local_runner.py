@@ -60,7 +60,7 @@ class LocalRunner:
         self._closing = False
         self._pool.restock()
 
-    def check(self, tasks: TaskSet) -> None:
+    def check_tasks(self, tasks: TaskSet) -> None:
         """Raise UsageError for a task whose operands a worker cannot hold."""
         for entry in tasks:
             workload = entry.task.workload

@@ -34,7 +34,7 @@ class AnswerCheck:
             self._kernel.write(operand, self._case.poison(output, layout))
 
     def look(self) -> None:
-        if isinstance(self._kernel, TellsOverruns) and (overrun := self._kernel.overrun()):
+        if isinstance(self._kernel, TellsOverruns) and (overrun := self._kernel.find_overrun()):
             raise RefusedError(FailureKind.WRONG_ANSWER, f"it wrote to {overrun}")
         for output, (operand, layout) in enumerate(self._outputs.items()):
             found = np.asarray(self._kernel.read(operand))

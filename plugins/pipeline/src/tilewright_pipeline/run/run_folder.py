@@ -25,7 +25,7 @@ class Model(Protocol):
 
     name      among several of one run
     origin    what the user called it, such as a path; may be empty
-    content   a hash of all that it computes
+    content_hash  of all that it computes
     """
 
     @property
@@ -35,7 +35,7 @@ class Model(Protocol):
     def origin(self) -> str: ...
 
     @property
-    def content(self) -> str: ...
+    def content_hash(self) -> str: ...
 
 
 def models_of(result: StageResult) -> list[Model]:
@@ -51,7 +51,7 @@ def claim(context: RunContext, models: Sequence[Model]) -> list[dict[str, str]]:
     from another place. A model that changed in place, or is imported otherwise, keeps the folder,
     with a message.
     """
-    mine = [{"name": m.name, "origin": m.origin, "content": m.content} for m in models]
+    mine = [{"name": m.name, "origin": m.origin, "content": m.content_hash} for m in models]
     report = _report_in(context.folder)
     target = report.get("target")
     if target not in (None, str(context.target)):

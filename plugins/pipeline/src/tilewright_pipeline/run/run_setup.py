@@ -102,7 +102,7 @@ def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
     for device in devices:
         if device.name == name or (name is None and not device.attributes.get("emulated")):
             return device
-    missing = backend.missing() if isinstance(backend, TellsItsParts) else {}
+    missing = backend.missing_parts() if isinstance(backend, TellsItsParts) else {}
     known = [device.name for device in devices]
     if name is None or not known:
         others = f"; there is --device {', '.join(known)}" if known else ""

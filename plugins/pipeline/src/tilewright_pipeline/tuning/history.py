@@ -77,7 +77,7 @@ def translated(task: Task, records: Iterable[Record], host: PluginHost) -> Itera
         for schedule in adopting:
             # Its knobs may be missing, or hold anything: then they have no counterpart.
             with suppress(BadLineError):
-                config = sensible(partial(schedule.adopt, task), record.config)
+                config = sensible(partial(schedule.adopt_config, task), record.config)
                 if config is not None:
                     yield config
 

@@ -62,7 +62,7 @@ def tune_tasks(
     context.host.check("tuner", tuner)  # made when a task is first searched
     made = context.host.choose("scheduler", scheduler, context.host)
     if isinstance(made, ChecksTasks):
-        made.check(tasks)
+        made.check_tasks(tasks)
     check_narrowing(tasks, context)
     made = Blamed(made, context.host, "scheduler", scheduler.name)
     stage = stage_key(

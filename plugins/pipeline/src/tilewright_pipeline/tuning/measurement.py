@@ -184,7 +184,7 @@ class Measurement:
             self._runner, runner = self._made("runner", self._context.runner)
             if self._tasks is not None and isinstance(runner, ChecksTasks):
                 with self._runner.blaming():
-                    runner.check(self._tasks)
+                    runner.check_tasks(self._tasks)
         return self._builder, self._runner
 
     def _made(self, role: str, chosen: tuple[str, Mapping[str, Any]]) -> tuple[Blamed, Any]:

@@ -45,7 +45,7 @@ class ChecksOptions(Protocol):
     """
 
     @staticmethod
-    def mistakes(options: Any, host: PluginHost) -> Iterable[tuple[Place, UsageError]]:
+    def option_mistakes(options: Any, host: PluginHost) -> Iterable[tuple[Place, UsageError]]:
         """Each with the path of its option."""
         ...
 

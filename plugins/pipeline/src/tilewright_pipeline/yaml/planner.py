@@ -229,7 +229,7 @@ class Planner:
         if options is None or isinstance(options, Mapping):
             checked = self._options(host, "stage", name, options or {}, path)
             if checked is not None and isinstance(factory, ChecksOptions):
-                for below, error in factory.mistakes(checked, host):
+                for below, error in factory.option_mistakes(checked, host):
                     told = f"{error.where}: {error.message}" if error.where else error.message
                     inside = UsageError(told, remedy=error.remedy)
                     self._note(path + below, inside if self._source.written else error)

@@ -37,11 +37,11 @@ class _CheckedModel(Blamed):
 
 
 class _SavingModel(_CheckedModel):
-    def save(self, path: Path, signature: Signature) -> None:
+    def save_model(self, path: Path, signature: Signature) -> None:
         with self.blaming():
-            self._instance.save(path, signature)
+            self._instance.save_model(path, signature)
 
-    def load(self, path: Path) -> Signature:
+    def load_model(self, path: Path) -> Signature:
         with self.blaming():
-            signature: Signature = self._instance.load(path)
+            signature: Signature = self._instance.load_model(path)
             return signature

@@ -107,7 +107,7 @@ class FeatureTable:
     def save(self, model: SavesModels, path: Path) -> None:
         """Fit on every task and write the model."""
         model.fit(*self._stacked(range(len(self._tasks))))
-        model.save(path, self.signature)
+        model.save_model(path, self.signature)
 
     def _stacked(self, places: Sequence[int]) -> tuple[Floats, Floats, NDArray[np.int64]]:
         parts = [self._parts[place] for place in places]

@@ -40,15 +40,15 @@ class CostModel(Protocol):
 class SavesModels(CostModel, Protocol):
     """An optional part of a `CostModel`: what was learned can be kept in a file.
 
-    >>> model.save(path, signature)
-    >>> factory(options, context).load(path)  # the signature; the model predicts as the saved one
+    >>> model.save_model(path, signature)
+    >>> factory(options, context).load_model(path)  # the signature; it predicts as the saved one
     """
 
-    def save(self, path: Path, signature: Signature) -> None:
+    def save_model(self, path: Path, signature: Signature) -> None:
         """Write what was learned as JSON, or as UBJSON where the model has it and `.ubj` asks."""
         ...
 
-    def load(self, path: Path) -> Signature:
+    def load_model(self, path: Path) -> Signature:
         """Load what was saved. Raises UsageError for a file of another kind of model."""
         ...
 
@@ -60,6 +60,6 @@ def saving(model: CostModel, where: str) -> SavesModels:
         raise UsageError(
             f"the cost model {named} cannot be kept in a file",
             where=where,
-            remedy="give it the methods save and load, or take one that has them, such as ridge",
+            remedy="give it save_model and load_model, or take one that has them, such as ridge",
         )
     return model

@@ -59,7 +59,7 @@ class PretrainedRanker:
     def __init__(self, path: Path, model: CostModel, host: PluginHost) -> None:
         self._path = path
         self._model = model
-        saved = saving(model, str(path)).load(path)
+        saved = saving(model, str(path)).load_model(path)
         names = tuple(present_column(name, host.revisions) for name in saved.names)
         self._signature = replace(saved, names=names)
         self._featurizer = Featurizer(host, self._signature.kind)

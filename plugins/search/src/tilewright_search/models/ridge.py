@@ -51,11 +51,11 @@ class RidgeModel:
         predicted: Floats = (self._expand(features) @ self._weights).astype(np.float32)
         return predicted
 
-    def save(self, path: Path, signature: Signature) -> None:
+    def save_model(self, path: Path, signature: Signature) -> None:
         learned = {name: values.tolist() for name, values in self._learned().items()}
         path.write_text(json.dumps({"ridge": learned, **signature.to_json()}), encoding="utf-8")
 
-    def load(self, path: Path) -> Signature:
+    def load_model(self, path: Path) -> Signature:
         try:
             data = json.loads(read_file(path))
             mean, scale, weights = (

@@ -74,11 +74,11 @@ class XgboostModel:
         predicted: Floats = self._booster.inplace_predict(features)
         return predicted
 
-    def save(self, path: Path, signature: Signature) -> None:
+    def save_model(self, path: Path, signature: Signature) -> None:
         self._booster.set_attr(**{_ATTRIBUTE: json.dumps(signature.to_json())})
         self._booster.save_model(path)
 
-    def load(self, path: Path) -> Signature:
+    def load_model(self, path: Path) -> Signature:
         booster = self._xgboost.Booster({"nthread": 1})
         try:
             open_file(path).close()  # it would wait for a pipe

@@ -69,7 +69,7 @@ class GradientScheduler:
         self._objective = Objective(options.weights, options.latency_target_ms)
         self._operations: dict[Task, int | None] = {}
 
-    def check(self, tasks: TaskSet) -> None:
+    def check_tasks(self, tasks: TaskSet) -> None:
         """Raise UsageError where options name a network that no task is of."""
         self._objective.check({name for entry in tasks for name in entry.networks})
 

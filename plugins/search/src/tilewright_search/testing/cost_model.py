@@ -109,9 +109,9 @@ class SavingCostModelContract(CostModelBasics):
         _fit(model, _rows(120))
         for suffix in self.suffixes:
             path = tmp_path / f"model{suffix}"
-            model.save(path, _SIGNATURE)
+            model.save_model(path, _SIGNATURE)
             again = make()
-            assert again.load(path) == _SIGNATURE
+            assert again.load_model(path) == _SIGNATURE
             assert np.array_equal(again.predict(_rows(50)), model.predict(_rows(50)))
 
     def test_what_is_no_model_is_refused_with_the_file_named(
@@ -122,11 +122,11 @@ class SavingCostModelContract(CostModelBasics):
             for content in _NO_MODELS:
                 path.write_bytes(content)
                 with pytest.raises(UsageError, match="model"):
-                    model.load(path)
+                    model.load_model(path)
 
     def test_a_missing_file_is_refused(self, model: SavesModels, tmp_path: Path) -> None:
         with pytest.raises(UsageError):
-            model.load(tmp_path / f"none{self.suffixes[0]}")
+            model.load_model(tmp_path / f"none{self.suffixes[0]}")
 
 
 def _rows(count: int, seed: int = 0) -> Floats:

@@ -114,7 +114,7 @@ class HostKernel(ABC):
         for block in (self._workspace.bytes[None], *every):
             yield block.ctypes.data, len(block) * block.strides[0]
 
-    def overrun(self) -> str:
+    def find_overrun(self) -> str:
         """Where launches since `bind` wrote outside the operands and the workspace."""
         pieces = {f"operand {i}": operand.memory for i, operand in enumerate(self._operands)}
         found = []

@@ -52,7 +52,7 @@ class BoundKernel:
             same = self.kernel.read(place) == operands[place]
             assert same.all(), f"{self.config.text}: input {place} was overwritten"
         if isinstance(self.kernel, TellsOverruns):
-            assert self.kernel.overrun() == "", self.config.text
+            assert self.kernel.find_overrun() == "", self.config.text
         expected = reference.outputs(workload, reference.inputs(workload, seed))
         for place, (wanted, layout) in enumerate(zip(expected, layouts.outputs, strict=True)):
             physical = self.kernel.read(len(workload.inputs) + place)

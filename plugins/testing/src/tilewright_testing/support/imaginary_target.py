@@ -199,7 +199,7 @@ class ImaginaryKernel:
         for place in range(len(y)):
             y[place] = 2 * x[place] + c[last - place]
 
-    def overrun(self) -> str:
+    def find_overrun(self) -> str:
         """Where it says that it wrote."""
         return "the neighbour's" if self.program["launch"] == "overrun" else ""
 
