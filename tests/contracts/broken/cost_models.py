@@ -158,7 +158,7 @@ class SavesWithoutLoading(Good):
         "test_a_missing_file_is_refused",
     }
 
-    load = None
+    load_model = None
 
 
 class TestCostModels(CostModelContract, RankingCostModelContract, SavingCostModelContract):
