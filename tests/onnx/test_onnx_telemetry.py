@@ -53,7 +53,7 @@ def fresh(script: str, home: Path, *, above: tuple[str, ...] = (), value: str | 
     """Run a script in a process with a home and a cache of its own; what it prints."""
     home.mkdir()
     environment = {name: text for name, text in os.environ.items() if name != SWITCH}
-    environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home)}
+    environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home), "TMPDIR": str(home)}
     environment |= {} if value is None else {SWITCH: value}
     command = [*above, sys.executable, "-c", script]
     return subprocess.run(

@@ -56,6 +56,7 @@ def test_every_role_that_an_author_may_want_has_a_template():
 def test_the_tests_of_all_that_is_written_pass_in_one_call(written):
     folders = sorted({*KINDS} - APART)
     options = ("-q", "-W", "error", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir=.")
+    options += ("--basetemp", str(written.parent / "called"))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *folders],
         cwd=written,
