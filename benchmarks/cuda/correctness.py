@@ -106,7 +106,7 @@ def _asked(session: Session) -> Iterator[MeasureInput]:
         task = find_task(text, context.target, host, None)
         for strategy in host.strategies(task):
             space = host.space(task, strategy.name)
-            fallback = host.schedule(strategy.name).fallback(task)
+            fallback = host.implementation(strategy.name).fallback(task)
             sampled = space.sample(random.Random(text), 1 if session.rehearsal else 2)
             configs: list[ConfigEntity] = [*([fallback] if fallback else []), *sampled]
             for column, config in zip(columns, dict.fromkeys(configs), strict=False):

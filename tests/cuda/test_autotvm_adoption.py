@@ -88,7 +88,7 @@ def test_tiles_have_their_counterparts(host: PluginHost) -> None:
             "tile_rx": (-1, 1),
         },
     )
-    config = host.schedule("conv2d_igemm.cuda").adopt_config(Task(task, SM_90), foreign)
+    config = host.implementation("conv2d_igemm.cuda").adopt_config(Task(task, SM_90), foreign)
     assert config.strategy == "conv2d_igemm.cuda/NCHW"
     # 2*8*2 filters by 1*4*2 x 1*4*1 pixels in a block, 2*2 by 1*2 x 1*1 in a thread
     assert {name: config[name] for name in ("bm", "bn", "bk", "tm", "tn")} == {
@@ -125,7 +125,7 @@ def test_what_is_adopted_is_measured_first_behind_the_fallback(
     mine = [one for one in JsonlRecordStore(store.path).records() if one.device == "emulated"]
     (adopted,) = translated(found.task, JsonlRecordStore(store.path).records(), host)
     assert [one.config for one in mine] == [
-        host.schedule("conv2d_igemm.cuda").fallback(found.task),
+        host.implementation("conv2d_igemm.cuda").fallback(found.task),
         adopted,
     ]
     assert all(one.seconds for one in mine)

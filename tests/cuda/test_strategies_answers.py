@@ -72,7 +72,7 @@ def test_every_strategy_agrees_with_the_reference_under_emulation(text: str, emu
     assert strategies, "nothing with a definition fails to compile"
     for strategy in strategies:
         space = host.space(task, strategy.name)
-        fallback = host.schedule(strategy.name).fallback(task)
+        fallback = host.implementation(strategy.name).fallback(task)
         assert fallback is None or space.is_valid(fallback), f"{strategy.name}: {fallback.text}"
         sampled = space.sample(random.Random(text), 2)
         for config in dict.fromkeys([*([fallback] if fallback else []), *sampled]):

@@ -59,7 +59,7 @@ def test_what_else_is_in_resnet18_by_three_configs_of_each_strategy(
 def _check(emulated: Any, text: str, strategies: Sequence[Strategy], *, samples: int) -> None:
     task, host, configs = emulated.task(text), emulated.host, []
     for name in (strategy.name for strategy in strategies):
-        configs.append(host.schedule(name).fallback(task))
+        configs.append(host.implementation(name).fallback(task))
         configs += host.space(task, name).sample(random.Random(text), samples)
     allowed, errors = tolerance(task), emulated.relative_errors(task, configs)
     wrong = {

@@ -57,7 +57,7 @@ def test_convolutions_of_any_size_have_a_fallback(size: tuple[int, int], filters
     height, width = size
     asked = task(f"conv2d(1x7x{height}x{width}, {filters}x7x3x3, padding=1)")
     for strategy in host().strategies(asked):
-        config = host().schedule(strategy.name).fallback(asked)
+        config = host().implementation(strategy.name).fallback(asked)
         assert config is None or host().space(asked, f"{strategy.name}*").is_valid(config)
         assert config is not None or strategy.name == "derived.cuda"
 
@@ -65,7 +65,7 @@ def test_convolutions_of_any_size_have_a_fallback(size: tuple[int, int], filters
 @pytest.mark.parametrize("name", ["reduction.cuda", "derived.cuda"])
 def test_many_threads_reduce_to_a_scalar(name: str) -> None:
     asked = task("reduce_sum(64x64, keepdims=False) + relu()")
-    config = host().schedule(name).fallback(asked)
+    config = host().implementation(name).fallback(asked)
     first, *_ = generate(host().lower(asked, config), arch_of(asked.target)).program.launches
     assert first.block[0] >= 256
 
@@ -87,7 +87,7 @@ def test_a_strategy_takes_what_a_grid_holds(text: str, taken: bool) -> None:
     assert bool(names - {"default.cuda"}) == taken
     for name in names:
         points = host().space(asked, f"{name}*").sample(random.Random(0), 8)
-        for config in (host().schedule(name).fallback(asked), *points):
+        for config in (host().implementation(name).fallback(asked), *points):
             assert generate(host().lower(asked, config), arch_of(asked.target)).program.launches
 
 
@@ -100,5 +100,5 @@ def test_depth_is_split_only_where_multiprocessors_would_be_idle() -> None:
         host().space(task("dense(4096x4096, 4096x4096)"), "gemm.cuda").sample(random.Random(0), 64)
     )
     assert {config["split_k"] for config in configs} == {1}
-    few = host().schedule("gemm.cuda").fallback(task("dense(64x4096, 64x4096)"))
+    few = host().implementation("gemm.cuda").fallback(task("dense(64x4096, 64x4096)"))
     assert few["split_k"] > 1

@@ -129,7 +129,7 @@ def _drawn(kind: str, strategies: set[str]) -> list[dict[str, Any]]:
             if strategy.name not in strategies:
                 continue
             points = host().space(task, strategy.name).sample(chance, _POINTS, balanced=True)
-            advised = host().schedule(strategy.name).fallback(task)
+            advised = host().implementation(strategy.name).fallback(task)
             for config in dict.fromkeys([*filter(None, [advised]), *points]):
                 line = {"target": target, "task": text, "config": config.to_json()}
                 found[config.strategy].append(line)

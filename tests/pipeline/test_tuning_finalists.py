@@ -27,9 +27,9 @@ from tilewright.vocabulary.query import Query
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.measurement import Measurement
-from tilewright_pipeline.tuning.pacing import Pace
 from tilewright_pipeline.tuning.task_track import TaskTrack
 from tilewright_pipeline.tuning.tune_report import TuningInterrupted
 from tilewright_records.store.compact import compact_log
@@ -215,7 +215,7 @@ def test_a_budget_in_seconds_keeps_time_for_finalists(tmp_path, toy, monkeypatch
 
     monkeypatch.setattr(Measurement, "measure", counting)
     clock = SimpleNamespace(monotonic=lambda: 0.01 * len(runs))
-    monkeypatch.setattr("tilewright_pipeline.tuning.pacing.time", clock)
+    monkeypatch.setattr("tilewright_pipeline.tuning.budget_tracker.time", clock)
     report, context = run(tmp_path, toy, [entry(8), entry(16)], "1500ms")
     counts = Counter(measured(context))
     assert {task.key for (task, _), n in counts.items() if n == 2} == set(report.outcomes)
@@ -240,16 +240,16 @@ def test_there_is_no_curve_while_a_task_has_no_time(tmp_path, toy):
 
 def test_a_pace_turns_seconds_into_trials_by_what_they_took():
     spent = [0]
-    pace = Pace(Budget(trials=20), lambda: spent[0])
+    pace = BudgetTracker(Budget(trials=20), lambda: spent[0])
     assert (pace.affordable(16), pace.affordable(16, keep=6)) == (16, 14)
     spent[0] = 15
     assert (pace.left, pace.affordable(16), pace.affordable(16, keep=6)) == (5, 5, 0)
-    timed = Pace(Budget(seconds=1000.0), lambda: spent[0])
+    timed = BudgetTracker(Budget(seconds=1000.0), lambda: spent[0])
     spent[0] = 0
     assert (timed.trials(10.0), timed.affordable(16, keep=3)) == (0, 16)
-    over = Pace(Budget(seconds=0.0), lambda: 3)
+    over = BudgetTracker(Budget(seconds=0.0), lambda: 3)
     assert over.affordable(16) == 0
-    endless = Pace(Budget(seconds=float("inf")), lambda: 3)
+    endless = BudgetTracker(Budget(seconds=float("inf")), lambda: 3)
     assert endless.affordable(16) == 16
 
 

@@ -191,7 +191,7 @@ def test_a_run_counts_records_of_its_strategies_only(make, monkeypatch):
     # Where nothing of a task matches, it may take all that there is.
     for strategies, counts in (("toy.*", True), ("toy.loop/b", False), ("toy.loop/none", True)):
         context = make(strategies=strategies)
-        schedule = type(context.host.schedule("toy.loop"))
+        schedule = type(context.host.implementation("toy.loop"))
         two = [Knobs("toy.loop").alternative(), Knobs("toy.loop/b").alternative()]
         monkeypatch.setattr(schedule, "alternatives", lambda *_, two=two: two)
         found = context.history.best(TASKS.tasks[0].task)
@@ -330,7 +330,7 @@ def test_spaces_are_made_as_far_as_the_budget_goes(make, monkeypatch):
     """Those of hundreds of tasks together took longer than a small budget."""
     made = []
     context = make()
-    schedule = type(context.host.schedule("toy.loop"))
+    schedule = type(context.host.implementation("toy.loop"))
     alternatives = schedule.alternatives
     monkeypatch.setattr(
         schedule,
@@ -348,7 +348,7 @@ def test_a_glob_or_a_scheduler_that_suits_not_every_task_is_refused_before_anyth
 ):
     many = TaskSet(tuple(entry(size) for size in range(1, 41)))
     context = make(strategies="toy.*")
-    schedule = type(context.host.schedule("toy.loop"))
+    schedule = type(context.host.implementation("toy.loop"))
     monkeypatch.setattr(schedule, "applies", lambda _, task: task != many.tasks[-1].task)
     with pytest.raises(UsageError, match="no strategy for 'toyadd'"):
         tune(context, many, budget="400")

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Affine, FloorDiv, Mod, Var
-from tilewright_tensor.expressions.regrouped import rejoined
+from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
 from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
 from tilewright_tensor.ir.loop_ir import Allocate, Barrier, Block, Loop, walk
 from tilewright_tensor.lowering.lower import lower
@@ -90,4 +90,4 @@ def test_an_index_that_was_cut_in_three_is_joined_again() -> None:
     outer = Affine(((FloorDiv(v, 12), 12),))
     middle = Affine(((Mod(Affine(((FloorDiv(v, 3), 1),)), 4), 3),))
     inner = Affine(((Mod(v, 3), 1),))
-    assert rejoined(outer + middle + inner) == v
+    assert simplify_div_mod(outer + middle + inner) == v

@@ -72,7 +72,7 @@ def answer(isa: str, seed: int, configs: int, text: str) -> str:
     task = task_of(text, f"x86:isa={isa},threads=1")
     for strategy in host().strategies(task):
         space = host().space(task, strategy.name)
-        fallback = host().schedule(strategy.name).fallback(task)
+        fallback = host().implementation(strategy.name).fallback(task)
         sampled = space.sample(random.Random(seed), configs)
         for config in [*([fallback] if fallback else []), *sampled]:
             sys.stdout.write(f"{config.text}\n")

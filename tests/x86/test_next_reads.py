@@ -23,7 +23,7 @@ def program(text: str, **changed: object) -> LoopProgram:
     host = PluginHost.load()
     workload = host.reference("conv2d").parse(text, "")
     task = Task(workload, Target.parse("x86:isa=avx512,threads=1"))
-    fallback = host.schedule("conv2d_direct.x86").fallback(task)
+    fallback = host.implementation("conv2d_direct.x86").fallback(task)
     config = ConfigEntity("conv2d_direct.x86", {**fallback.values, **changed})
     return host.lower(task, config)
 

@@ -37,7 +37,7 @@ def lowered(text: str, **tile: object) -> LoopProgram:
     """A convolution on AVX-512 by its fallback with another tile."""
     host = PluginHost.load()
     task = Task(host.reference("conv2d").parse(text, ""), Target.parse("x86:isa=avx512,threads=1"))
-    values = host.schedule("conv2d_direct.x86").fallback(task).values
+    values = host.implementation("conv2d_direct.x86").fallback(task).values
     return host.lower(task, ConfigEntity("conv2d_direct.x86", {**values, **tile}))
 
 

@@ -106,7 +106,7 @@ def test_every_strategy_agrees_with_the_reference(text: str, isa: str) -> None:
     assert strategies, "nothing with a definition fails to compile"
     for strategy in strategies:
         space = host().space(task, strategy.name)
-        fallback = host().schedule(strategy.name).fallback(task)
+        fallback = host().implementation(strategy.name).fallback(task)
         assert space.is_valid(fallback), f"{strategy.name}: {fallback.text}"
         for config in [fallback, *space.sample(random.Random(0), 3)]:
             error = x86_error(task, config)

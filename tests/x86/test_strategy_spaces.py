@@ -24,14 +24,14 @@ def test_convolutions_of_any_size_have_a_fallback_and_feasible_points(
     height, width = size
     conv = task(f"conv2d(1x32x{height}x{width}, {filters}x32x1x1)", isa)
     space = host().space(conv, "conv2d_direct.x86")
-    assert space.is_valid(host().schedule("conv2d_direct.x86").fallback(conv))
+    assert space.is_valid(host().implementation("conv2d_direct.x86").fallback(conv))
     assert all(space.is_valid(config) for config in space.sample(random.Random(0), 8))
 
 
 @pytest.mark.parametrize("width", range(1, 80))
 def test_every_width_has_a_register_tile_that_hides_the_latency_of_its_sums(width: int) -> None:
     conv = task(f"conv2d(1x64x3x{width}, 64x64x3x3, padding=1)")
-    config = host().schedule("conv2d_direct.x86").fallback(conv)
+    config = host().implementation("conv2d_direct.x86").fallback(conv)
     pixels = config["tile_ow"][-1] * config["tile_oh"][-1]
     assert pixels * config["vectors"] >= min(14, 3 * width)
     assert config["tile_ow"][0] == -(-width // config["tile_ow"][-1])

@@ -183,7 +183,7 @@ def test_no_kernel_of_a_strategy_races(audit, text, count):
     task = find_task(text, target, host, None)
     for strategy in host.strategies(task):
         seen = 0
-        fallback = host.schedule(strategy.name).fallback(task)
+        fallback = host.implementation(strategy.name).fallback(task)
         sampled = host.space(task, strategy.name).sample(random.Random(text), count)
         for config in dict.fromkeys([*([fallback] if fallback else []), *sampled][:count]):
             try:

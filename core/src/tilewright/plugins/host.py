@@ -24,8 +24,14 @@ from tilewright.plugins.owner import Owner
 from tilewright.plugins.plugin import Component, no_options
 from tilewright.plugins.unknown_name import default_name, unknown_name
 from tilewright.strategies.fallback import infeasible
-from tilewright.strategies.renamed_schedule import renamed
-from tilewright.strategies.strategy import Declined, Schedule, Strategy, own_words, strategy_of
+from tilewright.strategies.renamed_implementation import renamed
+from tilewright.strategies.strategy import (
+    Declined,
+    Implementation,
+    Strategy,
+    own_words,
+    strategy_of,
+)
 from tilewright.strategies.strategy_set import SEPARATOR, StrategySet, for_their_own, nothing_left
 from tilewright.vocabulary.revisions import Revisions, present_config
 from tilewright.vocabulary.target import Target
@@ -68,7 +74,7 @@ class PluginHost:
         self.catalogue = cache(self._collect_offers)
         self._strategy_set = cache(lambda: StrategySet(self.catalogue("strategy")))
         self._backends: dict[str, TargetBackend] = {}
-        self._schedules: dict[str, Schedule] = {}
+        self._implementations: dict[str, Implementation] = {}
         self._spaces: dict[tuple[Task, str], ConfigSpace | None] = {}
 
     @classmethod
@@ -277,12 +283,12 @@ class PluginHost:
         strategy: Strategy = self._named("strategy", strategy_of(name)).value
         return strategy
 
-    def schedule(self, name: str) -> Schedule:
-        """The working half of a strategy, made once; by its name or that of an alternative."""
+    def implementation(self, name: str) -> Implementation:
+        """The implementation of a strategy, made once; by its name or that of an alternative."""
         strategy = self.strategy(name)
-        if strategy.name not in self._schedules:
-            self._schedules[strategy.name] = strategy.load(self)
-        return self._schedules[strategy.name]
+        if strategy.name not in self._implementations:
+            self._implementations[strategy.name] = strategy.load(self)
+        return self._implementations[strategy.name]
 
     @property
     def revisions(self) -> Revisions:
@@ -296,12 +302,12 @@ class PluginHost:
     def strategies(self, task: Task, pattern: str = "*") -> tuple[Strategy, ...]:
         """Applicable strategies, sorted by name, that the pattern matches in part or whole."""
         found = self._strategy_set().serving(task, pattern)
-        return tuple(s for s in found if self.schedule(s.name).applies(task))
+        return tuple(s for s in found if self.implementation(s.name).applies(task))
 
     def declined(self, task: Task, pattern: str = "*") -> tuple[Declined, ...]:
         """Those for the operator and kind of target that do not take the task, as above."""
         halves = {
-            s.name: self.schedule(s.name) for s in self._strategy_set().serving(task, pattern)
+            s.name: self.implementation(s.name) for s in self._strategy_set().serving(task, pattern)
         }
         return tuple(
             Declined(name, own_words(half.applies))
@@ -345,7 +351,7 @@ class PluginHost:
 
     def alternatives(self, strategy: Strategy, task: Task) -> Sequence[Alternative]:
         """What a strategy offers for a task; none where it does not take the task."""
-        half = self.schedule(strategy.name)
+        half = self.implementation(strategy.name)
         with self.blaming("strategy", strategy.name):
             found = half.alternatives(task) if half.applies(task) else ()
             for alternative in found:
@@ -358,11 +364,11 @@ class PluginHost:
 
     def lower(self, task: Task, config: ConfigEntity) -> Any:
         """The program of a config, as its target's backend builds it."""
-        return self.schedule(config.strategy).lower(task, self.present(config))
+        return self.implementation(config.strategy).lower(task, self.present(config))
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """The layouts of operands and outputs under a config."""
-        return self.schedule(config.strategy).layouts(task, self.present(config))
+        return self.implementation(config.strategy).layouts(task, self.present(config))
 
     def fallback_config(self, task: Task, space: ConfigSpace) -> ConfigEntity:
         """A config without any measurement: a plugin's choice, else the best strategy's.

@@ -26,7 +26,7 @@ def fallback_configs(task: Task, space: ConfigSpace, host: PluginHost) -> Iterat
     """
     names = {strategy_of(alternative.name) for alternative in space.alternatives}
     for strategy in sorted(map(host.strategy, names), key=lambda s: (-s.priority, s.name)):
-        config = host.schedule(strategy.name).fallback(task)
+        config = host.implementation(strategy.name).fallback(task)
         if config is not None and space.is_valid(config):
             yield config
     first = space.first()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.task import Task
 
 
-class Schedule(Protocol):
-    """The working half of a strategy; imported when the strategy is first asked something."""
+class Implementation(Protocol):
+    """What a strategy computes with; imported when the strategy is first asked something."""
 
     def applies(self, task: Task) -> bool:
         """Whether the task can be computed this way; operator and target kind match already."""
@@ -45,7 +45,7 @@ class Schedule(Protocol):
 
 @runtime_checkable
 class Adopts(Protocol):
-    """An optional part of a `Schedule`: it translates configs of other systems' templates."""
+    """An optional part of a `Implementation`: it translates configs of other systems' templates."""
 
     def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         """Its own config that is nearest; None where the knobs have no counterpart.
@@ -58,7 +58,7 @@ class Adopts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """Name, what it is for, and a thunk to its working half.
+    """Name, what it is for, and a thunk to its implementation.
 
     name           unique in the installed set; the first part of its alternatives' names, and what
                    records know it by. One for a single kind of target ends in it, `NAME.TARGET`
@@ -68,7 +68,7 @@ class Strategy:
     priority       where nothing was measured, of the strategies that advise a config (`fallback`)
                    the highest is taken, ties by name
     direct_error   keeps the direct algorithm's numerical error (`accuracy: strict` wants these)
-    load           imports and returns the working half; called with the host, once a host
+    load           imports and returns the implementation; called with the host, once a host
     aliases        names that it had before, the first one first: records, globs and whoever asks
                    for one of them mean it, unless another strategy has that name now
     """
@@ -77,7 +77,7 @@ class Strategy:
     revision: int
     target_kinds: tuple[str, ...]
     operators: tuple[str, ...]
-    load: Callable[[PluginHost], Schedule]
+    load: Callable[[PluginHost], Implementation]
     priority: int = 10
     direct_error: bool = True
     aliases: tuple[str, ...] = ()
@@ -165,8 +165,8 @@ def strategy(
         filled = type(half.__name__, (half, _Template), {"__doc__": half.__doc__})
         takes_host = "__init__" in vars(half)
 
-        def load(host: PluginHost) -> Schedule:
-            made: Schedule = filled(host) if takes_host else filled()
+        def load(host: PluginHost) -> Implementation:
+            made: Implementation = filled(host) if takes_host else filled()
             return made
 
         return Strategy(

@@ -92,7 +92,7 @@ class StrategyContract(StrategyBasics):
 
     def test_the_fallback_is_a_point_of_the_space(self, host: PluginHost, resolved: Target) -> None:
         for task, strategy, space in self.cases(host, resolved):
-            config = host.schedule(strategy.name).fallback(task)
+            config = host.implementation(strategy.name).fallback(task)
             assert config is None or space.is_valid(config), (strategy.name, config)
 
     def test_the_first_and_sampled_points_can_be_lowered(
@@ -157,7 +157,7 @@ class StrategyAnswersContract(StrategyBasics):
     ) -> None:
         """The fallback's, and one more."""
         for task, strategy, space in self.cases(host, resolved):
-            advice = host.schedule(strategy.name).fallback(task)
+            advice = host.implementation(strategy.name).fallback(task)
             points = [*self.sampled(space), *islice(space.points(), 1)]
             others = (
                 config for config in points if config != advice and _builds(host, task, config)
@@ -181,4 +181,4 @@ def _builds(host: PluginHost, task: Task, config: ConfigEntity) -> bool:
 
 def _space(host: PluginHost, task: Task, strategy: Strategy) -> ConfigSpace:
     """What a strategy answers now: the host's own spaces are asked for once."""
-    return ConfigSpace(host.schedule(strategy.name).alternatives(task))
+    return ConfigSpace(host.implementation(strategy.name).alternatives(task))

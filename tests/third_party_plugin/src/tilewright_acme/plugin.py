@@ -75,6 +75,6 @@ def _derived(host: Any) -> Any:
 def _default(host: Any) -> Any:
     from tilewright_tensor.c_text.dialect import Dialect
     from tilewright_tensor.operators.operators import Operators
-    from tilewright_tensor.strategies.default_schedule import DefaultSchedule
+    from tilewright_tensor.strategies.default_implementation import DefaultImplementation
 
-    return DefaultSchedule(Operators.of(host), "acme-default", Dialect.types)
+    return DefaultImplementation(Operators.of(host), "acme-default", Dialect.types)

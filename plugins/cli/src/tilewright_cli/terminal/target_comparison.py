@@ -67,7 +67,7 @@ class TargetComparison:
             own = [found[target].task for found in self.tasks.values() if target in found]
             counts = Counter(s.name for task in own for s in _strategies(context, task))
             for name, count in sorted(counts.items()):
-                half = context.host.schedule(name)
+                half = context.host.implementation(name)
                 serves = own_words(half.applies)
                 uses.append(StrategyOnTarget(name, target, own_words(half), serves, count))
         return uses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.strategies.strategy import Strategy
-from tilewright_tensor.strategies.strategy_modules import schedule_of
+from tilewright_tensor.strategies.strategy_modules import implementation_of
 
 
 def _strategy(
@@ -14,7 +14,7 @@ def _strategy(
     priority: int = 10,
     direct_error: bool = True,
 ) -> Strategy:
-    load = schedule_of(f"{__name__}.{name}")
+    load = implementation_of(f"{__name__}.{name}")
     return Strategy(f"{name}.cuda", revision, ("cuda",), operators, load, priority, direct_error)
 
 
@@ -34,4 +34,4 @@ STRATEGIES = (
     _strategy("derived", (), priority=5),
     _strategy("default", (), revision=2, priority=0),
 )
-"""Named as AutoTVM names templates, `MODULE.cuda`; `make(operators)` gives the working half."""
+"""Named as AutoTVM names templates, `MODULE.cuda`; `make(operators)` gives the implementation."""

@@ -10,7 +10,11 @@ from tilewright_cuda.strategies.tiles.adoption import nearest, of_thread, templa
 from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tiles.windows import WindowSchedule, windows_scheduled
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.strategies.tensor_schedule import constants, epilogue_layouts, is_float32
+from tilewright_tensor.strategies.scheduled_implementation import (
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
 
 
 class Conv2dDepthwise(WindowSchedule):

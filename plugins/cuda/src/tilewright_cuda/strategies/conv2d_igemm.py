@@ -26,15 +26,15 @@ from tilewright_tensor.expressions.expr import Value, ge, logical_and, lt, selec
 from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import inlined_behind
-from tilewright_tensor.strategies.tensor_schedule import (
-    TensorSchedule,
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
     constants,
     epilogue_layouts,
     is_float32,
 )
 
 
-class Conv2dIgemm(TensorSchedule):
+class Conv2dIgemm(ScheduledImplementation):
     """Convolutions without groups; an alternative a layout, a tile of the product in its knobs."""
 
     name = "conv2d_igemm.cuda"

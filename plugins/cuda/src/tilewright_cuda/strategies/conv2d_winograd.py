@@ -27,8 +27,8 @@ from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.layouts.winograd import TAPS
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import inlined_behind
-from tilewright_tensor.strategies.tensor_schedule import (
-    TensorSchedule,
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
     constants,
     epilogue_layouts,
     is_float32,
@@ -38,7 +38,7 @@ _OUTPUTS = (2, 4)
 _BLOCKS = (64, 128, 256)
 
 
-class Conv2dWinograd(TensorSchedule):
+class Conv2dWinograd(ScheduledImplementation):
     """3x3 convolutions of stride 1; an alternative a size of tiles and a layout."""
 
     name = "conv2d_winograd.cuda"

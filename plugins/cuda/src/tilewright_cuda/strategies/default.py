@@ -12,10 +12,10 @@ from tilewright_cuda.strategies.tiles.thread_loops import one_thread_an_element
 from tilewright_cuda.text.cuda_c import CUDA_C
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.strategies.default_schedule import DefaultSchedule
+from tilewright_tensor.strategies.default_implementation import DefaultImplementation
 
 
-class Default(DefaultSchedule):
+class Default(DefaultImplementation):
     """The schedule of last resort; what is tuned is the number of threads only."""
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
@@ -34,5 +34,5 @@ class Default(DefaultSchedule):
 
 
 def make(operators: Operators) -> Default:
-    """The strategy's working half."""
+    """The strategy's implementation."""
     return Default(operators, "default.cuda", CUDA_C.types)

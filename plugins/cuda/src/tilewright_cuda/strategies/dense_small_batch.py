@@ -17,12 +17,16 @@ from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.tiles.rows import MOST_THREADS, RowThreads
 from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_sum
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, is_float32, logical_layouts
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
+    is_float32,
+    logical_layouts,
+)
 
 _MOST_ROWS = 8
 
 
-class DenseSmallBatch(TensorSchedule):
+class DenseSmallBatch(ScheduledImplementation):
     """`dense` of at most eight rows."""
 
     name = "dense_small_batch.cuda"

@@ -16,5 +16,5 @@ def limits(_task: Task) -> Limits:
 
 
 def make(operators: Operators) -> Derived:
-    """The strategy's working half."""
+    """The strategy's implementation."""
     return Derived(operators, "derived.cuda", limits, GPU_RULES)

@@ -14,8 +14,8 @@ from tilewright_cuda.strategies.tiles.image_layouts import image_layouts
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.strategies.tensor_schedule import (
-    TensorSchedule,
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
     constants,
     epilogue_layouts,
     is_elementwise,
@@ -23,7 +23,7 @@ from tilewright_tensor.strategies.tensor_schedule import (
 )
 
 
-class Elementwise(TensorSchedule):
+class Elementwise(ScheduledImplementation):
     """Element-wise chains; the layout is what all operands of full rank share."""
 
     name = "elementwise.cuda"

@@ -20,10 +20,14 @@ from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import inlined_behind
-from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, is_float32, logical_layouts
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
+    is_float32,
+    logical_layouts,
+)
 
 
-class Gemm(TensorSchedule):
+class Gemm(ScheduledImplementation):
     """`dense` and `matmul`, the batch over the third dimension of the grid."""
 
     name = "gemm.cuda"

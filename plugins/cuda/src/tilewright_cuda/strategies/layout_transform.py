@@ -20,8 +20,8 @@ from tilewright_tensor.ir.loop_ir import LoopKind
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.strategies.tensor_schedule import (
-    TensorSchedule,
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
     constants,
     epilogue_layouts,
     is_float32,
@@ -34,7 +34,7 @@ _PLACES: tuple[LoopKind, ...] = (
 )  # fmt: skip
 
 
-class LayoutTransform(TensorSchedule):
+class LayoutTransform(ScheduledImplementation):
     """Transpositions of channels and pixels."""
 
     name = "layout_transform.cuda"

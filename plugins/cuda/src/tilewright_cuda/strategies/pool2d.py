@@ -8,7 +8,11 @@ from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_cuda.strategies.tiles.windows import WindowSchedule, windows_scheduled
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.strategies.tensor_schedule import constants, epilogue_layouts, is_float32
+from tilewright_tensor.strategies.scheduled_implementation import (
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
 
 
 class Pool2d(WindowSchedule):

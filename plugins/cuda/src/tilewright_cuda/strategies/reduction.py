@@ -24,15 +24,15 @@ from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.strategies.tensor_schedule import (
-    TensorSchedule,
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
     constants,
     epilogue_layouts,
     is_float32,
 )
 
 
-class Reduction(TensorSchedule):
+class Reduction(ScheduledImplementation):
     """Reductions over axes and global average pooling."""
 
     name = "reduction.cuda"

@@ -23,10 +23,14 @@ from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute, reduce_axis, re
 from tilewright_tensor.operators.places import axis_names
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, is_float32, logical_layouts
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
+    is_float32,
+    logical_layouts,
+)
 
 
-class Softmax(TensorSchedule):
+class Softmax(ScheduledImplementation):
     """Softmax along any axis."""
 
     name = "softmax.cuda"

@@ -14,7 +14,7 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
-from tilewright_graph.extraction.copy_free import Parts, copy_free, parts_of
+from tilewright_graph.extraction.aliasing import Aliases, aliased, parts_of
 from tilewright_graph.extraction.fusion import Group, fuse
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.network.network import Network
@@ -45,9 +45,9 @@ class ExtractedNetwork:
         return f"<ExtractedNetwork {brief(self.name)}: {kernels}>"
 
     @cached_property
-    def copy_free(self) -> frozenset[str]:
+    def aliased(self) -> frozenset[str]:
         """Keys of the concats and slices that need not copy, where layouts permit."""
-        return copy_free(self.network, self.kernels, self.root, self.operators)
+        return aliased(self.network, self.kernels, self.root, self.operators)
 
     def root(self, tensor: str) -> str:
         """The tensor whose bytes this one is: itself unless it is a view."""
@@ -55,9 +55,9 @@ class ExtractedNetwork:
             tensor = self.views[tensor]
         return tensor
 
-    def parts_of(self, kernel: KernelNode, layouts: Layouts) -> Parts | None:
+    def parts_of(self, kernel: KernelNode, layouts: Layouts) -> Aliases | None:
         """What lies in what where a kernel of these layouts is no call, None where it must copy."""
-        if kernel.key not in self.copy_free:
+        if kernel.key not in self.aliased:
             return None
         return parts_of(kernel, layouts, self.network.specs, self.operators)
 
@@ -75,7 +75,7 @@ class ExtractedNetwork:
 
     def _is_free_slice(self, kernel: KernelNode) -> bool:
         slices = self.operators[kernel.task.workload.operator].slices
-        return slices is not None and kernel.key in self.copy_free
+        return slices is not None and kernel.key in self.aliased
 
 
 def extract(network: Network, target: Target, operators: Operators) -> ExtractedNetwork:

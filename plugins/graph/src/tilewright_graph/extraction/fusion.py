@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tilewright_graph.extraction.copy_free import is_inner_run
+from tilewright_graph.extraction.aliasing import is_inner_run
 from tilewright_graph.network.expression_size import MOST_OPERANDS, MOST_OPERATIONS, ExpressionSizes
 from tilewright_graph.network.network import Network, Node
 from tilewright_tensor.operators.operators import Operators

@@ -12,7 +12,7 @@ from tilewright.roles import Artifact
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import FailureKind
 from tilewright.vocabulary.task import Task
-from tilewright_measure.local.parts import part
+from tilewright_measure.timing.phases import phase
 from tilewright_measure.worker.failures import failure_of
 
 
@@ -26,9 +26,9 @@ def build(host: PluginHost, request: Mapping[str, Any]) -> dict[str, Any]:
     config = ConfigEntity.from_json(request["config"])
     timings: dict[str, float] = {}
     try:
-        with part(timings, "lower"):
+        with phase(timings, "lower"):
             program = host.lower(task, config)
-        with part(timings, "compile"):
+        with phase(timings, "compile"):
             artifact = host.backend(task.target.kind).build(program, task.target)
     except (ValueError, UsageError) as error:
         failure = failure_of(error, FailureKind.INVALID_CONFIG)

@@ -18,9 +18,9 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions, DeviceFaultError, FailureKind
 from tilewright.vocabulary.task import Task
 from tilewright_measure.local.building import artifact_from_json
-from tilewright_measure.local.parts import part
 from tilewright_measure.timing.answer import Case
 from tilewright_measure.timing.answer_check import AnswerCheck
+from tilewright_measure.timing.phases import phase
 from tilewright_measure.timing.timing import take_samples
 from tilewright_measure.worker.failures import failure_of, room_for_operands
 
@@ -75,23 +75,23 @@ class Measurer:
         artifact = artifact_from_json(request["artifact"])
         backend = self._host.backend(task.target.kind)
         with ExitStack() as loaded:
-            with part(timings, "load"):
+            with phase(timings, "load"):
                 kernel = backend.load(artifact, device)
                 loaded.callback(kernel.close)
                 with room_for_operands():
                     arrays = [case.packed(i, layout) for i, layout in enumerate(layouts.inputs)]
                     arrays += [case.poison(i, layout) for i, layout in enumerate(layouts.outputs)]
                     kernel.bind(arrays, _copies(task, arrays, device, conditions))
-            with part(timings, "check"):
+            with phase(timings, "check"):
                 check = AnswerCheck(kernel, case, layouts)
                 launch_seconds = _launch(kernel)
                 check.look()
-            with part(timings, "time"):
+            with phase(timings, "time"):
                 time.sleep(conditions.cooldown_interval)
                 hopeless = request["hopeless_seconds"] or math.inf
                 costs = take_samples(kernel.time, conditions, launch_seconds, hopeless)
             if len(costs) == conditions.repeat:  # who lost the race is not chosen, right or wrong
-                with part(timings, "check"):
+                with phase(timings, "check"):
                     check.look()  # at what the last timed launch left
                     _look_again(kernel, check, request["launches"])
             return costs

@@ -175,7 +175,7 @@ def _strategies(
     used = []
     for strategy in host.strategies(task, context.strategies):
         own = [each for each in found if strategy_of(each.record.config.strategy) == strategy.name]
-        advice = host.schedule(strategy.name).fallback(task)
+        advice = host.implementation(strategy.name).fallback(task)
         used.append(
             StrategyUse(
                 strategy.name,

@@ -65,7 +65,7 @@ def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
 
 def translated(task: Task, records: Iterable[Record], host: PluginHost) -> Iterator[ConfigEntity]:
     """What strategies adopt of the records of other systems for the task's anchor."""
-    schedules = [host.schedule(strategy.name) for strategy in host.strategies(task)]
+    schedules = [host.implementation(strategy.name) for strategy in host.strategies(task)]
     adopting = [schedule for schedule in schedules if isinstance(schedule, Adopts)]
     for record in records:
         if (

@@ -21,11 +21,11 @@ from tilewright.vocabulary.task_set import ChecksTasks, TaskSet, WeightedTask
 from tilewright_pipeline.dispatch.narrowing import check_narrowing
 from tilewright_pipeline.run.events import EndReason, TuneProgress
 from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.history import adopted_configs, best_of_anchor, known_trials
 from tilewright_pipeline.tuning.interrupt import Interrupt
 from tilewright_pipeline.tuning.measurement import Measurement, Spent
 from tilewright_pipeline.tuning.noise import noise_told
-from tilewright_pipeline.tuning.pacing import Pace
 from tilewright_pipeline.tuning.proposed import proposed
 from tilewright_pipeline.tuning.stage_key import stage_key
 from tilewright_pipeline.tuning.task_track import TaskTrack
@@ -84,14 +84,14 @@ def tune_tasks(
         Interrupt() as interrupt,
         Measurement(context, interrupt.shield, stage, tasks) as measurement,
     ):
-        pace = Pace(budget, lambda: measurement.spent.trials, before)
-        loop = _Loop(tasks, context, measurement, pace, early_stopping)
+        tracker = BudgetTracker(budget, lambda: measurement.spent.trials, before)
+        loop = _Loop(tasks, context, measurement, tracker, early_stopping)
         try:
             loop.measure_incumbents()
-            loop.search(tuner, made, pace.whole / 10)
+            loop.search(tuner, made, tracker.whole / 10)
             loop.confirm_finalists()
             # Finalists seldom need all that is kept for them: the search goes on with the rest.
-            while loop.search(tuner, made, pace.left / 10):
+            while loop.search(tuner, made, tracker.left / 10):
                 loop.confirm_finalists()
             loop.spend_rest(tuner, made)
         except KeyboardInterrupt:
@@ -124,8 +124,8 @@ def _without_budget(
     tasks: TaskSet, context: RunContext, act: Callable[[_Loop], None]
 ) -> TuneReport:
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
-        pace = Pace(Budget(seconds=float("inf")), lambda: measurement.spent.trials)
-        loop = _Loop(tasks, context, measurement, pace, None)
+        tracker = BudgetTracker(Budget(seconds=float("inf")), lambda: measurement.spent.trials)
+        loop = _Loop(tasks, context, measurement, tracker, None)
         try:
             act(loop)
         except KeyboardInterrupt:
@@ -139,12 +139,12 @@ class _Loop:
         tasks: TaskSet,
         context: RunContext,
         measurement: Measurement,
-        pace: Pace,
+        tracker: BudgetTracker,
         early_stopping: int | None,
     ) -> None:
         self._context = context
         self._measurement = measurement
-        self._pace = pace
+        self._tracker = tracker
         self._early_stopping = early_stopping
         self._history: list[Trial] = known_trials(context)
         self._losses = 0  # trials in a row that found no device, or whose workers were killed
@@ -190,7 +190,7 @@ class _Loop:
 
         So a config that overtakes finalists was measured as they were.
         """
-        if self._pace.in_trials:
+        if self._tracker.in_trials:
             self.search(tuner, scheduler, 0.0, turns=_TURNS)
 
     def search(self, tuner: Choice, scheduler: Any, kept: float, turns: int = 1) -> bool:
@@ -203,10 +203,10 @@ class _Loop:
             track.check_end(self._early_stopping)
         limit, before = _batch_size(tuner, self._context), self._measurement.spent.trials
         while not self.lost and any(track.ended is None for track in self._tracks):
-            keep = max(int(self._pace.trials(kept)), self._confirming())
-            if turns > 1 or not (self._pace.spent or self._pace.affordable(1, keep=keep)):
+            keep = max(int(self._tracker.trials(kept)), self._confirming())
+            if turns > 1 or not (self._tracker.spent or self._tracker.affordable(1, keep=keep)):
                 keep = 0  # a budget of a trial or two is for the search
-            count = self._pace.affordable(limit, keep=keep)
+            count = self._tracker.affordable(limit, keep=keep)
             chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
             if chosen is None:
                 self._declined = count > 0
@@ -240,7 +240,7 @@ class _Loop:
         waiting.sort(key=lambda track: (not track.overtaken, -(track.cost or 0.0)))
         for left, track in zip(range(len(waiting), 0, -1), waiting, strict=True):
             finalists = track.finalists
-            paid = self._pace.affordable(left * len(finalists), each=_FINALIST_TRIALS)
+            paid = self._tracker.affordable(left * len(finalists), each=_FINALIST_TRIALS)
             if self.lost or paid < 2:
                 return
             share = finalists[: max(2, paid // left)]
@@ -266,7 +266,7 @@ class _Loop:
         spent = self._measurement.spent
         if spent.noisy:
             _log.warning("%s", noise_told(spent.disturbed, spent.trials))
-        measured = spent.report(self._pace.seconds)
+        measured = spent.report(self._tracker.seconds)
         return TuneReport(outcomes, measured, tuple(self._curve), partial=self.lost)
 
     # --- parts -----------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class _Loop:
         if not any(track.confirmed for track in self._tracks):
             return 0
         tasks = 1 + sum(track.overtaken for track in self._tracks)
-        return self._pace.cost(2 * tasks, each=_FINALIST_TRIALS)
+        return self._tracker.cost(2 * tasks, each=_FINALIST_TRIALS)
 
     def _in_columns(self) -> Iterator[tuple[TaskTrack, ConfigEntity]]:
         """Incumbents; those of a task are looked up when its first is due."""
@@ -315,8 +315,8 @@ class _Loop:
                 _batch_size(choice, self._context),
                 self._context.device,
                 track.conditions,
-                self._pace.budget,
-                lambda: self._pace.rest,
+                self._tracker.budget,
+                lambda: self._tracker.rest,
             )
             made = self._context.host.choose("tuner", choice, known)
             track.tuner = Blamed(made, self._context.host, "tuner", choice.name)
@@ -331,7 +331,7 @@ class _Loop:
     def _measure_affordable(self, asked: Iterable[tuple[TaskTrack, ConfigEntity]]) -> None:
         """Measure in this order as far as the budget goes."""
         left = iter(asked)
-        while not self.lost and (batch := list(islice(left, self._pace.affordable(_BATCH)))):
+        while not self.lost and (batch := list(islice(left, self._tracker.affordable(_BATCH)))):
             self._measure(batch)
 
     def _measure(self, batch: Sequence[tuple[TaskTrack, ConfigEntity]], turns: int = 1) -> None:
@@ -373,7 +373,7 @@ class _Loop:
         if total is None:
             return
         if at_the_end or not self._curve or self._curve[-1][1] != total:
-            self._curve.append((self._pace.seconds, total))
+            self._curve.append((self._tracker.seconds, total))
 
     def _tell_progress(self, chosen: TaskTrack | None) -> None:
         progress = self._progress(chosen)
@@ -384,9 +384,9 @@ class _Loop:
             tuple(track.entry for track in self._tracks),
             tuple(track.state for track in self._tracks),
             self._tracks.index(chosen) if chosen is not None else None,
-            self._pace.seconds,
+            self._tracker.seconds,
             self._context.device,
-            self._pace.rest,
+            self._tracker.rest,
         )
 
     def _share(self, key: Any, make: Callable[[], Any]) -> Any:

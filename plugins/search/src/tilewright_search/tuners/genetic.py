@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from tilewright.options import Options
-from tilewright_search.moves.unseen import Unseen
+from tilewright_search.moves.unmeasured import Unmeasured
 
 if TYPE_CHECKING:
     from tilewright.roles import TunerContext
@@ -39,13 +39,13 @@ class GeneticTuner:
     def __init__(self, options: GeneticOptions, context: TunerContext) -> None:
         self._options = options
         self._space = context.space
-        self._unseen = Unseen(context)
+        self._unmeasured = Unmeasured(context)
         self._seconds: dict[ConfigEntity, float] = {}
         self._trials = 0
         self._learn([t for t in context.history if t.input.task == context.task])
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
-        generator = self._unseen.generator()
+        generator = self._unmeasured.generator()
         elite = sorted(self._seconds, key=self._seconds.__getitem__)[: self._options.elite]
         configs: dict[ConfigEntity, None] = {}
         if self._trials >= self._options.population and len(elite) > 1:
@@ -53,15 +53,15 @@ class GeneticTuner:
                 if len(configs) == count:
                     break
                 child = self._child(elite, generator)
-                if child in self._unseen:
+                if child in self._unmeasured:
                     configs[child] = None
-        self._unseen.mark(configs)
-        missing = self._unseen.draw(generator, count - len(configs), balanced=True)
-        self._unseen.mark(missing)
+        self._unmeasured.mark(configs)
+        missing = self._unmeasured.draw(generator, count - len(configs), balanced=True)
+        self._unmeasured.mark(missing)
         return [*configs, *missing]
 
     def observe(self, trials: Sequence[Trial]) -> None:
-        self._unseen.mark(trial.input.config for trial in trials)
+        self._unmeasured.mark(trial.input.config for trial in trials)
         self._learn(trials)
 
     def _child(self, elite: Sequence[ConfigEntity], generator: random.Random) -> ConfigEntity:

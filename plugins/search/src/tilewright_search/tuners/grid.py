@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tilewright_search.moves.unseen import Unseen
+from tilewright_search.moves.unmeasured import Unmeasured
 
 if TYPE_CHECKING:
     from tilewright.roles import TunerContext
@@ -18,13 +18,13 @@ class GridTuner:
     """Every feasible config once, alternative by alternative, in the order of the index."""
 
     def __init__(self, _options: Any, context: TunerContext) -> None:
-        self._unseen = Unseen(context)
+        self._unmeasured = Unmeasured(context)
         self._rest = iter(context.space.points())
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
-        configs = list(islice((c for c in self._rest if c in self._unseen), count))
-        self._unseen.mark(configs)
+        configs = list(islice((c for c in self._rest if c in self._unmeasured), count))
+        self._unmeasured.mark(configs)
         return configs
 
     def observe(self, trials: Sequence[Trial]) -> None:
-        self._unseen.mark([trial.input.config for trial in trials])
+        self._unmeasured.mark([trial.input.config for trial in trials])

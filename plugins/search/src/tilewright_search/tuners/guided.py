@@ -18,7 +18,7 @@ from tilewright_search.models.features import FeatureKind, Floats
 from tilewright_search.models.interface import CostModel
 from tilewright_search.models.ranker import PretrainedRanker, Ranker
 from tilewright_search.moves.diverse import pick_diverse
-from tilewright_search.moves.unseen import Unseen
+from tilewright_search.moves.unmeasured import Unmeasured
 
 if TYPE_CHECKING:
     from tilewright.roles import TunerContext
@@ -72,7 +72,7 @@ class GuidedTuner(ABC):
         self._task = context.task
         self._space = context.space
         self._alternatives = {alternative.name for alternative in context.space.alternatives}
-        self._unseen = Unseen(context)
+        self._unmeasured = Unmeasured(context)
         self._knobs = self._ranker(context, "knobs")
         self._loops = self._ranker(context, "loops") if options.features == "loops" else None
         self._saved: PretrainedRanker | None = None
@@ -98,18 +98,20 @@ class GuidedTuner(ABC):
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
         configs = self._batch(count)
-        self._unseen.mark(configs)
+        self._unmeasured.mark(configs)
         return configs
 
     def observe(self, trials: Sequence[Trial]) -> None:
-        self._unseen.mark(trial.input.config for trial in trials)
+        self._unmeasured.mark(trial.input.config for trial in trials)
         for ranker in (self._knobs, self._loops):
             if ranker is not None:
                 ranker.experience.add(trials)
 
     def _batch(self, count: int) -> list[ConfigEntity]:
-        generator = self._unseen.generator()
-        sample = self._unseen.draw(generator, max(2 * count, self._options.sample), balanced=True)
+        generator = self._unmeasured.generator()
+        sample = self._unmeasured.draw(
+            generator, max(2 * count, self._options.sample), balanced=True
+        )
         if not sample:
             return []
         known = self._knobs.experience.count(self._task, self._alternatives)
@@ -128,7 +130,7 @@ class GuidedTuner(ABC):
         self._knobs.fit(self._task)
         best = filter(self._space.is_valid, self._knobs.experience.best(self._task))
         visited = self.explore(best, sample, partial(self._knobs.score, self._task), generator)
-        candidates = [config for config in visited if config in self._unseen]
+        candidates = [config for config in visited if config in self._unmeasured]
         candidates.sort(key=visited.__getitem__, reverse=True)
         scores = _shares(np.array([visited[config] for config in candidates], np.float32))
         if self._loops is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright_search.moves.unseen import Unseen
+from tilewright_search.moves.unmeasured import Unmeasured
 
 if TYPE_CHECKING:
     from tilewright.roles import TunerContext
@@ -17,12 +17,12 @@ class RandomTuner:
     """Feasible configs in random order, each once."""
 
     def __init__(self, _options: Any, context: TunerContext) -> None:
-        self._unseen = Unseen(context)
+        self._unmeasured = Unmeasured(context)
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
-        configs = self._unseen.draw(self._unseen.generator(), count)
-        self._unseen.mark(configs)
+        configs = self._unmeasured.draw(self._unmeasured.generator(), count)
+        self._unmeasured.mark(configs)
         return configs
 
     def observe(self, trials: Sequence[Trial]) -> None:
-        self._unseen.mark([trial.input.config for trial in trials])
+        self._unmeasured.mark([trial.input.config for trial in trials])

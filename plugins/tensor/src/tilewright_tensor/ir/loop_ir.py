@@ -15,7 +15,7 @@ from typing import Literal
 
 from tilewright_tensor.expressions.affine import Affine, Atom, Var
 from tilewright_tensor.expressions.expr import ITEM_BYTES, Load, Value, map_value
-from tilewright_tensor.expressions.regrouped import rejoined
+from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
 
 Scope = Literal["global", "shared", "local", "register"]
 """Who sees a buffer.
@@ -61,7 +61,7 @@ class Buffer:
         for extent in reversed(self.shape):
             steps.append(step)
             step *= extent
-        return rejoined(_weighted_sum(zip(indices, reversed(steps), strict=True)))
+        return simplify_div_mod(_weighted_sum(zip(indices, reversed(steps), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

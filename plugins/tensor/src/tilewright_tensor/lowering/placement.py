@@ -28,7 +28,7 @@ from tilewright_tensor.expressions.expr import (
 )
 from tilewright_tensor.expressions.facts import Condition, Facts
 from tilewright_tensor.expressions.fold import Fold, fold_of
-from tilewright_tensor.expressions.regrouped import rejoined
+from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
 from tilewright_tensor.ir.loop_ir import LoopKind
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.schedule.stage import Split, Stage
@@ -393,7 +393,7 @@ def _reads(value: Value, point: Mapping[Var, Affine], facts: Facts) -> dict[int,
         elif isinstance(one, Read) and id(one) not in found:
             for index in one.indices:
                 if id(index) not in known:
-                    known[id(index)] = rejoined(index.substitute(point, facts.bounds))
+                    known[id(index)] = simplify_div_mod(index.substitute(point, facts.bounds))
             found[id(one)] = Read(one.tensor, tuple([known[id(index)] for index in one.indices]))
             pending += values_inside(one)
     return found

@@ -9,7 +9,7 @@ from typing import Any, Union
 
 from tilewright_tensor.expressions.affine import Affine, Bounds, divided
 from tilewright_tensor.expressions.expr import Read, Value, leaves, map_value
-from tilewright_tensor.expressions.regrouped import rejoined
+from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
 from tilewright_tensor.ir.dag import Axis, Combiner, Tensor
 from tilewright_tensor.ir.loop_ir import LoopKind, Scope
 
@@ -165,7 +165,7 @@ class Stage:
                 total = Affine()
                 for child in relation.children:
                     total = total * extents[child] + found[child]
-                found[relation.parent] = rejoined(total)
+                found[relation.parent] = simplify_div_mod(total)
                 continue
             rest = found[relation.child]
             # the outermost that runs at all takes the rest: within the guards it is in range

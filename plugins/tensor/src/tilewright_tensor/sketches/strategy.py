@@ -1,4 +1,4 @@
-"""A strategy's working half whose schedules are derived by rules, under the limits of a target."""
+"""A strategy's implementation whose schedules are derived by rules, under the limits of a target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilewright_tensor.sketches.rules import Rule, derive
 from tilewright_tensor.sketches.sketch import Sketch
 from tilewright_tensor.sketches.structure.limits import Limits
 from tilewright_tensor.sketches.structure.problem import Problem
-from tilewright_tensor.strategies.tensor_schedule import constants
+from tilewright_tensor.strategies.scheduled_implementation import constants
 
 _FALLBACK_POINTS = 128
 _TASKS_KEPT = 64

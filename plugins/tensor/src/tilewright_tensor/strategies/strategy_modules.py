@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tilewright.plugins.host import PluginHost
-    from tilewright.strategies.strategy import Schedule
+    from tilewright.strategies.strategy import Implementation
 
 
-def schedule_of(module: str) -> Callable[[PluginHost], Schedule]:
+def implementation_of(module: str) -> Callable[[PluginHost], Implementation]:
     """A thunk that imports the module and calls its `make(operators)`."""
 
-    def load(host: PluginHost) -> Schedule:
+    def load(host: PluginHost) -> Implementation:
         from tilewright_tensor.operators.operators import Operators
 
-        schedule: Schedule = import_module(module).make(Operators.of(host))
+        schedule: Implementation = import_module(module).make(Operators.of(host))
         return schedule
 
     return load

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tilewright.strategies.strategy import Strategy
-from tilewright_tensor.strategies.strategy_modules import schedule_of
+from tilewright_tensor.strategies.strategy_modules import implementation_of
 
 
 def _strategy(
     name: str, operators: tuple[str, ...], *, revision: int = 1, priority: int = 10
 ) -> Strategy:
-    load = schedule_of(f"{__name__}.{name}")
+    load = implementation_of(f"{__name__}.{name}")
     recorded = f"{name}.x86"
     return Strategy(recorded, revision, ("x86",), operators, load, priority, aliases=(name,))
 
@@ -27,4 +27,4 @@ STRATEGIES = (
     _strategy("derived", (), priority=5),
     _strategy("default", (), priority=0),
 )
-"""Named `MODULE.x86`, before as the module alone; `make(operators)` gives the working half."""
+"""Named `MODULE.x86`, before as the module alone; `make(operators)` gives the implementation."""

@@ -16,8 +16,8 @@ from tilewright_tensor.expressions.expr import Load
 from tilewright_tensor.ir.loop_ir import Buffer, Loop, LoopProgram, Statement, Store, block
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.strategies.tensor_schedule import constants, is_float32
-from tilewright_x86.strategies.tensor_schedule import image_layouts, lanes, largest_divisor
+from tilewright_tensor.strategies.scheduled_implementation import constants, is_float32
+from tilewright_x86.strategies.tiles.vector_blocks import image_layouts, lanes, largest_divisor
 
 _SMALLEST_PART = 4096
 """Elements of a part that one thread copies at a time, at least."""

@@ -10,13 +10,14 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.strategies.tensor_schedule import (
-    TensorSchedule,
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
     constants,
     epilogue_layouts,
     is_float32,
 )
-from tilewright_x86.strategies.tensor_schedule import (
+from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
+from tilewright_x86.strategies.tiles.vector_blocks import (
     blocked,
     channel_blocks,
     is_ragged,
@@ -24,10 +25,9 @@ from tilewright_x86.strategies.tensor_schedule import (
     largest_divisor,
     padded,
 )
-from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 
 
-class Conv2dDepthwise(TensorSchedule):
+class Conv2dDepthwise(ScheduledImplementation):
     """Depthwise convolutions; knobs choose the layout block and the tile of pixels."""
 
     name = "conv2d_depthwise.x86"

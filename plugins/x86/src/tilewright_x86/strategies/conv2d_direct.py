@@ -19,8 +19,8 @@ from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.strategies.tensor_schedule import (
-    TensorSchedule,
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
     constants,
     epilogue_layouts,
     is_float32,
@@ -28,7 +28,9 @@ from tilewright_tensor.strategies.tensor_schedule import (
 from tilewright_x86.machine.isa import isa_of
 from tilewright_x86.passes.next_reads import fetching_next_filters, fetching_next_pixels
 from tilewright_x86.passes.skipped_terms import skipping_zero_terms
-from tilewright_x86.strategies.tensor_schedule import (
+from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflattened
+from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
+from tilewright_x86.strategies.tiles.vector_blocks import (
     CHAINS,
     blocked,
     channel_blocks,
@@ -36,8 +38,6 @@ from tilewright_x86.strategies.tensor_schedule import (
     largest_divisor,
     registers,
 )
-from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflattened
-from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 
 _ROWS, _VECTORS = 4, 6
 """Most rows and vectors of filters of a register tile."""
@@ -51,7 +51,7 @@ _NARROW = 8
 """With fewer input channels than this the image stays in plain NCHW."""
 
 
-class Conv2dDirect(TensorSchedule):
+class Conv2dDirect(ScheduledImplementation):
     """Convolutions whose groups hold several filters; knobs choose layouts, tile and loop order."""
 
     name = "conv2d_direct.x86"

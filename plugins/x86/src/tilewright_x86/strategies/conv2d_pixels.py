@@ -17,16 +17,20 @@ from tilewright.vocabulary.task import Task
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, constants, is_float32
-from tilewright_x86.strategies.tensor_schedule import CHAINS, lanes, registers
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
+    constants,
+    is_float32,
+)
 from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflattened
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
+from tilewright_x86.strategies.tiles.vector_blocks import CHAINS, lanes, registers
 
 _VECTORS = 4
 """Most vectors of pixels of a register tile."""
 
 
-class Conv2dPixels(TensorSchedule):
+class Conv2dPixels(ScheduledImplementation):
     """1x1 convolutions whose groups' filters fill no whole vectors; knobs choose the tile."""
 
     name = "conv2d_pixels.x86"

@@ -11,11 +11,11 @@ from tilewright.vocabulary.task import Task
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.strategies.default_schedule import DefaultSchedule
-from tilewright_x86.strategies.tensor_schedule import lanes
+from tilewright_tensor.strategies.default_implementation import DefaultImplementation
+from tilewright_x86.strategies.tiles.vector_blocks import lanes
 
 
-class Default(DefaultSchedule):
+class Default(DefaultImplementation):
     """The schedule of last resort."""
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
@@ -56,5 +56,5 @@ class Default(DefaultSchedule):
 
 
 def make(operators: Operators) -> Default:
-    """The strategy's working half."""
+    """The strategy's implementation."""
     return Default(operators, "default.x86")

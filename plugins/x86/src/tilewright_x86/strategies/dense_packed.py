@@ -14,12 +14,16 @@ from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, constants, is_float32
-from tilewright_x86.strategies.tensor_schedule import lanes, largest_divisor, registers
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
+    constants,
+    is_float32,
+)
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
+from tilewright_x86.strategies.tiles.vector_blocks import lanes, largest_divisor, registers
 
 
-class DensePacked(TensorSchedule):
+class DensePacked(ScheduledImplementation):
     """Dense layers; knobs choose the register tile and how far ahead weights are fetched."""
 
     name = "dense_packed.x86"

@@ -11,7 +11,7 @@ from tilewright_tensor.sketches.rules import Rule
 from tilewright_tensor.sketches.strategy import Derived
 from tilewright_tensor.sketches.structure.limits import Limits
 from tilewright_x86.machine.isa import isa_of
-from tilewright_x86.strategies.tensor_schedule import registers
+from tilewright_x86.strategies.tiles.vector_blocks import registers
 
 _CACHE_BYTES = 512 << 10
 """Half of the second-level cache of today's cores."""
@@ -24,5 +24,5 @@ def limits(task: Task) -> Limits:
 
 
 def make(operators: Operators, rules: Sequence[Rule] = (), name: str = "derived.x86") -> Derived:
-    """The strategy's working half; a plugin offers one of its own with rules and a name."""
+    """The strategy's implementation; a plugin offers one of its own with rules and a name."""
     return Derived(operators, name, limits, rules, ("float16", "float32", "float64"))

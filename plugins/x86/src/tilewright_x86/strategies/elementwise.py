@@ -13,24 +13,20 @@ from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.strategies.tensor_schedule import (
-    TensorSchedule,
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
     constants,
     epilogue_layouts,
     is_elementwise,
     is_float32,
 )
-from tilewright_x86.strategies.tensor_schedule import (
-    image_layouts,
-    lanes,
-    largest_divisor,
-)
+from tilewright_x86.strategies.tiles.vector_blocks import image_layouts, lanes, largest_divisor
 
 _SMALLEST_PART = 1024
 """Elements of a part that one thread makes at a time, at least."""
 
 
-class Elementwise(TensorSchedule):
+class Elementwise(ScheduledImplementation):
     """Element-wise chains; one knob is the layout they share with their neighbours."""
 
     name = "elementwise.x86"

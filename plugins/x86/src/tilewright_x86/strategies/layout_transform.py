@@ -15,18 +15,18 @@ from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.strategies.tensor_schedule import (
-    TensorSchedule,
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
     constants,
     epilogue_layouts,
     is_float32,
 )
-from tilewright_x86.strategies.tensor_schedule import lanes, largest_divisor
 from tilewright_x86.strategies.tiles.flat_images import flattened, row_dim, unflattened
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
+from tilewright_x86.strategies.tiles.vector_blocks import lanes, largest_divisor
 
 
-class LayoutTransform(TensorSchedule):
+class LayoutTransform(ScheduledImplementation):
     """Layout transforms; knobs choose the tile and in whose order memory is walked."""
 
     name = "layout_transform.x86"

@@ -10,13 +10,14 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.strategies.tensor_schedule import (
-    TensorSchedule,
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
     constants,
     epilogue_layouts,
     is_float32,
 )
-from tilewright_x86.strategies.tensor_schedule import (
+from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
+from tilewright_x86.strategies.tiles.vector_blocks import (
     blocked,
     channel_blocks,
     is_ragged,
@@ -25,13 +26,12 @@ from tilewright_x86.strategies.tensor_schedule import (
     padded,
     vector_counts,
 )
-from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 
 _MOST_SUMS = 16
 """More running sums or maxima at a time than this hide no latency any more."""
 
 
-class Pool2d(TensorSchedule):
+class Pool2d(ScheduledImplementation):
     """Maximum, average and global average pooling."""
 
     name = "pool2d.x86"

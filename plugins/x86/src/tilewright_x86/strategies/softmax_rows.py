@@ -12,11 +12,15 @@ from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, constants, is_float32
-from tilewright_x86.strategies.tensor_schedule import lanes
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
+    constants,
+    is_float32,
+)
+from tilewright_x86.strategies.tiles.vector_blocks import lanes
 
 
-class SoftmaxRows(TensorSchedule):
+class SoftmaxRows(ScheduledImplementation):
     """Softmax along rows."""
 
     name = "softmax_rows.x86"

@@ -12,12 +12,12 @@ from tilewright.vocabulary.task import Task
 from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tiles.thread_loops import over_threads
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.strategies.tensor_schedule import TensorSchedule
+from tilewright_tensor.strategies.scheduled_implementation import ScheduledImplementation
 
 _MOST_SUMS = 32
 
 
-class WindowSchedule(TensorSchedule):
+class WindowSchedule(ScheduledImplementation):
     """What such strategies have in common: their choices."""
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:

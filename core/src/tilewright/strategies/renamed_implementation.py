@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tilewright.strategies.strategy import Adopts, Schedule, Strategy
+from tilewright.strategies.strategy import Adopts, Implementation, Strategy
 
 if TYPE_CHECKING:
     from tilewright.plugins.host import PluginHost
@@ -19,40 +19,40 @@ if TYPE_CHECKING:
 def renamed(strategy: Strategy, name: str) -> Strategy:
     """The strategy by this name; so are its alternatives, and the configs that it is given."""
 
-    def load(host: PluginHost) -> Schedule:
-        return _RenamedSchedule(strategy.load(host), strategy.name, name)
+    def load(host: PluginHost) -> Implementation:
+        return _RenamedImplementation(strategy.load(host), strategy.name, name)
 
     return replace(strategy, name=name, load=load)
 
 
-class _RenamedSchedule:
+class _RenamedImplementation:
     """The author's code sees the author's name, all other code the new one."""
 
-    def __init__(self, schedule: Schedule, old: str, new: str) -> None:
-        self._schedule, self._old, self._new = schedule, old, new
+    def __init__(self, made: Implementation, old: str, new: str) -> None:
+        self._made, self._old, self._new = made, old, new
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._schedule, name)  # `applies`, and optional parts
+        return getattr(self._made, name)  # `applies`, and optional parts
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
-        found = self._schedule.alternatives(task)
+        found = self._made.alternatives(task)
         return [replace(one, name=self._new + one.name.removeprefix(self._old)) for one in found]
 
     def lower(self, task: Task, config: ConfigEntity) -> Any:
-        return self._schedule.lower(task, self._inner(config))
+        return self._made.lower(task, self._inner(config))
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
-        return self._schedule.layouts(task, self._inner(config))
+        return self._made.layouts(task, self._inner(config))
 
     def program(self, task: Task, config: ConfigEntity) -> Any:
-        return self._schedule.program(task, self._inner(config))  # type: ignore[attr-defined]
+        return self._made.program(task, self._inner(config))  # type: ignore[attr-defined]
 
     def fallback(self, task: Task) -> ConfigEntity | None:
-        return self._outer(self._schedule.fallback(task))
+        return self._outer(self._made.fallback(task))
 
     def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
-        half: object = self._schedule
-        return self._outer(half.adopt_config(task, foreign)) if isinstance(half, Adopts) else None
+        made: object = self._made
+        return self._outer(made.adopt_config(task, foreign)) if isinstance(made, Adopts) else None
 
     def _inner(self, config: ConfigEntity) -> ConfigEntity:
         return replace(config, strategy=self._old + config.strategy.removeprefix(self._new))

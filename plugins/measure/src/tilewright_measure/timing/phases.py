@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def part(timings: dict[str, float], name: str) -> Iterator[None]:
+def phase(timings: dict[str, float], name: str) -> Iterator[None]:
     """Add the seconds that the block takes under a name, also where it raises."""
     started = time.perf_counter()
     try:

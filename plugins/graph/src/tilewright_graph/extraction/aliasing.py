@@ -21,14 +21,14 @@ from tilewright_tensor.operators.operators import Operators
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Aliases:
     """Tensors inside another: bytes from its start to each of them."""
 
     whole: str
     places: Mapping[str, int]
 
 
-def copy_free(
+def aliased(
     network: Network,
     kernels: Sequence[KernelNode],
     root: Callable[[str], str],
@@ -60,7 +60,7 @@ def copy_free(
 
 def parts_of(
     kernel: KernelNode, layouts: Layouts, specs: Mapping[str, TensorSpec], operators: Operators
-) -> Parts | None:
+) -> Aliases | None:
     """What lies in what where a kernel of these layouts is no call; None where it must copy.
 
     None unless every part is one aligned run of the whole: nothing outside the axis that is
@@ -75,7 +75,7 @@ def parts_of(
         whole = kernel.inputs[0]
         taken = slices(specs[whole].shape, workload.attributes)
         place = _cut(layout, specs[whole], taken)
-        return None if place is None else Parts(whole, {kernel.output: place})
+        return None if place is None else Aliases(whole, {kernel.output: place})
     axis = joined_axis([specs[name].shape for name in kernel.inputs], made.shape)
     begins = accumulate((specs[name].shape[axis] for name in kernel.inputs[:-1]), initial=0)
     found = {
@@ -83,7 +83,7 @@ def parts_of(
         for name, begin in zip(kernel.inputs, begins, strict=True)
     }
     places = {name: place for name, place in found.items() if place is not None}
-    return Parts(kernel.output, places) if len(places) == len(found) else None
+    return Aliases(kernel.output, places) if len(places) == len(found) else None
 
 
 def is_inner_run(network: Network, node: Node, definition: OperatorDef) -> bool:

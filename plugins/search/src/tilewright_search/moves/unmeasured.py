@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
 
 
-class Unseen:
+class Unmeasured:
     """The feasible configs that were neither measured nor proposed."""
 
     def __init__(self, context: TunerContext) -> None:
@@ -39,7 +39,7 @@ class Unseen:
     def draw(
         self, generator: random.Random, count: int, *, balanced: bool = False
     ) -> list[ConfigEntity]:
-        """Distinct unseen configs at random; fewer only where fewer are left.
+        """Distinct unmeasured configs at random; fewer only where fewer are left.
 
         Every config is equally likely, or every alternative where `balanced`.
         """

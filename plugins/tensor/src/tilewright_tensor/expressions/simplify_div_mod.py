@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright_tensor.expressions.affine import Affine, Element, FloorDiv, Mod, Var, mod
 
 
-def rejoined(value: Affine) -> Affine:
+def simplify_div_mod(value: Affine) -> Affine:
     """The same index with its divided parts joined again.
 
     `(v // d)*d + v % d` is `v`, and `(v // d % e)*d + v % d` is `v % (d*e)`.
@@ -34,7 +34,7 @@ def rejoined(value: Affine) -> Affine:
             whole = inner.value
             if isinstance(atom, Mod):
                 whole = mod(whole, inner.divisor * atom.divisor)
-            return rejoined(Affine(others, value.constant) + whole * scale)
+            return simplify_div_mod(Affine(others, value.constant) + whole * scale)
     return value
 
 

@@ -19,8 +19,8 @@ from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
 
 
-class TensorSchedule(ABC):
-    """A strategy's working half: schedules over a compute DAG of the task."""
+class ScheduledImplementation(ABC):
+    """A strategy's implementation: schedules over a compute DAG of the task."""
 
     name: str
 

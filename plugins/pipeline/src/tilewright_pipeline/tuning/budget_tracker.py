@@ -9,7 +9,7 @@ from math import ceil, inf
 from tilewright.vocabulary.budget import Budget
 
 
-class Pace:
+class BudgetTracker:
     """A budget on its clock, which starts now; `measured` tells the trials since.
 
     `before` are seconds and trials that earlier calls spent of it. Amounts are in the budget's own

@@ -13,10 +13,13 @@ from tilewright_tensor.expressions.expr import DTYPES
 from tilewright_tensor.ir.dag import Dag, Tensor, operations_per_element
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.strategies.tensor_schedule import TensorSchedule, logical_layouts
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
+    logical_layouts,
+)
 
 
-class DefaultSchedule(TensorSchedule):
+class DefaultImplementation(ScheduledImplementation):
     """Every stage in a nest of its own, layouts logical: with it any network runs.
 
     As it is, nests are plain loops and there is nothing to tune. A target's own says in `nest` how
