@@ -1,4 +1,4 @@
-"""A strategy's implementation whose schedules are derived by rules, under the limits of a target."""
+"""A strategy's implementation with schedules derived by rules, within the limits of a target."""
 
 from __future__ import annotations
 
