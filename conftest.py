@@ -71,7 +71,7 @@ QUICK = (
     "end_to_end/test_third_party.py",
     "faults/test_input_records.py", "faults/test_left_behind.py", "faults/test_log_paths.py",
     "golden/test_records_of_before.py",
-    "graph/test_copy_free.py", "graph/test_extraction.py", "graph/test_graph_passes.py",
+    "graph/test_aliasing.py", "graph/test_extraction.py", "graph/test_graph_passes.py",
     "graph/test_network_builder.py", "graph/test_solvers_defects.py",
     "graph/test_solvers_greedy.py", "graph/test_solvers_published.py", "graph/test_verification.py",
     "measure/test_answer.py", "measure/test_local_runner.py", "measure/test_replay.py",

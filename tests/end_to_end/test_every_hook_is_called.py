@@ -56,7 +56,10 @@ def test_a_run_calls_every_hook_with_the_arguments_specified(call, folder, plugi
         arguments = ("--set", f"tune.budget={budget}", "--plugin", plugin)
         code, _, err = call("run", "tiny.yaml", *arguments)
         assert code == 0, err
-    called = sys.modules["tilewright_plugin_file_every_hook"].CALLED
+    called = dict(sys.modules["tilewright_plugin_file_every_hook"].CALLED)
+    code, _, err = call("explain", "tiny.yaml", "--plugin", plugin)
+    assert code == 0, err
+    called |= sys.modules["tilewright_plugin_file_every_hook"].CALLED
     assert {hook.name for hook in hooks} <= set(called)
     for hook in hooks:
         assert len(called[hook.name]) == len(hook.arguments)

@@ -35,12 +35,13 @@ def _living(number: int) -> list[str]:
 
 
 def files(folder: Path) -> list[str]:
-    """Files in a temporary folder, but for locks, which must stay: who removed one could not tell whether it is awaited."""
+    """Files in a temporary folder, but for those of a pytest that a test has called, and for locks, which must stay: who removed one could not tell whether it is awaited."""
     locks = folder / f"tilewright-{os.getuid()}"
     return sorted(
         str(path.relative_to(folder))
         for path in folder.rglob("*")
         if path != locks and not (path.parent == locks and path.is_file())
+        if not path.relative_to(folder).parts[0].startswith("pytest-of-")
     )
 
 

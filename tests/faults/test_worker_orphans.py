@@ -90,10 +90,13 @@ def test_d14_a_daemon_of_a_killed_run_is_ended_by_the_next(tmp_path, monkeypatch
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     abandoned = Scratch()
     daemon = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(150)"],
+        [sys.executable, "-c", "import time; print('here', flush=True); time.sleep(150)"],
         env={**os.environ, "TMPDIR": str(abandoned.folder("worker-"))},
         start_new_session=True,
+        stdout=subprocess.PIPE,
     )
+    assert daemon.stdout is not None
+    daemon.stdout.readline()  # before, it is a copy of this process, with its environment
     os.close(abandoned._owner)  # as if its process had been killed
     try:
         Scratch().close()
@@ -101,6 +104,7 @@ def test_d14_a_daemon_of_a_killed_run_is_ended_by_the_next(tmp_path, monkeypatch
     finally:
         daemon.kill()
         daemon.wait()
+        daemon.stdout.close()
     assert not abandoned.path.exists()
 
 

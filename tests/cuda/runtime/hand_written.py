@@ -13,7 +13,7 @@ from tilewright.space.knobs import Knobs
 from tilewright.strategies.strategy import Strategy
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.layouts import Layouts
-from tilewright_cuda.compile.build import build
+from tilewright_cuda.compile import build
 from tilewright_cuda.emulation.compile import compile_kernels
 from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 

@@ -10,10 +10,10 @@ from tilewright.plugins.offers import word_of
 from tilewright.plugins.plugin import Component
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.plugins.component_host import ComponentHost
 
 
-def takers_of(option: str, host: PluginHost) -> list[str]:
+def takers_of(option: str, host: ComponentHost) -> list[str]:
     """The components that take an option of this name: `graph tuner 'greedy'`."""
     found = []
     for role, name, component in _components(host):
@@ -23,7 +23,7 @@ def takers_of(option: str, host: PluginHost) -> list[str]:
     return found
 
 
-def role_of_name(name: str, host: PluginHost) -> str | None:
+def role_of_name(name: str, host: ComponentHost) -> str | None:
     """What a component of this name is, with its article: `a graph tuner`."""
     roles = [role for role, known, _ in _components(host) if known == name]
     return with_article(roles[0]) if roles else None
@@ -34,7 +34,7 @@ def with_article(word: str) -> str:
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
-def _components(host: PluginHost) -> Iterator[tuple[str, str, Component[Any]]]:
+def _components(host: ComponentHost) -> Iterator[tuple[str, str, Component[Any]]]:
     for role in host.roles():
         for name, component in host.components(role).items():
             if isinstance(component, Component):

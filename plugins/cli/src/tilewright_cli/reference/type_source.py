@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.abc import InspectLoader
@@ -146,11 +146,22 @@ def _class(made: ast.ClassDef, module: str) -> TypeSource:
         kind = "values"
     text, meanings = _split(ast.get_docstring(made) or "")
     members = tuple(_members(made, meanings))
+    if kind == "class":
+        members = (*_inherited(bases, members, module), *members)
     told = [member.text for member in members]
     if kind == "class":  # its users call it; they make none of what its methods take
         told = []
     mentions = tuple(dict.fromkeys(word for one in told for word in words(one)))
     return TypeSource(made.name, _place(made.name, module), module, kind, text, members, mentions)
+
+
+def _inherited(bases: Iterable[str], own: Sequence[Member], module: str) -> Iterator[Member]:
+    """The members of Tilewright's classes among the bases that a class does not replace."""
+    replaced = {member.name for member in own}
+    for base in sorted(bases):
+        found = find_type(base, module)
+        if found is not None and found.kind == "class":
+            yield from (member for member in found.members if member.name not in replaced)
 
 
 def _members(made: ast.ClassDef, meanings: Mapping[str, str]) -> Iterator[Member]:
