@@ -19,6 +19,7 @@ HOUSE = ("cli", "pipeline", "records", "testing")
 ALL = (*HOUSE, "cuda", "graph", "measure", "onnx", "search", "tensor", "x86")
 NEEDS = {
     "architecture": ALL,
+    "benchmarks": ALL,
     "contracts": ALL,
     "cli": ("cli", "pipeline", "records"),
     "contracts/broken": (),

@@ -9,8 +9,9 @@ import pytest
 from tilewright_cli.terminal.group import run
 
 ROOT = Path(__file__).parents[3]
-NEEDED = {"tuner": ["core"], "target": ["core", "plugins/tensor", "plugins/graph"]}
-NEEDED["strategy"] = ["core", "plugins/tensor", "plugins/x86"]
+HOUSE = ["core", *(f"plugins/{name}" for name in ("cli", "pipeline", "records", "testing"))]
+NEEDED = {"tuner": HOUSE, "target": [*HOUSE, "plugins/tensor", "plugins/graph"]}
+NEEDED["strategy"] = [*HOUSE, "plugins/tensor", "plugins/x86"]
 
 
 @pytest.fixture

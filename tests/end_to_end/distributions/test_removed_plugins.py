@@ -37,9 +37,9 @@ def test_with_core_alone_its_tests_are_what_remains(environment, tmp_path):
     listed = pytest_in(installed, tmp_path, ROOT / "tests", "--collect-only")
     assert listed.returncode == 0, listed.stdout
     folders = {line.split("/")[1] for line in listed.stdout.splitlines() if "::" in line}
-    assert {"core", "contracts"} <= folders
+    assert "core" in folders
     assert folders & set(PLUGINS) == set()
-    done = pytest_in(installed, tmp_path, ROOT / "tests" / "core" / "test_host_api.py", "-x")
+    done = pytest_in(installed, tmp_path, ROOT / "tests" / "core" / "test_space_knobs.py", "-x")
     assert done.returncode == 0, done.stdout
 
 

@@ -6,7 +6,7 @@ import signal
 import sys
 from types import FrameType
 
-from tilewright_pipeline.run.exit_codes import INTERRUPTED
+from tilewright.plugins.loading.distributions import missing_distribution
 
 
 def main() -> None:
@@ -15,6 +15,13 @@ def main() -> None:
     SIGTERM ends it as the first Ctrl-C does.
     """
     signal.signal(signal.SIGTERM, _as_ctrl_c)
+    try:
+        from tilewright_pipeline.run.exit_codes import INTERRUPTED
+    except ModuleNotFoundError as error:
+        if (missing := missing_distribution(error)) is None:
+            raise
+        sys.stderr.write(f"error: {missing}\n")
+        sys.exit(2)
     try:
         from tilewright_cli.terminal.group import run
 
