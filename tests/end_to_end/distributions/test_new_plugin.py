@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,8 @@ def test_what_is_written_installs_and_passes_its_own_tests(
         "[tool.pytest.ini_options]\naddopts = '--import-mode=importlib'\n"
     )
     assert new("first", "--kind", kind) == (0, "")
+    project = tomllib.loads((tmp_path / "first" / "pyproject.toml").read_text())["project"]
+    assert "tilewright-testing" in project["optional-dependencies"]["test"]
     installed = environment([ROOT / folder for folder in NEEDED[kind]])
     installed.install(build_wheel(tmp_path / "first"))
     done = installed.python("-m", "pytest", "-q", "-W", "error", "first", cwd=tmp_path)

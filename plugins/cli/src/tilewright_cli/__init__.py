@@ -20,7 +20,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if (missing := missing_distribution(error)) is None:
             raise
-        sys.stderr.write(f"error: {missing}\n")
+        sys.stderr.write(f"error: {missing.message}; {missing.remedy}\n")
         sys.exit(2)
     try:
         from tilewright_cli.terminal.group import run

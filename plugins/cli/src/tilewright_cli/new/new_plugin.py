@@ -48,7 +48,7 @@ def plugin(name: str, kind: str, as_json: bool) -> None:
         click.echo(folder / path)
     tool = installer()
     tests = "uv run pytest" if tool.startswith("uv") else f"{tool.removesuffix('pip')}pytest"
-    click.echo(f"now: {tool} install -e {folder} pytest && {tests} {folder}")
+    click.echo(f"now: {tool} install -e '{folder}[test]' && {tests} {folder}")
 
 
 def plugin_files(name: str, kind: str) -> dict[str, str]:
