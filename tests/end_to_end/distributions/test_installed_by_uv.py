@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-OURS = {"cuda", "graph", "measure", "onnx", "search", "tensor", "x86"}
+OURS = {
+    *("cli", "cuda", "graph", "measure", "onnx", "pipeline", "records", "search", "tensor"),
+    *("testing", "x86"),
+}
 
 pytestmark = [
     pytest.mark.full,  # asks the package index for what others wrote
