@@ -55,6 +55,7 @@ NEEDS = {
     "search/test_recorded_spaces.py": ("measure", "search"),
     "pipeline": HOUSE,
     "records": HOUSE,
+    "openvino": ("cli", "onnx", "openvino", "pipeline", "x86"),
     "third_party": ALL,
 }
 
@@ -77,6 +78,7 @@ QUICK = (
     "graph/test_solvers_greedy.py", "graph/test_solvers_published.py", "graph/test_verification.py",
     "measure/test_answer.py", "measure/test_local_runner.py", "measure/test_replay.py",
     "onnx/test_onnx_branches.py", "onnx/test_onnx_conditions.py", "onnx/test_onnx_definitions.py",
+    "openvino/test_openvino.py",
     "pipeline/test_host_api.py", "pipeline/test_pipeline_run.py", "pipeline/test_tuning_loop.py",
     "records/test_records_readers.py",
     "search/test_gradient_scheduler.py", "search/test_round_robin.py",

@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "x86": {"core", "tensor"},
     "cuda": {"core", "tensor"},
     "onnx": {"core", "graph"},
+    "openvino": {"core", "graph"},
     "dask": {"core", "measure"},
     "report": {"core"},
 }
@@ -38,6 +39,7 @@ ONLY_IN = {
     "pycuda": "plugins/cuda/",
     "onnx": "plugins/onnx/",
     "onnxruntime": "plugins/onnx/src/tilewright_onnx/runtime/silent_runtime.py",
+    "openvino": "plugins/openvino/",
     "pulp": "plugins/graph/src/tilewright_graph/selection/solvers/exact.py",
     "xgboost": "plugins/search/src/tilewright_search/models/xgboost_trees.py",
 }

@@ -15,6 +15,7 @@ HEAVY = {
     "xgboost",
     "onnx",
     "onnxruntime",
+    "openvino",
     "pulp",
     "pytest",
     "scipy",

@@ -41,6 +41,7 @@ WORKS_WITHOUT = {
     "graph": {"space", "explain", "tune", "new"},
     "measure": {"space", "explain", "tasks", "compile", "bench network", "new"},
     "onnx": {"space", "explain", "tune", "new"},
+    "openvino": set(VERBS) - {"bench models", "bench trial"},
     "records": set(VERBS) - {"records"},
     "testing": set(VERBS) - {"bench models", "bench trial"},
     "search": {"space", "explain", "tasks", "compile", "graph-tune", "bench network", "new"},

@@ -1,0 +1,1 @@
+"""OpenVINO as oracle and peer."""

@@ -1,0 +1,109 @@
+"""Oracle `openvino`: OpenVINO on the CPU, for answers and as a peer in benchmarks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tilewright.errors import UsageError
+from tilewright.options import Options
+from tilewright.plugins.loading.distributions import installer
+
+_ABSENT = "OpenVINO is not installed"
+_HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+_ANOTHER = "choose another oracle, such as reference, or another peer"
+
+
+class OpenVinoOptions(Options):
+    """How OpenVINO computes."""
+
+    precision: Literal["default", "float32", "bfloat16", "float16"] = Field(
+        default="default",
+        description="Of products; default leaves it to OpenVINO, which takes the processor's own.",
+    )
+
+
+class OpenVinoRuntime:
+    """Runs serialised ONNX models, one inference at a time."""
+
+    def __init__(self, options: OpenVinoOptions, host: Any) -> None:
+        self._precision = options.precision
+
+    def run(
+        self, source: Any, inputs: Mapping[str, Any], extra_outputs: Sequence[str]
+    ) -> dict[str, Any]:
+        """The model's outputs, then the inner tensors asked for, by name.
+
+        Raises UsageError for what is no ONNX file, and for what OpenVINO refuses.
+        """
+        request = self._request(source, inputs, extra_outputs, threads=0)
+        answers = request.infer(dict(inputs))
+        return {
+            name: answers[output]
+            for output in request.model_outputs
+            for name in sorted(output.get_names())
+        }
+
+    def time(self, source: Any, inputs: Mapping[str, Any], threads: int) -> Callable[[], float]:
+        """A function that runs the model once and returns the seconds; all is bound before.
+
+        Raises UsageError for what is no ONNX file, and for what OpenVINO refuses.
+        """
+        import openvino
+
+        request = self._request(source, inputs, (), threads)
+        for name, array in inputs.items():
+            request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+
+        def once() -> float:
+            start = time.perf_counter()
+            request.infer(share_outputs=True)
+            return time.perf_counter() - start
+
+        return once
+
+    def _request(
+        self, source: Any, inputs: Mapping[str, Any], extra_outputs: Sequence[str], threads: int
+    ) -> Any:
+        """A request of the compiled model, for inputs of these shapes; threads 0: one a core."""
+        if not isinstance(source, bytes):
+            raise UsageError(
+                "reads ONNX files, and this network was not read from one",
+                where="openvino",
+                remedy="compare it with onnxruntime",
+            )
+        if lack := what_runtime_lacks():
+            raise UsageError(_ABSENT, remedy=lack.removeprefix(f"{_ABSENT}: "))
+        import openvino
+
+        settings = {"PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1"}
+        if threads:
+            settings["INFERENCE_NUM_THREADS"] = str(threads)
+        if self._precision != "default":
+            settings["INFERENCE_PRECISION_HINT"] = _HINTS[self._precision]
+        try:
+            model = openvino.Core().read_model(source)
+            for name in extra_outputs:
+                model.add_outputs(name)
+            model.reshape({name: list(array.shape) for name, array in inputs.items()})
+            return openvino.compile_model(model, "CPU", settings).create_infer_request()
+        except RuntimeError as error:
+            raise UsageError(
+                f"refuses the model: {_first_line(error)}", where="openvino", remedy=_ANOTHER
+            ) from error
+
+
+def _first_line(error: RuntimeError) -> str:
+    """What went wrong: OpenVINO's messages begin with places in its own sources."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith(("Exception from", "Check '"))]
+    return (telling or lines or ["no reason given"])[0]
+
+
+def what_runtime_lacks() -> str:
+    """That OpenVINO is absent and how to get it; empty where it is installed."""
+    return "" if find_spec("openvino") else f"{_ABSENT}: {installer()} install openvino"
