@@ -27,7 +27,7 @@ from result_data import Row
 from saving import add_save_options, save
 from tuned_kernel import TunedKernel, tuned_kernel
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_x86.device.peak import PeakKernel
 
 LAYERS = [

@@ -19,7 +19,7 @@ from result_data import Row
 from saving import add_save_options, save
 from tuned_kernel import tuned_kernel
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.target import Target
 
 TASKS = {

@@ -16,8 +16,9 @@ from statistics import median
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import BuildResult, MeasureContext
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
+from tilewright.roles import BuildResult
 from tilewright.vocabulary.measure import Conditions, MeasureInput
 from tilewright_pipeline.api.task_text import find_task
 

@@ -22,8 +22,8 @@ from statistics import quantiles
 from result_data import Row
 from saving import add_save_options, save
 
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import MeasureInput

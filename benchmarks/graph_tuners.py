@@ -29,7 +29,7 @@ import numpy as np
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.selection.problem import Problem
 
 DATA = Path(__file__).parent / "data" / "layout_candidates.json"

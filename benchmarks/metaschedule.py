@@ -27,7 +27,7 @@ from typing import Any
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.measure import Conditions
 from tilewright_pipeline.run.run_setup import make_context
 from tilewright_pipeline.tuning.measurement import Measurement

@@ -28,8 +28,8 @@ from statistics import median
 import result_data
 from saving import add_save_options, save
 
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright_graph.compiled.compile import CompileReport, compile_network

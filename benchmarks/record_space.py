@@ -21,10 +21,10 @@ from pathlib import Path
 from statistics import median
 
 from tilewright.canonical import thaw
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.space.alternative import Alternative
 from tilewright.space.config_space import ConfigSpace
-from tilewright.space.knob_values import KnobValues
+from tilewright.space.entities.knob_values import KnobValues
 from tilewright.vocabulary.measure import Conditions, MeasureInput
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task import Task

@@ -21,7 +21,7 @@ from pathlib import Path
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.target import Target
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "resnet18.yaml"

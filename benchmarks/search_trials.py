@@ -21,7 +21,7 @@ from statistics import median
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright_testing.support.recording import Recording
 from tilewright_testing.tuner import context_for

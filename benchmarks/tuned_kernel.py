@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tilewright
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.measure import Conditions
 
 

@@ -16,7 +16,7 @@ import pytest
 from fault_bench import FAULTS, Bench
 from hypothesis import settings
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import (

@@ -37,7 +37,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from result_data import Row
 from saving import add_save_options, save
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright_graph.frontends.frontend import frontend_for
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs

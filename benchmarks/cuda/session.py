@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.run.run_setup import make_context
 

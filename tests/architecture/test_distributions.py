@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tilewright.plugins import hookspecs
-from tilewright.plugins.host import PluginHost
+from tilewright.host import hookspecs
+from tilewright.host.plugin_host import PluginHost
 from tilewright.plugins.loading.distributions import FILE
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
@@ -37,6 +37,8 @@ def brought(host: PluginHost) -> dict[str, Any]:
                 names = own[owner.distribution]["roles"].setdefault(role, [])
                 names += [] if role in UNNAMED else [name]
     for module in host.hook_values("tilewright_hookspecs"):
+        if module is hookspecs:
+            continue
         found = own[f"tilewright-{module.__name__.partition('.')[0].partition('_')[2]}"]
         found["hooks"] += [
             name for name, value in vars(module).items() if hasattr(value, "tilewright_spec")

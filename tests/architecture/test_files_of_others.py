@@ -15,7 +15,7 @@ THEIR_OWN = {
     "plugins/cli/src/tilewright_cli/terminal/verb_summary.py": "modules of distributions",
     "plugins/pipeline/src/tilewright_pipeline/run/device_peaks.py": "in the user's cache",
     "plugins/records/src/tilewright_records/store/log_file.py": "seen to be a file before",
-    "core/src/tilewright/writing.py": "to be written, seen to be a file before",
+    "plugins/pipeline/src/tilewright_pipeline/writing.py": "to be written, seen to be a file before",
     "plugins/cuda/src/tilewright_cuda/compile/code_cache.py": "in the user's cache",
     "plugins/cuda/src/tilewright_cuda/emulation/compile.py": "what a compiler has made",
     "plugins/cuda/src/tilewright_cuda/compile/nvcc.py": "what a compiler has made",

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 
 
 @pytest.fixture(scope="module")
 def hooks() -> dict[str, Callable[..., Any]]:
     """Every specification by name: core's, and those of the plugins."""
-    from tilewright.plugins import hookspecs
+    from tilewright.host import hookspecs
 
     modules = [hookspecs, *PluginHost.load().hook_values("tilewright_hookspecs")]
     found = {

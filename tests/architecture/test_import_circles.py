@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-FREE = ("cli", "cuda", "graph", "measure", "onnx", "records", "search", "testing", "x86")
+FREE = ("cli", "core", "cuda", "graph", "measure", "onnx", "records", "search", "testing", "x86")
 
 
 def modules(sources: Sequence[Any], distribution: str) -> Mapping[str, Any]:

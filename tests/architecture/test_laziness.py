@@ -32,9 +32,9 @@ COMMANDS = {
         "assert len(plugins) >= 6\n"
         "[plugin.load() for plugin in plugins]"
     ),
-    "PluginHost.load": "from tilewright.plugins.host import PluginHost; PluginHost.load()",
+    "PluginHost.load": "from tilewright.host.plugin_host import PluginHost; PluginHost.load()",
     "list of all components": (
-        "from tilewright.plugins.host import PluginHost\n"
+        "from tilewright.host.plugin_host import PluginHost\n"
         "host = PluginHost.load()\n"
         "roles = 'target tuner builder runner scheduler stage cost_model'.split()\n"
         "assert all(host.components(role) for role in roles)"

@@ -48,7 +48,7 @@ def test_what_only_reads_does_so_where_nothing_can_be_written(
     def refuse(**_):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr("tilewright.writing.TemporaryDirectory", refuse)
+    monkeypatch.setattr("tilewright_pipeline.writing.TemporaryDirectory", refuse)
     assert call("explain", "toyadd(8)", *TARGET, "--records", "none.jsonl")[0] == 0
     assert run(["tasks", path]) == 0
     assert run(["run", path]) == 2

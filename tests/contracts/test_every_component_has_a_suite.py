@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.testing.graph_tuner import GraphTunerContract
 from tilewright_graph.testing.linking import LinkContract
 from tilewright_search.testing.cost_model import CostModelContract

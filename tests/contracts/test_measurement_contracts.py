@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.roles import MeasureContext, Runner
+from tilewright.host.contexts import MeasureContext
+from tilewright.roles import Runner
 from tilewright.vocabulary.measure import MeasureInput, MeasureResult, Trial
 from tilewright.vocabulary.record import Record
 from tilewright_records.store.store import JsonlRecordStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.target import Target
 from tilewright_graph.testing.linking import LinkContract
 from tilewright_pipeline.api.task_text import find_task

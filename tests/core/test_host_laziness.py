@@ -34,7 +34,7 @@ MAIN = "from tilewright_cli import main; main()"
     ("code", "arguments"),
     [
         ("import tilewright", ()),
-        ("from tilewright.plugins.host import PluginHost; PluginHost.load()", ()),
+        ("from tilewright.host.plugin_host import PluginHost; PluginHost.load()", ()),
         (MAIN, ("--version",)),
         (MAIN, ("--help",)),
         (MAIN, ("plugins",)),
@@ -48,7 +48,7 @@ def test_nothing_heavy_is_imported(code, arguments):
 def test_making_a_component_without_options_needs_no_pydantic():
     """A worker makes its target before its first candidate; pydantic would take 50 ms of it."""
     code = (
-        "from tilewright.plugins.host import PluginHost\nhost = PluginHost.load()\n"
+        "from tilewright.host.plugin_host import PluginHost\nhost = PluginHost.load()\n"
         "host.make('record_reader', 'jsonl', {}, host)"
     )
     assert heavy_after(code) == []

@@ -7,7 +7,7 @@ from toy_tasks import entry
 
 from tilewright import Strategy, hookimpl
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.strategies.strategy import strategy
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
@@ -106,7 +106,7 @@ def test_unknown_names_and_options_come_with_the_nearest(host):
         host.component("tuner", "toyy")
     with pytest.raises(UsageError, match="did you mean 'batch'"):
         host.make("tuner", "toy", {"bach": 3}, None)
-    with pytest.raises(UsageError, match=r"tuner 'toy': batch: .*got 'many'"):
+    with pytest.raises(UsageError, match=r"tuner 'toy': batch: .* got 'many'"):
         host.make("tuner", "toy", {"batch": "many"}, None)
     with pytest.raises(UsageError, match=r"no operator named 'toyad'(.|\n)*--plugin FILE"):
         host.reference("toyad")

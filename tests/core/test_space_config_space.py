@@ -343,7 +343,7 @@ def test_alternatives_of_one_name_are_refused():
 def test_a_space_read_from_its_json_is_the_same_space():
     knobs = Knobs("a/b")
     tile = knobs.define_split("tile", 12, num_outputs=3)
-    knobs.define_reorder("order", ["x", "y"])
+    knobs.define_entities("order", "reorder", ((0, 1), (1, 0)))
     knobs.constrain(tile[-1] * knobs.define_knob("lanes", [1, 2, True]) <= 8)
     space = ConfigSpace([knobs.alternative()])
     again = ConfigSpace.from_json(json.loads(json.dumps(space.to_json())))

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from tilewright.errors import UsageError
 from tilewright.space.config_space import ConfigSpace
+from tilewright.space.entities.split import divisors, split_entities
 from tilewright.space.feasible.constraint import Knob
 from tilewright.space.knobs import Knobs
-from tilewright.space.ordering import annotate_entities, reorder_entities
-from tilewright.space.split import divisors, split_entities
 from tilewright.vocabulary.config import ConfigEntity
 
 
@@ -97,33 +96,6 @@ def test_divisors_are_all_and_ascending(length):
     assert list(divisors(length)) == [n for n in range(1, length + 1) if length % n == 0]
 
 
-def test_reorder_policies_have_autotvms_entities():
-    axes = ["a", "b", "c", "d"]
-    assert reorder_entities(axes, "identity") == ((0, 1, 2, 3),)
-    assert len(reorder_entities(axes, "all")) == 24
-    assert reorder_entities(axes, "all")[1] == (0, 1, 3, 2)
-    assert reorder_entities(axes, "interval_all", interval=(1, 3)) == ((0, 1, 2, 3), (0, 2, 1, 3))
-    assert reorder_entities(axes, "candidate", candidate=["dcba"]) == ((3, 2, 1, 0),)
-    with pytest.raises(UsageError, match="each axis once"):
-        reorder_entities(axes, "candidate", candidate=["abc"])
-
-
-def test_interleave_takes_from_the_longest_chain_and_keeps_each_chains_order():
-    axes = ["y0", "y1", "x0", "x1", "k0", "k1", "k2"]
-    spatial, reduce = [["y0", "y1"], ["x0", "x1"]], [["k0", "k1", "k2"]]
-    (order,) = reorder_entities(axes, "interleave", spatial=spatial, reduce=reduce)
-    assert [axes[i] for i in order] == ["y0", "x0", "k0", "k1", "y1", "x1", "k2"]
-
-
-def test_annotations_are_words_with_vec_at_most_once():
-    assert annotate_entities(["x", "y"], "unroll") == (("unroll", "unroll"),)
-    both = annotate_entities(["x", "y"], "try_unroll_vec")
-    assert both[0] == ("none", "none")
-    assert len(both) == 9 - 1
-    assert ("vec", "vec") not in both
-    assert annotate_entities("abc", "locate_cache", num_anchor=2) == ((0, 1), (0, 2), (1, 2))
-
-
 def test_a_filter_takes_entities_away_and_may_read_its_own_knob_only():
     knobs = Knobs("s")
     knobs.define_split("t", 128, num_outputs=2, filter=Knob("t")[-1] < 64)
@@ -141,7 +113,7 @@ def test_values_that_no_record_gives_back_are_refused(value):
     with pytest.raises(UsageError, match=r"'x' offers .* that no record gives back"):
         knobs.define_knob("x", [1, value])
     with pytest.raises(UsageError, match=r"'y' offers .* that no record gives back"):
-        knobs.define_annotate("y", ["i"], "candidate", candidate=[["none"], [value]])
+        knobs.define_entities("y", "annotate", (("none",), (value,)))
 
 
 def test_wrong_declarations_are_refused_by_name():

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from tilewright.canonical import canonical_json, content_key, freeze, thaw
 from tilewright.errors import UsageError
-from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.device import Device
-from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.measure import Conditions, Failure, FailureKind, MeasureResult
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import tilewright
+from tilewright.host.plugin_host import PluginHost
 from tilewright.json_object import BadLineError
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.target import Target

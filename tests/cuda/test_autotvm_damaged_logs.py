@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tilewright.host.plugin_host import PluginHost
 from tilewright.json_object import BadLineError
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task

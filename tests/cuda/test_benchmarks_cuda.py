@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.target import Target
 from tilewright_cuda.device.devices import gpus
 from tilewright_cuda.emulation.compile import compiler_version

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_cli.terminal.group import run
 from tilewright_pipeline.yaml.schema import pipeline_schema
 from tilewright_pipeline.yaml.yaml_source import YamlSource

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_cli.reference.hook_specification import hook_specifications, hooks_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "hooks.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_cli.reference.protocol_reference import protocols_page, role_references
 
 PAGE = Path(__file__).parents[2] / "docs" / "protocols.md"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from tilewright.plugins.host import PluginHost
-from tilewright.strategies.fallback import fallback_configs
+from tilewright.host.fallback import fallback_configs
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureResult, Trial
 from tilewright_records.store.store import JsonlRecordStore
 

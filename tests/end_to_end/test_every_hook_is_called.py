@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_cli.reference.hook_specification import hook_specifications
 
 HEAD = "from tilewright import hookimpl\n\nCALLED = {}\n"

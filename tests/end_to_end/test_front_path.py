@@ -12,7 +12,7 @@ import pytest
 
 import tilewright
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_pipeline.run.run_report import SCHEMA_FILE
 from tilewright_records.store.store import JsonlRecordStore
 

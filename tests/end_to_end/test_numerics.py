@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tilewright
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network

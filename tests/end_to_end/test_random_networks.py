@@ -11,7 +11,7 @@ import random
 import numpy as np
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.target import Target
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.linking import lower_network

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_records.store.store import JsonlRecordStore
 
 pytestmark = pytest.mark.usefixtures("acme")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import MeasureContext
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions, MeasureInput

@@ -19,8 +19,8 @@ import numpy as np
 from tilewright import Component, hookimpl
 from tilewright.roles import Artifact
 from tilewright.strategies.strategy import Strategy
+from tilewright.vocabulary.config import Layouts
 from tilewright.vocabulary.device import Device
-from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.measure import DeviceFaultError, FailureKind
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 
 shared = runpy.run_path(str(Path(__file__).parents[1] / "conftest.py"))
 host = PluginHost.load([shared["FAULTS"]])

@@ -184,7 +184,7 @@ EVALUATIONS = """
 import sys
 from pathlib import Path
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_pipeline.yaml.planner import Planner
 from tilewright_pipeline.yaml.yaml_source import YamlSource
 from tilewright.vocabulary.target import Target

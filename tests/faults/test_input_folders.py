@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import Artifact, MeasureContext
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
+from tilewright.roles import Artifact
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.record import GraphRecord
 from tilewright_cli.terminal.group import run

@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from tilewright.vocabulary.measure import Conditions
-from tilewright.vocabulary.query import Query
+from tilewright.vocabulary.record import Query
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_records.encoding import record_json
@@ -27,7 +27,7 @@ import json, sys, time
 from pathlib import Path
 from tilewright.vocabulary.measure import Conditions
 from tilewright_records.store.store import JsonlRecordStore
-from tilewright.vocabulary.query import Query
+from tilewright.vocabulary.record import Query
 
 def timed(make):
     start = time.perf_counter()

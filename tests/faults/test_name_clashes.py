@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.task import Task

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import BuildResult, MeasureContext
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
+from tilewright.roles import BuildResult
 from tilewright.vocabulary.measure import Conditions, Failure, FailureKind, MeasureInput
 from tilewright.vocabulary.target import Target
 from tilewright_measure.local.building import artifact_to_json

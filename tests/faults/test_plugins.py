@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_cli.terminal.group import run
 
 TUNER = """

@@ -15,7 +15,7 @@ from itertools import chain, islice, product, zip_longest
 from pathlib import Path
 from typing import Any
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task

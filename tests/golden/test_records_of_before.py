@@ -14,8 +14,7 @@ from generated_text import KINDS, host
 from tilewright.canonical import thaw
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import FailureKind
-from tilewright.vocabulary.query import Query
-from tilewright.vocabulary.record import GraphRecord
+from tilewright.vocabulary.record import GraphRecord, Query
 from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest
 from tilewright_pipeline.dispatch.history import History
 from tilewright_records.checks import verify_log

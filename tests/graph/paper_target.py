@@ -16,9 +16,8 @@ from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.space.knobs import Knobs
 from tilewright.strategies.strategy import Strategy
-from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.device import Device
-from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
 

@@ -272,7 +272,7 @@ def test_a_saved_network_gives_the_same_answers_in_a_fresh_process(residual, con
     script = (
         "import sys, numpy as np\n"
         "from pathlib import Path\n"
-        "from tilewright.plugins.host import PluginHost\n"
+        "from tilewright.host.plugin_host import PluginHost\n"
         "from tilewright_graph.compiled.compiled_network import CompiledNetwork\n"
         "folder, plugin = Path(sys.argv[1]), Path(sys.argv[2])\n"
         "network = CompiledNetwork.load(folder / 'saved', PluginHost.load([plugin]))\n"

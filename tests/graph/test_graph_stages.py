@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.record import GraphRecord
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_graph.compiled.compiled_network import CompiledNetwork

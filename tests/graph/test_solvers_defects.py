@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
 from tilewright_graph.selection.solvers import exact
 from tilewright_graph.selection.solvers.cost_graph import CostGraph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.selection.problem import Problem
 
 RATE = 1.91224744e-05 / 131072

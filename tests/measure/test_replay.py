@@ -7,8 +7,9 @@ import pytest
 
 from tilewright import tune
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import BuildResult, MeasureContext
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
+from tilewright.roles import BuildResult
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions, Failure, FailureKind, MeasureResult, Trial
 from tilewright.vocabulary.record import Record

@@ -171,7 +171,7 @@ def main() -> None:
     if sys.argv[1:] == ["--write"]:
         _write()
         return
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
 
     host = PluginHost.load()
     with tempfile.TemporaryDirectory() as folder:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, checker, helper, numpy_helper
 
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, NoOptions
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.measure import Conditions
 from tilewright_graph.compiled.compile import compile_network
 from tilewright_graph.compiled.compiled_network import CompiledNetwork

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 import tilewright
 from tilewright import hookimpl
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.evaluate import evaluate

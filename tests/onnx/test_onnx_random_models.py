@@ -8,7 +8,7 @@ from random_model import RandomModel
 
 import tilewright
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_onnx.reader import read_model
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import DEFAULT, Choice
-from tilewright.plugins.host import PluginHost
 from tilewright_pipeline.pipeline import Pipeline
 from tilewright_pipeline.yaml.file_model import PipelineFile
 from tilewright_pipeline.yaml.schema import pipeline_schema

@@ -6,7 +6,7 @@ import pytest
 
 import tilewright
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_pipeline.run.explaining import explainers, no_such_part
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import tilewright
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target

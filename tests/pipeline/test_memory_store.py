@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tilewright
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.measure import Conditions
-from tilewright.vocabulary.query import Query
-from tilewright.vocabulary.record import BudgetRecord, Charge, GraphRecord
+from tilewright.vocabulary.record import BudgetRecord, Charge, GraphRecord, Query
 from tilewright.vocabulary.revisions import Revisions
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright_cli.terminal.group import run
 from tilewright_pipeline.pipeline import Pipeline
 from tilewright_pipeline.yaml.planner import Planner

@@ -6,7 +6,7 @@ import pytest
 
 from tilewright import Pipeline
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.strategies.dispatch import asked_first
 from tilewright.strategies.strategy import strategy_of, variant_of
 from tilewright.vocabulary.config import ConfigEntity
@@ -34,7 +34,7 @@ class Walk:
         return config.strategy
 
     def layouts(self, task, config):
-        from tilewright.vocabulary.layouts import Layouts
+        from tilewright.vocabulary.config import Layouts
         return Layouts(("A", config.strategy), ("A",))
 
 @hookimpl

@@ -6,11 +6,12 @@ import pytest
 from toy_tasks import entry
 
 from tilewright import Component, hookimpl
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Options
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_testing.support.landscape import Landscape
 from tilewright_testing.tuner import context_for
@@ -67,8 +68,8 @@ def tune(tmp_path, toy, monkeypatch):
             context,
             tuner=Choice("curious", options),
             scheduler=Choice("toy"),
-            budget=Budget.parse(budget),
-            more=more and Budget.parse(more),
+            budget=parse_budget(budget),
+            more=more and parse_budget(more),
         )
         return context, Curious.made, Curious.left
 

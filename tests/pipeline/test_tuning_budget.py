@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 from toy_tasks import entry
 
+from tilewright.host.plugin_host import PluginHost
 from tilewright.json_object import BadLineError
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
-from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_records.line import unseal
 from tilewright_records.store.compact import compact_log
@@ -42,8 +42,8 @@ def tune(tmp_path, toy):
             context,
             tuner=Choice("toy"),
             scheduler=Choice("toy"),
-            budget=Budget.parse(budget),
-            more=None if more is None else Budget.parse(more),
+            budget=parse_budget(budget),
+            more=None if more is None else parse_budget(more),
         )
 
     return run

@@ -10,12 +10,13 @@ from toy_tasks import entry
 
 from tilewright import Component, hookimpl
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureResult, Trial
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.task_track import commonest_errors
 
@@ -38,7 +39,7 @@ def tune(tmp_path, toy):
             context,
             tuner=Choice(tuner),
             scheduler=Choice("toy"),
-            budget=Budget.parse(budget),
+            budget=parse_budget(budget),
         )
         return report, context.store
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from toy_tasks import entry
 
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
@@ -23,10 +23,10 @@ from tilewright.vocabulary.measure import (
     MeasureResult,
     Trial,
 )
-from tilewright.vocabulary.query import Query
-from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.record import Query, Record
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.measurement import Measurement
@@ -51,7 +51,7 @@ def run(tmp_path, toy, tasks, budget, host=None, **runner):
         context,
         tuner=tuner,
         scheduler=Choice("toy"),
-        budget=Budget.parse(budget),
+        budget=parse_budget(budget),
     )
     return report, context
 

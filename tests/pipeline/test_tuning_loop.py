@@ -11,14 +11,15 @@ from toy_tasks import entry
 
 from tilewright import hookimpl
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright.vocabulary.workload import EpilogueOp
 from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.history import best_of_anchor
 from tilewright_pipeline.tuning.loop import measure_incumbents, tune_tasks
 
@@ -66,7 +67,7 @@ def tune(context, tasks=TASKS, budget="24", tuner=None, **options):
         context,
         tuner=Choice("toy", tuner or {}),
         scheduler=Choice("toy"),
-        budget=Budget.parse(budget),
+        budget=parse_budget(budget),
         **options,
     )
 
@@ -291,8 +292,8 @@ def test_what_fails_while_it_is_made_is_told_with_its_owner(make, monkeypatch):
     ],
 )
 def test_budgets_are_seconds_or_trials(text, seconds, trials):
-    budget = Budget.parse(text)
-    assert budget == Budget(seconds, trials) == Budget.parse(str(budget))
+    budget = parse_budget(text)
+    assert budget == Budget(seconds, trials) == parse_budget(str(budget))
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_budgets_are_seconds_or_trials(text, seconds, trials):
     ],
 )  # fmt: skip
 def test_a_budget_that_can_mean_one_thing_only_is_read(text, seconds):
-    assert Budget.parse(text) == Budget(seconds=seconds)
+    assert parse_budget(text) == Budget(seconds=seconds)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +322,7 @@ def test_a_budget_that_can_mean_one_thing_only_is_read(text, seconds):
 )  # fmt: skip
 def test_other_budgets_are_refused_with_a_remedy(text, says):
     with pytest.raises(UsageError) as error:
-        Budget.parse(text)
+        parse_budget(text)
     assert says in str(error.value)
     assert len(str(error.value)) < 200
 

@@ -12,8 +12,8 @@ import pytest
 from toy_tasks import entry
 
 from tilewright import Component, hookimpl
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.measure import MeasureResult
 from tilewright.vocabulary.task_set import TaskSet

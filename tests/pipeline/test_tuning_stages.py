@@ -7,8 +7,8 @@ from toy_tasks import entry
 
 from tilewright import Component, hookimpl
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
@@ -16,6 +16,7 @@ from tilewright.vocabulary.measure import Conditions, MeasureInput, MeasureResul
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.history import adopted_configs, known_trials
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.tune_report import TuningInterrupted
@@ -115,7 +116,7 @@ def tune(make):
             make(**of_context),
             tuner=Choice.parse(tuner),
             scheduler=Choice.parse(scheduler),
-            budget=Budget.parse(budget),
+            budget=parse_budget(budget),
             early_stopping=early_stopping,
             more=more,
         )

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright_cli.terminal.group import run
 from tilewright_pipeline.run.run_setup import open_store
 from tilewright_records.checks import verify_log

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import Conditions
-from tilewright.vocabulary.query import Query
-from tilewright.vocabulary.record import BudgetRecord, GraphRecord
+from tilewright.vocabulary.record import BudgetRecord, GraphRecord, Query
 from tilewright.vocabulary.revisions import Revisions
 from tilewright_records.checks import merge_logs, verify_log
 from tilewright_records.decoding import RecordDecoder

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.plugins.loading.distributions import installer
 from tilewright_cli.terminal.group import run
 from tilewright_search.models.experience import Experience

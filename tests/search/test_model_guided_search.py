@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
+from tilewright.host.contexts import TunerContext
+from tilewright.host.plugin_host import PluginHost
 from tilewright.plugins.blamed import Blamed
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import TunerContext
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
 from tilewright_search.moves.annealing import anneal
 from tilewright_search.moves.diverse import pick_diverse

@@ -8,8 +8,8 @@ import pytest
 
 from tilewright import Component, hookimpl
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright.plugins.host import PluginHost
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.revisions import Revisions
@@ -91,7 +91,7 @@ def test_a_penalty_without_which_no_ridge_is_solved_is_refused(host, penalty):
 
 
 def test_a_pretrained_model_that_is_no_file_is_refused_before_a_tuner_is_made(host):
-    said = "tuner 'xgb': pretrained: expected the path of a file that is there, got 'nofile.json'"
+    said = "tuner 'xgb': pretrained: Path does not point to a file, got 'nofile.json'"
     with pytest.raises(UsageError, match=said):
         host.check("tuner", Choice("xgb", {"pretrained": "nofile.json"}))
 

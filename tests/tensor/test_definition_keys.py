@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions, MeasureInput, MeasureResult, Trial
-from tilewright.vocabulary.query import Query
-from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.record import Query, Record
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.workload import EpilogueOp, TensorSpec
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.expr import cast, exp, ge, select

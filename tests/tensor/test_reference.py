@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.workload import EpilogueOp, Workload
 from tilewright_tensor.operators.reference import OperatorReference
 

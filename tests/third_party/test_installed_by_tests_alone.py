@@ -9,7 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 
 WORKSPACE = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
 

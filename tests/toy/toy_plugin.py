@@ -18,9 +18,8 @@ from tilewright.errors import UsageError
 from tilewright.options import Options
 from tilewright.roles import Artifact, BuildResult
 from tilewright.space.knobs import Knobs
-from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.device import Device
-from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureResult
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task

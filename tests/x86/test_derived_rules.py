@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task

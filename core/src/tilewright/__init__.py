@@ -14,7 +14,7 @@ _HOMES = {
     "DispatchContext": "strategies.dispatch",
     "MeasureInput": "vocabulary.measure",
     "MeasureResult": "vocabulary.measure",
-    "PluginHost": "plugins.host",
+    "PluginHost": "host.plugin_host",
     "Strategy": "strategies.strategy",
     "Target": "vocabulary.target",
     "Task": "vocabulary.task",

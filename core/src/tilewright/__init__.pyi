@@ -1,7 +1,7 @@
 """What `tilewright` offers, for type checkers; tilewright-pipeline adds the functions."""
 
 from tilewright.errors import UsageError as UsageError
-from tilewright.plugins.host import PluginHost as PluginHost
+from tilewright.host.plugin_host import PluginHost as PluginHost
 from tilewright.plugins.plugin import Component as Component
 from tilewright.plugins.plugin import hookimpl as hookimpl
 from tilewright.plugins.plugin import hookspec as hookspec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 from tilewright.errors import UsageError
@@ -28,3 +29,21 @@ def check_is_file(path: str | Path, what: str, hint: str = "", *, where: str = "
         message = f"no such {what}" + ("" if path.is_absolute() else f" in {Path.cwd()}")
     message = f"{path}: {message}" if where else message
     raise UsageError(message, where=where or str(path), remedy=hint or "check the path")
+
+
+def exists(path: Path) -> bool:
+    """As `Path.exists`, but a loop of links or a file amid the path is an error."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except ValueError:
+        raise OSError(errno.EINVAL, "a NUL is in it") from None
+    return True
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there; anything else in its place is an error."""
+    if exists(path) and not path.is_file():  # a pipe would be waited for, a device has no end
+        raise OSError(errno.EINVAL, "it is a folder" if path.is_dir() else "it is no file")
+    return path.is_file()

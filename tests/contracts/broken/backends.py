@@ -11,7 +11,7 @@ import pytest
 
 from tilewright import Component, Strategy, hookimpl
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import Artifact
 from tilewright.vocabulary.device import Device
 from tilewright_testing.backend import BackendContract, RotatingBackendContract

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import Artifact, BuildResult
 from tilewright.vocabulary.measure import Failure, FailureKind
 from tilewright_testing.builder import BuilderContract, IsolatedBuilderContract

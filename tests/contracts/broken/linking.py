@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tilewright import Component, Strategy, hookimpl
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import Artifact
 from tilewright_graph.testing.linking import LinkContract
 

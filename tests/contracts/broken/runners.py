@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import Artifact, BuildResult
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureResult
 from tilewright_testing.measurement import ImaginaryMeasurementContract

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 from tilewright import Component, Strategy, hookimpl
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.space.knobs import Knobs
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright_testing.strategy import (
     ReproducibleStrategyContract,
     StrategyAnswersContract,

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from tilewright import Component, hookimpl
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_testing.tuner import (
     BatchTunerContract,
     ModelGuidedTunerContract,

@@ -11,8 +11,7 @@ import os
 from tilewright import hookimpl
 from tilewright.space.knobs import Knobs
 from tilewright.strategies.strategy import Strategy
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright_cuda.compile import build
 from tilewright_cuda.emulation.compile import compile_kernels
 from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer

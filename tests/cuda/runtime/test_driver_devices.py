@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import FailureKind
 from tilewright.vocabulary.target import Target

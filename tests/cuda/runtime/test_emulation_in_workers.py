@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import MeasureContext
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import (
@@ -17,8 +17,7 @@ from tilewright.vocabulary.measure import (
     MeasureResult,
     Trial,
 )
-from tilewright.vocabulary.query import Query
-from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.record import Query, Record
 from tilewright_cuda.device.devices import probe
 from tilewright_pipeline.api.task_text import find_task
 from tilewright_records.store.store import JsonlRecordStore

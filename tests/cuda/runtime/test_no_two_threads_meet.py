@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_cuda.driver.driver import ModuleImage, Shape
 from tilewright_cuda.emulation import compile as emulation
 from tilewright_cuda.emulation.runtime import EmulatedRuntime

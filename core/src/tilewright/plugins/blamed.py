@@ -6,18 +6,18 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any
 
-from tilewright.plugins.host import PluginHost
+from tilewright.plugins.component_host import ComponentHost
 
 
 class Blamed:
-    """A component's instance; each call of a method runs under `PluginHost.blaming`.
+    """A component's instance; each call of a method runs under `ComponentHost.blaming`.
 
     >>> tuner = Blamed(host.choose("tuner", choice, context), host, "tuner", choice.name)
     >>> with tuner.blaming():  # so does an answer that no tuner may give
     ...     check(tuner.propose(8))
     """
 
-    def __init__(self, instance: Any, host: PluginHost, role: str, name: str) -> None:
+    def __init__(self, instance: Any, host: ComponentHost, role: str, name: str) -> None:
         self._instance, self._host, self._role, self._name = instance, host, role, name
 
     def __getattr__(self, attribute: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from tilewright.errors import UsageError
 from tilewright.plugins.loading.distributions import CORE, known_distributions
-from tilewright.plugins.owner import Owner
+from tilewright.plugins.loading.owner import Owner
 
 V = TypeVar("V")
 

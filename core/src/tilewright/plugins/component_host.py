@@ -13,13 +13,12 @@ import pluggy
 
 from tilewright.errors import UsageError, blame
 from tilewright.plugins.catalogue import Catalogue, Offer
-from tilewright.plugins.elsewhere import role_of_name
 from tilewright.plugins.hook_calls import HookCalls
 from tilewright.plugins.hook_names import hook_of, role_of_hook
 from tilewright.plugins.loading.distributions import missing_distribution
+from tilewright.plugins.loading.owner import Owner
 from tilewright.plugins.loading.plugin_loading import Plugin, load_plugins
 from tilewright.plugins.offers import collected, place_of, word_of
-from tilewright.plugins.owner import Owner
 from tilewright.plugins.plugin import Component, no_options
 from tilewright.plugins.unknown_name import default_name, unknown_name
 
@@ -39,12 +38,10 @@ class ComponentHost:
     """
 
     def __init__(self, files: Sequence[Path], extra: Sequence[object]) -> None:
-        from tilewright.plugins import builtin
-
         # A file may be named twice: in a pipeline and by --plugin.
         self.files = tuple(dict.fromkeys(Path(path).resolve() for path in files))
         manager = pluggy.PluginManager("tilewright")
-        self._plugins = load_plugins(manager, builtin, self.files, extra)
+        self._plugins = load_plugins(manager, self.files, extra)
         self._hooks = HookCalls(manager, self._plugins)
         # Caches live as long as the host and are filled by the thread that owns it.
         self.catalogue = cache(self._collect_offers)
@@ -199,9 +196,12 @@ class ComponentHost:
     # --- inside ----------------------------------------------------------------------------------
 
     def _collected(self, role: str) -> list[Offer[Any]]:
-        hook = hook_of(role)
-        values = self._hooks.values(hook, {"host": self})
-        return collected(role, values, components=self._hooks.gives_components(hook))
+        values = self._hooks.values(hook_of(role), {"host": self})
+        return collected(role, values, self._kind_of(role))
+
+    def _kind_of(self, role: str) -> type:
+        """What the values of a role's hook have to be; a library plugin may say `object`."""
+        return Component if self._hooks.gives_components(hook_of(role)) else object
 
     def _collect_offers(self, role: str) -> Catalogue[Any]:
         return Catalogue(word_of(role), self._collected(role))
@@ -210,10 +210,14 @@ class ComponentHost:
         """The name under which a role has what is asked for, None where it has not."""
         return self.catalogue(role).find(name)
 
+    def _role_of(self, name: str) -> str | None:
+        """As what a component of this name is known, None where there is none."""
+        return next((role for role in self.roles() if name in self.components(role)), None)
+
     def _named(self, role: str, name: str) -> Offer[Any]:
         offers = self.catalogue(role).offers
         name = name or self.default(role)
         shown = self._find(role, name)
         if shown is None or shown not in offers:
-            raise unknown_name(role, name, offers, self._plugins, role_of_name(name, self))
+            raise unknown_name(role, name, offers, self._plugins, self._role_of(name))
         return offers[shown]

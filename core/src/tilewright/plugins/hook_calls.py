@@ -12,8 +12,8 @@ from typing import Any
 import pluggy
 
 from tilewright.errors import UsageError
+from tilewright.plugins.loading.owner import Owner
 from tilewright.plugins.loading.plugin_loading import Plugin
-from tilewright.plugins.owner import Owner
 
 
 class HookCalls:

@@ -10,10 +10,9 @@ from typing import Any
 
 from tilewright.plugins.catalogue import Offer
 from tilewright.plugins.hook_names import hook_of
+from tilewright.plugins.loading.owner import Owner
 from tilewright.plugins.loading.plugin_loading import Plugin
-from tilewright.plugins.owner import Owner
 from tilewright.plugins.plugin import Component
-from tilewright.strategies.strategy import Strategy
 
 USUAL_NAME = re.compile(r"[a-z][a-z0-9]*([._-][a-z0-9]+)*")
 """What the names of components look like, so that none needs quotes."""
@@ -24,18 +23,13 @@ def word_of(role: str) -> str:
     return "operator" if role == "reference" else role.replace("_", " ")
 
 
-def collected(
-    role: str, values: Iterable[tuple[Any, Plugin]], *, components: bool
-) -> list[Offer[Any]]:
-    """The valid offers of a role's hook; anything else is reported as its plugin's defect.
-
-    components  whether its values have to be of `Component`
-    """
+def collected(role: str, values: Iterable[tuple[Any, Plugin]], kind: type) -> list[Offer[Any]]:
+    """The offers of a role's hook that are of a kind; others are told as their plugin's defect."""
     hook = hook_of(role)
     offers: dict[tuple[str, Owner], Offer[Any]] = {}
     for value, plugin in values:
         name = _name_of(role, value)
-        if reason := _misfit(role, value, components=components):
+        if reason := _misfit(role, value, kind):
             plugin.fail(f"{hook}: {reason}")
         elif (name, plugin.owner) in offers:
             plugin.fail(f"{hook}: two of its own are called '{name}'")
@@ -48,13 +42,8 @@ def _name_of(role: str, value: Any) -> Any:
     return getattr(value, "operator" if role == "reference" else "name", None)
 
 
-def _misfit(role: str, value: Any, *, components: bool) -> str:
+def _misfit(role: str, value: Any, kind: type) -> str:
     """Why a value can be no contribution to a role; empty where it can."""
-    kind: type = object  # a library plugin's role may hold values of its own type
-    if role == "strategy":
-        kind = Strategy
-    elif components:
-        kind = Component
     name = _name_of(role, value)
     if not isinstance(value, kind) or not isinstance(name, str):
         return f"a {type(value).__name__} is no {word_of(role)}"

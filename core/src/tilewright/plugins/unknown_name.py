@@ -7,16 +7,15 @@ from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.plugins.catalogue import Offer
-from tilewright.plugins.elsewhere import with_article
 from tilewright.plugins.loading.distributions import (
     how_to_get,
     known_distributions,
     who_has_role,
     who_offers,
 )
+from tilewright.plugins.loading.owner import Owner
 from tilewright.plugins.loading.plugin_loading import Plugin
 from tilewright.plugins.offers import word_of
-from tilewright.plugins.owner import Owner
 
 _OFTEN_OWN = ("operator", "reference")
 """Roles of which users have some in a file of their own, which each command has to be told."""
@@ -33,11 +32,11 @@ def unknown_name(
 
     offers   the known ones
     plugins  all, for those that the user keeps out
-    another  what a component of that name is, in another role
+    another  the role that has a component of that name
     """
     message = f"no {word_of(role)} named '{name}'"
     if another is not None:
-        message = f"'{name}' is {another}, not {with_article(word_of(role))}"
+        message = f"'{name}' is {_with_article(another)}, not {_with_article(role)}"
     exact = who_offers(role, name)
     blocked = _blocked(plugins)
     for owner in blocked:
@@ -53,6 +52,12 @@ def unknown_name(
     own = "--plugin FILE loads one of your own" if role in _OFTEN_OWN else ""
     unasked = _unblocked(role, blocked)
     return UsageError(message, remedy="; ".join(filter(None, (text, install, own, unasked))))
+
+
+def _with_article(role: str) -> str:
+    """`a tuner`, `an oracle`."""
+    word = word_of(role)
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 def default_name(role: str, offers: Mapping[str, Offer[Any]], plugins: Sequence[Plugin]) -> str:

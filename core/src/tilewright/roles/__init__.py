@@ -1,11 +1,10 @@
 """The roles that plugins implement. Core calls these protocols and knows no implementation."""
 
-from tilewright.roles.array import Array
-from tilewright.roles.measurement import Builder, BuildResult, MeasureContext, Runner
+from tilewright.roles.measurement import Builder, BuildResult, Runner
 from tilewright.roles.record_reader import RecordReader
 from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent
-from tilewright.roles.reference import Reference
-from tilewright.roles.search import TaskScheduler, TaskState, Tuner, TunerContext
+from tilewright.roles.reference import Array, Reference
+from tilewright.roles.search import TaskScheduler, TaskState, Tuner
 from tilewright.roles.target import Artifact, Kernel, TargetBackend, TellsItsParts, TellsOverruns
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "Builder",
     "Count",
     "Kernel",
-    "MeasureContext",
     "Ranked",
     "RecordReader",
     "RecordStore",
@@ -28,5 +26,4 @@ __all__ = [
     "TellsItsParts",
     "TellsOverruns",
     "Tuner",
-    "TunerContext",
 ]

@@ -8,19 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
     from tilewright.roles.target import Artifact
-    from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.measure import Failure, MeasureInput, MeasureResult
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureContext:
-    """What builders and runners are made from, besides their options."""
-
-    host: PluginHost
-    device: Device
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.measure import Failure, Trial
-    from tilewright.vocabulary.query import Query
-    from tilewright.vocabulary.record import AnyRecord, GraphRecord, Record
+    from tilewright.vocabulary.record import AnyRecord, GraphRecord, Query, Record
     from tilewright.vocabulary.target import Target
     from tilewright.vocabulary.task import Task
     from tilewright.vocabulary.workload import Workload

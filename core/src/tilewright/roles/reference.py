@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
-
-from tilewright.roles.array import Array
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.workload import Workload
+
+Array = Any
+"""An array of numpy; core passes it on unseen."""
 
 
 class Reference(Protocol):

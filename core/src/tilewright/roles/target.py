@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from tilewright.roles.array import Array
+from tilewright.roles.reference import Array
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.device import Device

@@ -12,10 +12,10 @@ from itertools import accumulate
 from typing import Any
 
 from tilewright.errors import UsageError
+from tilewright.space.entities.knob_values import KnobValues
 from tilewright.space.feasible.class_tree import Classes
 from tilewright.space.feasible.constraint import Expression, expression_from_json
 from tilewright.space.feasible.knob_group import KnobGroup
-from tilewright.space.knob_values import KnobValues
 from tilewright.space.value_types import value_types
 from tilewright.vocabulary.config import ConfigEntity
 

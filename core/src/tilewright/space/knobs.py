@@ -9,10 +9,14 @@ from typing import Any
 from tilewright.canonical import freeze
 from tilewright.errors import UsageError
 from tilewright.space.alternative import Alternative
+from tilewright.space.entities.knob_values import KnobKind, KnobValues
+from tilewright.space.entities.split import (
+    NO_LIMIT,
+    SplitPolicy,
+    candidate_entities,
+    split_entities,
+)
 from tilewright.space.feasible.constraint import Expression, Knob, holds
-from tilewright.space.knob_values import KnobKind, KnobValues
-from tilewright.space.ordering import ReorderPolicy, annotate_entities, reorder_entities
-from tilewright.space.split import NO_LIMIT, SplitPolicy, candidate_entities, split_entities
 
 
 class Knobs:
@@ -56,48 +60,35 @@ class Knobs:
             entities = candidate_entities(length, num_outputs, candidate)
         else:
             entities = split_entities(length, num_outputs, policy, max_factor, no_tail)
-        return self._define(name, "split", entities, filter)
-
-    def define_reorder(
-        self,
-        name: str,
-        axes: Sequence[str],
-        policy: ReorderPolicy = "all",
-        *,
-        interval: tuple[int, int] = (0, 0),
-        candidate: Sequence[Sequence[str]] = (),
-        spatial: Sequence[Sequence[str]] = (),
-        reduce: Sequence[Sequence[str]] = (),
-        filter: Expression | None = None,
-    ) -> Knob:
-        """Order named loops; an entity is a permutation (see `reorder_entities`)."""
-        entities = reorder_entities(
-            axes, policy, interval=interval, candidate=candidate, spatial=spatial, reduce=reduce
-        )
-        return self._define(name, "reorder", entities, filter)
-
-    def define_annotate(
-        self,
-        name: str,
-        axes: Sequence[str],
-        policy: str,
-        *,
-        once: Sequence[str] = ("vec",),
-        num_anchor: int = 0,
-        candidate: Sequence[Sequence[str]] = (),
-        filter: Expression | None = None,
-    ) -> Knob:
-        """Put a word on each loop; an entity is the tuple of words (see `annotate_entities`)."""
-        entities = annotate_entities(
-            axes, policy, once=once, num_anchor=num_anchor, candidate=candidate
-        )
-        return self._define(name, "annotate", entities, filter)
+        return self.define_entities(name, "split", entities, filter)
 
     def define_knob(
         self, name: str, candidates: Iterable[Any], *, filter: Expression | None = None
     ) -> Knob:
         """Choose one of these values: numbers, texts, truth values, None, or lists of them."""
-        return self._define(name, "other", tuple(freeze(value) for value in candidates), filter)
+        return self.define_entities(
+            name, "other", tuple(freeze(value) for value in candidates), filter
+        )
+
+    def define_entities(
+        self,
+        name: str,
+        kind: KnobKind,
+        entities: tuple[Any, ...],
+        filter: Expression | None = None,
+    ) -> Knob:
+        """Choose one of these entities of a kind: what every other `define_` comes to."""
+        if name in self._knobs:
+            raise UsageError(f"{self.name}: knob {name!r} is declared twice", remedy="rename one")
+        if filter is not None:
+            if filter.knobs() != {name}:
+                raise UsageError(
+                    f"{self.name}: the filter of knob {name!r} reads {sorted(filter.knobs())}",
+                    remedy="a filter reads its own knob; use constrain() for several",
+                )
+            entities = tuple(value for value in entities if holds(filter, {name: value}))
+        self._knobs[name] = KnobValues(name, kind, entities)
+        return Knob(name)
 
     def constrain(self, constraint: Expression) -> None:
         """Make every point infeasible at which the constraint does not hold."""
@@ -112,7 +103,7 @@ class Knobs:
         """Declare another's knobs here, too, some under other names, with what constrains them."""
         for knob in other._knobs.values():
             name = names.get(knob.name, knob.name)
-            self._define(name, knob.kind, knob.values, None)
+            self.define_entities(name, knob.kind, knob.values)
         self._constraints += [constraint.renamed(names) for constraint in other._constraints]
 
     def alternative(self) -> Alternative:
@@ -121,18 +112,3 @@ class Knobs:
         Raises UsageError for a constraint that reads no knob, or one that was not declared.
         """
         return Alternative(self.name, tuple(self._knobs.values()), tuple(self._constraints))
-
-    def _define(
-        self, name: str, kind: KnobKind, entities: tuple[Any, ...], filter: Expression | None
-    ) -> Knob:
-        if name in self._knobs:
-            raise UsageError(f"{self.name}: knob {name!r} is declared twice", remedy="rename one")
-        if filter is not None:
-            if filter.knobs() != {name}:
-                raise UsageError(
-                    f"{self.name}: the filter of knob {name!r} reads {sorted(filter.knobs())}",
-                    remedy="a filter reads its own knob; use constrain() for several",
-                )
-            entities = tuple(value for value in entities if holds(filter, {name: value}))
-        self._knobs[name] = KnobValues(name, kind, entities)
-        return Knob(name)

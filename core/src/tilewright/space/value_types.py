@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 
 from tilewright.errors import UsageError
+from tilewright.space.entities.knob_values import KnobValues
 from tilewright.space.feasible.constraint import Binary, Constant, Expression, Item, Knob, Product
-from tilewright.space.knob_values import KnobValues
 
 _NUMBERS = frozenset({int, float, bool})
 _OF_ANYTHING = ("and", "or", "==", "!=")

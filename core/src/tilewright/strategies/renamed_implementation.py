@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 from tilewright.strategies.strategy import Adopts, Implementation, Strategy
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.plugins.component_host import ComponentHost
     from tilewright.space.alternative import Alternative
-    from tilewright.vocabulary.config import ConfigEntity
-    from tilewright.vocabulary.layouts import Layouts
+    from tilewright.vocabulary.config import ConfigEntity, Layouts
     from tilewright.vocabulary.task import Task
 
 
 def renamed(strategy: Strategy, name: str) -> Strategy:
     """The strategy by this name; so are its alternatives, and the configs that it is given."""
 
-    def load(host: PluginHost) -> Implementation:
+    def load(host: ComponentHost) -> Implementation:
         return _RenamedImplementation(strategy.load(host), strategy.name, name)
 
     return replace(strategy, name=name, load=load)

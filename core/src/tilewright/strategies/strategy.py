@@ -9,10 +9,9 @@ from inspect import getdoc
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.plugins.component_host import ComponentHost
     from tilewright.space.config_space import Alternative
-    from tilewright.vocabulary.config import ConfigEntity
-    from tilewright.vocabulary.layouts import Layouts
+    from tilewright.vocabulary.config import ConfigEntity, Layouts
     from tilewright.vocabulary.task import Task
 
 
@@ -77,7 +76,7 @@ class Strategy:
     revision: int
     target_kinds: tuple[str, ...]
     operators: tuple[str, ...]
-    load: Callable[[PluginHost], Implementation]
+    load: Callable[[ComponentHost], Implementation]
     priority: int = 10
     direct_error: bool = True
     aliases: tuple[str, ...] = ()
@@ -165,7 +164,7 @@ def strategy(
         filled = type(half.__name__, (half, _Template), {"__doc__": half.__doc__})
         takes_host = "__init__" in vars(half)
 
-        def load(host: PluginHost) -> Implementation:
+        def load(host: ComponentHost) -> Implementation:
             made: Implementation = filled(host) if takes_host else filled()
             return made
 

@@ -14,7 +14,9 @@ from tilewright.strategies.strategy import Strategy, selects, strategy_of
 from tilewright.vocabulary.revisions import Revisions
 
 if TYPE_CHECKING:
+    from tilewright.roles import Reference
     from tilewright.space.alternative import Alternative
+    from tilewright.space.config_space import ConfigSpace
     from tilewright.strategies.strategy import Declined
     from tilewright.vocabulary.target import Target
     from tilewright.vocabulary.task import Task
@@ -112,6 +114,24 @@ def nothing_left(
         or (did_you_mean(glob, known) if known else "")
         or "`tilewright new plugin NAME --kind strategy` writes one",
     )
+
+
+def infeasible(task: Task, space: ConfigSpace, reference: Reference | None) -> UsageError:
+    """The error that names the task and what its space asks for."""
+    operator = task.workload.operator
+    name = reference.format(task.workload) if reference is not None else f"{operator} {task.key}"
+    reasons = (f"{a.name}: {'; '.join(_demands(a))}" for a in space.alternatives)
+    return UsageError(
+        f"no feasible config for {name} on {task.target}",
+        remedy=f"relax what its strategies ask for, or add one; {', '.join(reasons)}",
+    )
+
+
+def _demands(alternative: Alternative) -> Iterator[str]:
+    for knob in alternative.knobs:
+        if not len(knob):
+            yield f"the knob '{knob.name}' has no values"
+    yield from map(str, alternative.constraints)
 
 
 def _matches(offer: Offer[Strategy], name: str, owner: str | None, glob: str) -> bool:

@@ -14,10 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from tilewright.errors import UsageError
+from tilewright.host.contexts import MeasureContext
 from tilewright.json_object import BadLineError
 from tilewright.options import Options
 from tilewright.reading import open_file
-from tilewright.roles import Artifact, BuildResult, MeasureContext
+from tilewright.roles import Artifact, BuildResult
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.vocabulary.record import Record
 from tilewright_measure.local.options import ReplayOptions

@@ -7,18 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task_set import TaskSet
-from tilewright.writing import check_folder
 from tilewright_pipeline.run.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
 from tilewright_pipeline.run.explaining import Explains, explainers
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.run.run_setup import make_context
 from tilewright_pipeline.run.running import PipelineRun, RunResult
 from tilewright_pipeline.stages.values import RunValues
+from tilewright_pipeline.tuning.budget_text import parse_budget, together
+from tilewright_pipeline.writing import check_folder
 from tilewright_pipeline.yaml.file_model import PipelineFile
 from tilewright_pipeline.yaml.plan import Plan
 from tilewright_pipeline.yaml.planner import Planner
@@ -103,10 +104,12 @@ class Pipeline:
         more   adds to what each tuning stage has left, nothing once it was finished; in the unit
                of their budgets
         """
-        added = None if more is None else Budget.parse(more, "--more")
+        added = None if more is None else parse_budget(more, "--more")
         for stage in self.plan.stages:
             if added is not None and hasattr(stage.options, "budget"):
-                stage.options.budget.plus(added)  # refused here, not after hours of other stages
+                together(
+                    stage.options.budget, added
+                )  # refused here, not after hours of other stages
         check_folder(self._folder(out), "--out")
         context = self.context(
             out=out, device=device, seed=seed, more=added, foreign_records=foreign_records

@@ -18,7 +18,7 @@ from tilewright_records.encoding import record_json
 from tilewright_records.readers import JsonlReader, read_log
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
 
 
 @dataclass(frozen=True, slots=True)

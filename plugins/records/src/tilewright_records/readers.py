@@ -15,7 +15,7 @@ from tilewright_records.encoding import record_json
 from tilewright_records.line import seal, unseal, whole_lines
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import RecordReader
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tilewright.plugins.plugin import Component, hookspec
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
     from tilewright_search.models.features import Features

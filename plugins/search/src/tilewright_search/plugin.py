@@ -10,7 +10,7 @@ from tilewright.plugins.plugin import Component, hookimpl, late
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
     from tilewright_search.models.features import Features

@@ -11,7 +11,7 @@ from tilewright.plugins.plugin import Component, hookimpl, late
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import Reference
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task

@@ -14,7 +14,7 @@ import pytest
 
 from tilewright.canonical import canonical_json
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import TargetBackend
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device

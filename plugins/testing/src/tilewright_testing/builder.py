@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import Builder
 from tilewright.vocabulary.measure import FailureKind, MeasureInput
 from tilewright_pipeline.api.task_text import find_task

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import MeasureContext
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.measure import Conditions, MeasureInput
 from tilewright_pipeline.api.task_text import find_task
 from tilewright_testing.component import ComponentContract

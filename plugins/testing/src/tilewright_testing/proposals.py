@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_testing.support.landscape import Landscape
 from tilewright_testing.tuner import context_for, run
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import Builder, BuildResult, MeasureContext, Runner
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
+from tilewright.roles import Builder, BuildResult, Runner
 from tilewright.vocabulary.measure import (
     Conditions,
     Failure,

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import TaskScheduler, TaskState
 from tilewright_testing.component import ComponentContract
 from tilewright_testing.support.landscape import Landscape

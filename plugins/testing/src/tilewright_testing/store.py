@@ -14,13 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import RecordStore
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions, MeasureInput, MeasureResult, Trial
-from tilewright.vocabulary.query import Query
-from tilewright.vocabulary.record import BudgetRecord, GraphRecord, Record
+from tilewright.vocabulary.record import BudgetRecord, GraphRecord, Query, Record
 from tilewright.vocabulary.revisions import Revisions
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.space.config_space import ConfigSpace
 from tilewright.strategies.strategy import Strategy, strategy_of
 from tilewright.vocabulary.config import ConfigEntity

@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import Tuner, TunerContext
+from tilewright.host.contexts import TunerContext
+from tilewright.host.plugin_host import PluginHost
+from tilewright.roles import Tuner
 from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity

@@ -11,7 +11,7 @@ from pydantic import Field
 from tilewright.options import Options
 
 if TYPE_CHECKING:
-    from tilewright.roles import TunerContext
+    from tilewright.host.contexts import TunerContext
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
 

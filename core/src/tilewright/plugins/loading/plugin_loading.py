@@ -18,10 +18,8 @@ from typing import Literal
 import pluggy
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.plugins import hookspecs
-from tilewright.plugins.loading.distributions import how_to_get, who_brings
-from tilewright.plugins.loading.entry_points import PLUGIN_GROUP, blocked_words, owner_of
-from tilewright.plugins.owner import Owner
+from tilewright.plugins.loading.distributions import CORE, how_to_get, who_brings
+from tilewright.plugins.loading.owner import PLUGIN_GROUP, Owner, blocked_words, owner_of
 from tilewright.terminal_text import printable
 
 API = 1
@@ -59,7 +57,6 @@ def strict() -> bool:
 
 def load_plugins(
     manager: pluggy.PluginManager,
-    builtin: ModuleType,
     files: Sequence[Path],
     extra: Sequence[object],
 ) -> list[Plugin]:
@@ -67,9 +64,8 @@ def load_plugins(
 
     Raises UsageError for a plugin file that is missing or does not import: the user named it.
     """
-    plugins = [_own(builtin), *_installed(), *(_from_file(path) for path in files)]
+    plugins = [*_installed(), *(_from_file(path) for path in files)]
     plugins += [_given(value) for value in extra]
-    manager.add_hookspecs(hookspecs)
     for plugin in plugins:
         for module in _spec_modules(plugin):
             try:
@@ -80,11 +76,6 @@ def load_plugins(
         _register(manager, plugin)
     manager.check_pending()
     return plugins
-
-
-def _own(builtin: ModuleType) -> Plugin:
-    version = importlib.metadata.version("tilewright")
-    return Plugin("core", Owner("tilewright", version, builtin.__name__, "core"), module=builtin)
 
 
 def _given(value: object) -> Plugin:
@@ -98,10 +89,11 @@ def _installed() -> Iterator[Plugin]:
     blocked = blocked_words()
     seen: dict[str, Owner] = {}
     found: list[Plugin] = []
-    points = importlib.metadata.entry_points(group=PLUGIN_GROUP)
-    for point in sorted(points, key=lambda p: (p.name, p.dist.name if p.dist else "")):
-        plugin = Plugin(point.name, owner_of(point))
-        if {point.name, plugin.owner.distribution} & blocked:
+    points = [(one, owner_of(one)) for one in importlib.metadata.entry_points(group=PLUGIN_GROUP)]
+    points.sort(key=lambda p: (p[1].distribution != CORE, p[0].name, p[1].distribution))
+    for point, owner in points:  # core first, which cannot be blocked
+        plugin = Plugin(point.name, owner)
+        if owner.distribution != CORE and {point.name, owner.distribution} & blocked:
             plugin.state = "blocked"
             plugin.reasons.append("named in TILEWRIGHT_BLOCK_PLUGINS")
         elif point.name in seen:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from functools import cached_property
 
+from tilewright.space.entities.knob_values import KnobValues
 from tilewright.space.feasible.constraint import Expression
 from tilewright.space.feasible.intervals import Interval, hull
-from tilewright.space.knob_values import KnobValues
 
 Known = tuple[Interval, ...]
 

@@ -7,13 +7,13 @@ import random
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from tilewright.space.entities.knob_values import KnobValues
 from tilewright.space.feasible.class_tree import ClassTree
 from tilewright.space.feasible.constraint import Expression
 from tilewright.space.feasible.intervals import Interval, atoms_of
 from tilewright.space.feasible.knob_classes import KnobClasses
 from tilewright.space.feasible.rejection import Rejection, all_hold
 from tilewright.space.feasible.tied_constraint import TiedConstraint
-from tilewright.space.knob_values import KnobValues
 
 FEW = 1_000
 _TRIES = 8

@@ -12,11 +12,11 @@ from string import Template
 import click
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.plugins.loading.distributions import CORE, how_to_get, installer, who_brings
-from tilewright.writing import writing
 from tilewright_cli.terminal import shared_options as shared
 from tilewright_cli.terminal.entry_point_choices import entry_point_choices
+from tilewright_pipeline.writing import writing
 
 _GROUP = "tilewright.templates"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from tilewright.plugins import hookspecs
+from tilewright.host import hookspecs
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
 
 Mode = Literal["collect", "decide", "notify"]
 
@@ -58,7 +58,8 @@ class HookSpecification:
 
 def hook_specifications(host: PluginHost) -> list[HookSpecification]:
     """Core's hooks and those that the installed plugins add, in order of definition."""
-    modules = [hookspecs, *host.hook_values("tilewright_hookspecs")]
+    added = host.hook_values("tilewright_hookspecs")
+    modules = [hookspecs, *(module for module in added if module is not hookspecs)]
     return [found for module in modules for found in _specifications(module)]
 
 

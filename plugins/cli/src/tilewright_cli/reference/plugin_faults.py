@@ -12,7 +12,7 @@ from tilewright.strategies.strategy import Strategy
 from tilewright.vocabulary.task import Task
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.plugins.loading.plugin_loading import Plugin
 
 _PREFIX = "tilewright_"

@@ -14,7 +14,7 @@ from tilewright_cli.reference.hook_specification import HookSpecification, hook_
 from tilewright_cli.reference.type_source import TypeSource, find_type, optional_parts, words
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
 
 _HEAD = """\
 # Protocols
@@ -29,7 +29,12 @@ of their own."""
 
 _CALLED_WITH = re.compile(r"\(options, (\w+)\)")
 _EXAMPLE = re.compile(r"^(>>> .*(?:\n(?:>>>|\.\.\.) .*)*)", re.MULTILINE)
-_PLACES = ("tilewright.roles", "tilewright.plugins.host", "tilewright_pipeline.run.run_context")
+_PLACES = (
+    "tilewright.roles",
+    "tilewright.host.plugin_host",
+    "tilewright.host.contexts",
+    "tilewright_pipeline.run.run_context",
+)
 _ARGUMENTS = {"host": "PluginHost"}
 _NO_VALUES = {"Component", "ModuleType"}
 

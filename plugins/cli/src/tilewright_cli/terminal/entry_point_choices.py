@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 
 from tilewright.plugins.catalogue import Catalogue, Offer
-from tilewright.plugins.loading.entry_points import PLUGIN_GROUP, blocked_words, owner_of
-from tilewright.plugins.owner import Owner
+from tilewright.plugins.loading.owner import PLUGIN_GROUP, Owner, blocked_words, owner_of
 
 
 def entry_point_choices(

@@ -11,7 +11,7 @@ from tilewright_cli.terminal.shared_options import TUNE_RECORDS
 from tilewright_pipeline.api.task_text import names_a_key
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
 
 
 def records_for(task: str, host: PluginHost) -> Path:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
     from rich.live import Live
 
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.measure import Trial
     from tilewright_pipeline.run.events import (
         RunInfo,

@@ -15,7 +15,7 @@ from tilewright.terminal_text import printable
 from tilewright_cli.terminal.answer_alone import answer_alone
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
 
 TUNE_FOLDER = Path("runs/tune")
 TUNE_RECORDS = TUNE_FOLDER / "records.jsonl"
@@ -136,7 +136,7 @@ records_file: Decorator = click.argument("file", type=RECORDS_FILE, default=TUNE
 
 def load_host(files: tuple[Path, ...]) -> PluginHost:
     """The host with these plugin files."""
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
 
     return PluginHost.load(files)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import JustifyMethod
     from rich.table import Table
 
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import TaskState
     from tilewright_pipeline.run.events import TuneProgress
 

@@ -17,7 +17,7 @@ from tilewright_cli.terminal import shared_options as shared
 from tilewright_pipeline.run.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
 
 _NEEDED = ("target", "strategy", "reference", "tuner", "scheduler", "builder", "runner", "stage")
 

@@ -10,7 +10,7 @@ import click
 from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
 
 
 @click.command()

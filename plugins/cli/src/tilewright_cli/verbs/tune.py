@@ -70,7 +70,7 @@ def tune(
 
     TASK is operator(arguments), a key in the records file, or a JSON file.
     """
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.measure import Conditions
     from tilewright_cli.terminal.choice_text import choice_of
     from tilewright_cli.terminal.progress import Progress

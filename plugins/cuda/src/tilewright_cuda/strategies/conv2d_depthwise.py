@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tilewright.strategies.strategy import variant_of
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_cuda.strategies.tiles.adoption import nearest, of_thread, template_of
 from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS

@@ -14,8 +14,7 @@ from typing import Any
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.strategies.strategy import variant_of
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_cuda.program.arch import arch_of
 from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.tiles.rows import MOST_THREADS, RowThreads

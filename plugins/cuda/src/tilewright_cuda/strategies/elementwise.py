@@ -7,8 +7,7 @@ from math import prod
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_cuda.strategies.tiles.image_layouts import image_layouts
 from tilewright_tensor.layouts.layout import Layout

@@ -8,8 +8,7 @@ from functools import partial
 from tilewright.space.alternative import Alternative
 from tilewright.space.feasible.constraint import Knob
 from tilewright.space.knobs import Knobs
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.tiles.rows import (

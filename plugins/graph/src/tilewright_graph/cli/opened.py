@@ -12,7 +12,7 @@ from tilewright.errors import UsageError
 from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright_graph.compiled.compiled_network import CompiledNetwork
     from tilewright_graph.network.network import Network
     from tilewright_pipeline.run.run_context import RunContext

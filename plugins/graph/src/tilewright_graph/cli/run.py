@@ -37,10 +37,10 @@ def run(
 
     FILE.npz holds an array for each input, by name; pickled ones are refused.
     """
-    from tilewright.writing import check_file
     from tilewright_graph.compiled.array_files import read_arrays, write_arrays
     from tilewright_graph.compiled.compiled_network import CompiledNetwork
     from tilewright_graph.network.random_inputs import random_arrays
+    from tilewright_pipeline.writing import check_file
 
     if out is not None:
         check_file(out, "--out")

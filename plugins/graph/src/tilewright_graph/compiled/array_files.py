@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.reading import open_file
 from tilewright.vocabulary.workload import TensorSpec
-from tilewright.writing import writing
+from tilewright_pipeline.writing import writing
 
 _SUFFIX = ".npy"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}

@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import Artifact, Kernel
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target

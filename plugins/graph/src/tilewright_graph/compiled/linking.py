@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.extraction.memory_plan import ALIGNMENT, Lifetime, MemoryPlan, plan_memory
 from tilewright_graph.network.network_bytes import check_network_bytes
 from tilewright_graph.selection.assembly import Assembly

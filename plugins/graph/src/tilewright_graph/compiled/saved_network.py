@@ -19,7 +19,7 @@ from tilewright.errors import UsageError
 from tilewright.reading import read_file
 from tilewright.roles import Artifact
 from tilewright.vocabulary.workload import TensorSpec
-from tilewright.writing import writing
+from tilewright_pipeline.writing import writing
 
 _VERSION = 1
 _MOST_BYTES = 2**40

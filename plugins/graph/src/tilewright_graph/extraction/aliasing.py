@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import Layouts
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.extraction.memory_plan import ALIGNMENT

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tilewright.canonical import content_key
 from tilewright.terminal_text import brief
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import Layouts
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask

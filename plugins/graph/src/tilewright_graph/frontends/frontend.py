@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.paths import check_is_file
-from tilewright.plugins.host import PluginHost
 from tilewright.plugins.loading.distributions import how_to_get, who_offers
 from tilewright_graph.network.network import Network
 

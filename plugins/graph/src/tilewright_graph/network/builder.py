@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.network.network import Network, Node
 from tilewright_graph.network.network_bytes import check_network_bytes

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.plugins.host import PluginHost
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.host.plugin_host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.extraction.extraction import ExtractedNetwork

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.fallback import fallback_configs
+from tilewright.host.plugin_host import PluginHost
 from tilewright.space.config_space import ConfigSpace
-from tilewright.strategies.fallback import fallback_configs
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_pipeline.run.run_context import RunContext

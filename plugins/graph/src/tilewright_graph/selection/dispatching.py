@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from tilewright.host.fallback import fallback_besides
 from tilewright.strategies.dispatch import Answer, DispatchContext, asked_first, current, entered
-from tilewright.strategies.fallback import fallback_besides
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.extraction import ExtractedNetwork

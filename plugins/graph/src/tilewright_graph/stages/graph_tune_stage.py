@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from tilewright.options import Choice, Options
-from tilewright.writing import check_file, writing
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.pictures.layout_flow import layout_flow
 from tilewright_graph.pictures.layout_picture import layout_picture
@@ -23,6 +22,7 @@ from tilewright_graph.selection.graph_tuning import (
 )
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
+from tilewright_pipeline.writing import check_file, writing
 
 _log = logging.getLogger("tilewright")
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Options, Place
-from tilewright.plugins.host import PluginHost
 from tilewright_graph.frontends.frontend import Frontend, check_model, frontend_for
 from tilewright_graph.network.network import Network
 from tilewright_pipeline.run.run_context import RunContext

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Options, Place
-from tilewright.plugins.host import PluginHost
 from tilewright.plugins.loading.distributions import how_to_get, who_has_role
 from tilewright.plugins.offers import lack_of
 from tilewright_graph.compiled.compiled_network import CompiledNetwork

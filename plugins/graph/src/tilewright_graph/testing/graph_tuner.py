@@ -12,7 +12,7 @@ from itertools import product
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.selection.problem import GraphTuner, InfeasibleProblemError, Problem, Solution
 from tilewright_graph.testing.random_problems import random_problems
 from tilewright_testing.component import ComponentContract

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tilewright.canonical import canonical_json
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import Artifact, Kernel, TargetBackend, TellsOverruns
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target

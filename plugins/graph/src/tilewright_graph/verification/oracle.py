@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from tilewright.roles.array import Array
+from tilewright.roles.reference import Array
 
 
 class Oracle(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import Artifact
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import FailureKind

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from tilewright.roles import BuildResult, MeasureContext
+from tilewright.host.contexts import MeasureContext
+from tilewright.roles import BuildResult
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput
 from tilewright_measure.local.building import artifact_from_json
 from tilewright_measure.local.device_lease import DeviceLease

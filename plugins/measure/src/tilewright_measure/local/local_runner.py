@@ -7,7 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright.roles import BuildResult, MeasureContext
+from tilewright.host.contexts import MeasureContext
+from tilewright.roles import BuildResult
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.vocabulary.task import Task

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import Kernel
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device

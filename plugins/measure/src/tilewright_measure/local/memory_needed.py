@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.workload import Workload
 
 _WIDE = 8

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_measure.worker.confine import confine
 from tilewright_measure.worker.frames import FrameBuffer, receive, send
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.roles import Kernel, TellsOverruns
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import Layouts
 from tilewright.vocabulary.measure import FailureKind
 from tilewright_measure.timing.answer import Case
 from tilewright_measure.worker.failures import RefusedError

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright.options import DEFAULT, Choice, check_options, choices, completed
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
+from tilewright.options import DEFAULT, Choice
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
@@ -20,9 +20,9 @@ from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask
-from tilewright.writing import check_folder
 from tilewright_pipeline.api.task_explanation import TaskExplanation
 from tilewright_pipeline.api.task_text import find_task, names_a_key, names_a_task
+from tilewright_pipeline.options.mistakes import checked, checked_choice, with_checked_choices
 from tilewright_pipeline.run.explaining import Explanation, explainers, no_such_part
 from tilewright_pipeline.run.own_records import own_records
 from tilewright_pipeline.run.run_context import RunContext
@@ -32,6 +32,7 @@ from tilewright_pipeline.run.time_text import time_text
 from tilewright_pipeline.stages.tune_stage import TuneOptions
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.tune_report import TuneReport
+from tilewright_pipeline.writing import check_folder
 from tilewright_pipeline.yaml.plan import factories, stage_that_makes
 
 _log = logging.getLogger("tilewright")
@@ -102,9 +103,7 @@ def tune(
     given = {"tuner": tuner, "scheduler": scheduler, "runner": runner, "builder": builder}
     asked = {role: DEFAULT if choice is None else choice for role, choice in given.items()}
     asked |= {"budget": budget, "early_stopping": early_stopping}
-    options = completed(check_options(_TuneOptions, asked, where=""), host.default)
-    for _, role, choice in choices(options):
-        host.check(role, choice)
+    options = with_checked_choices(checked(_TuneOptions, asked, where=""), host)
     file = own_records() if records is None else Path(records)
     if isinstance(task, str):
         store = open_store(file, host) if names_a_key(task) else None
@@ -245,7 +244,7 @@ def explain(
     values = _imported(source, context)
     stage = host.component("stage", "compile")
     _make_inputs(stage.load(), context, values)
-    chosen = [host.check("stage", Choice("compile", options or {}))]
+    chosen = [checked_choice("stage", Choice("compile", options or {}), host)]
     networks = list(explainers(values, context, chosen))
     found = [told for network in networks for told in network.explain(part)]
     if part is not None and not found:
@@ -281,6 +280,7 @@ def _run_stage(
     name: str, options: Mapping[str, Any], context: RunContext, values: list[Any]
 ) -> None:
     """Run a stage, and those that make what it takes; what they make is added to the values."""
+    checked_choice("stage", Choice(name, options), context.host)
     stage = context.host.make("stage", name, options, context)
     _make_inputs(stage, context, values)
     wanted = (*stage.consumes, *stage.optional)

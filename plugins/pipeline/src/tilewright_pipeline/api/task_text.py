@@ -14,7 +14,7 @@ from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import RecordStore
     from tilewright.vocabulary.target import Target
 
@@ -98,8 +98,8 @@ def _recorded(key: str, target: Target | None, host: PluginHost, store: RecordSt
 
 def _content_of(path: Path) -> tuple[Workload, str | None]:
     """The workload of a file, and the target that it names, if any."""
-    from tilewright.options import check_options
     from tilewright_pipeline.api.workload_file import WorkloadFile
+    from tilewright_pipeline.options.mistakes import checked
 
     check_is_file(path, "task file")
     try:
@@ -120,7 +120,7 @@ def _content_of(path: Path) -> tuple[Workload, str | None]:
     workload = task.get("workload", task) if isinstance(task, dict) else None
     if not isinstance(workload, dict):
         raise _no_workload(path, "it holds no workload")
-    check_options(WorkloadFile, workload, where=str(path))
+    checked(WorkloadFile, workload, where=str(path))
     named = data.get("target")
     return Workload.from_json(workload), None if named is None else str(named)
 

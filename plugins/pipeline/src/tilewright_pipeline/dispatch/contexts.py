@@ -12,13 +12,13 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tilewright.host.fallback import fallback_besides
 from tilewright.strategies.dispatch import Answer, DispatchContext
-from tilewright.strategies.fallback import fallback_besides
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.record import GraphRecord
     from tilewright_pipeline.dispatch.history import History

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tilewright.vocabulary.query import Query
+from tilewright.vocabulary.record import Query
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import Count, Ranked, RecordStore
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device

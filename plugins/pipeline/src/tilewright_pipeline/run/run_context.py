@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import RecordStore
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.device import Device

@@ -12,9 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from tilewright.errors import UsageError
 from tilewright.reading import read_file
-from tilewright.writing import writing
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
+from tilewright_pipeline.writing import writing
 
 _log = logging.getLogger("tilewright")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask
-from tilewright.writing import writing
 from tilewright_pipeline.run.events import Section, StageOutcome
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.run.time_text import milliseconds_text
 from tilewright_pipeline.tuning.measurement import summed
+from tilewright_pipeline.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
 _OWN = frozenset(("version", "name", "target", "device", "models", "stages", "tasks", "networks"))

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.options import DEFAULT, Choice, named
+from tilewright.paths import is_file
 from tilewright.plugins.loading.distributions import how_to_get
 from tilewright.roles import TellsItsParts
 from tilewright.vocabulary.device import Device, MeasuresElsewhere
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.record import Record
-from tilewright.writing import check_file, is_file, writing
 from tilewright_pipeline.run.device_peaks import with_peaks
 from tilewright_pipeline.run.memory_store import MemoryRecordStore
 from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.writing import check_file, writing
 
 _log = logging.getLogger("tilewright")
 _LARGEST_SEED = 2**31 - 1
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import RecordStore
     from tilewright.vocabulary.budget import Budget
     from tilewright.vocabulary.target import Target

@@ -8,18 +8,20 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from tilewright.errors import UsageError
-from tilewright.options import DEFAULT, BadValueError, Choice, Options
+from tilewright.options import DEFAULT, Choice, Options
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.task_set import TaskSet
+from tilewright_pipeline.options.mistakes import BadValueError
 from tilewright_pipeline.run.run_context import RunContext
 from tilewright_pipeline.run.run_report import task_entry
 from tilewright_pipeline.stages.stage import StageResult
+from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.loop import tune_tasks
 
 
 def _budget(value: Any) -> Budget:
     try:
-        return Budget.parse(value)
+        return parse_budget(value)
     except UsageError as error:
         raise BadValueError(error.message, error.remedy) from None
 

@@ -14,7 +14,7 @@ from tilewright.strategies.strategy import Adopts, strategy_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.record import Record

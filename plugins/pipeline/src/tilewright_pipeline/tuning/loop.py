@@ -10,9 +10,9 @@ from itertools import islice, zip_longest
 from typing import Any
 
 from tilewright.errors import UsageError
+from tilewright.host.contexts import TunerContext
 from tilewright.options import Choice, named
 from tilewright.plugins.blamed import Blamed
-from tilewright.roles import TunerContext
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, Trial
@@ -21,6 +21,7 @@ from tilewright.vocabulary.task_set import ChecksTasks, TaskSet, WeightedTask
 from tilewright_pipeline.dispatch.narrowing import check_narrowing
 from tilewright_pipeline.run.events import EndReason, TuneProgress
 from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.tuning.budget_text import together
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.history import adopted_configs, best_of_anchor, known_trials
 from tilewright_pipeline.tuning.interrupt import Interrupt
@@ -78,8 +79,8 @@ def tune_tasks(
         return TuneReport({}, Spent().report(0.0), skipped=True)
     before = (known.seconds, known.trials)
     if more is not None:
-        together = budget.plus(more)
-        budget, before = (more, (0.0, 0)) if known.finished else (together, before)
+        both = together(budget, more)
+        budget, before = (more, (0.0, 0)) if known.finished else (both, before)
     with (
         Interrupt() as interrupt,
         Measurement(context, interrupt.shield, stage, tasks) as measurement,

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from tilewright.host.contexts import MeasureContext
 from tilewright.plugins.blamed import Blamed
-from tilewright.roles import BuildResult, MeasureContext
+from tilewright.roles import BuildResult
 from tilewright.vocabulary.measure import (
     Failure,
     FailureKind,

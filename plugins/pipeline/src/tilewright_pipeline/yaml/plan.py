@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Place
-from tilewright.plugins.host import PluginHost
 from tilewright.vocabulary.target import Target
 from tilewright_pipeline.yaml.file_model import PipelineFile
 

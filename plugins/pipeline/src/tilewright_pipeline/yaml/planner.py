@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from tilewright.errors import UsageError, did_you_mean, raise_all, shown
-from tilewright.options import Place, choices, completed, not_a_mapping, read_options
+from tilewright.host.plugin_host import PluginHost
+from tilewright.options import Place, choices, completed
 from tilewright.paths import check_is_file
-from tilewright.plugins.elsewhere import takers_of
-from tilewright.plugins.host import PluginHost
 from tilewright.plugins.offers import word_of
 from tilewright.plugins.plugin import Component
 from tilewright.vocabulary.target import Target
+from tilewright_pipeline.options.mistakes import not_a_mapping, read_options
+from tilewright_pipeline.options.takers import takers_of
 from tilewright_pipeline.stages.stage_order import idle, leading_to, misplaced
 from tilewright_pipeline.yaml.file_model import PipelineFile
 from tilewright_pipeline.yaml.plan import ChecksOptions, Plan, PlannedStage

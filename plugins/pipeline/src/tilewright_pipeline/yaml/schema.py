@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, choices, role_of
-from tilewright.plugins.host import PluginHost
 from tilewright_pipeline.yaml.file_model import MeasureSection, PipelineFile
 
 _TARGET = {

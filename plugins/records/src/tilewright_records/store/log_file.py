@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tilewright.errors import UsageError
-from tilewright.writing import exists, is_file
+from tilewright.paths import exists, is_file
 
 _CHUNK = 2**24
 _TAIL_BYTES = 64

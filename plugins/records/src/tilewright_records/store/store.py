@@ -18,9 +18,8 @@ from tilewright.strategies.strategy import strategy_of
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Failure, Trial
-from tilewright.vocabulary.query import Query
 from tilewright.vocabulary.race import Race, ranked
-from tilewright.vocabulary.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Record
+from tilewright.vocabulary.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Query, Record
 from tilewright.vocabulary.revisions import present_config, present_name, present_record
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task

@@ -12,8 +12,8 @@ import click
 from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.options import Choice
-    from tilewright.plugins.host import PluginHost
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.task import Task
     from tilewright_search.models.features import FeatureKind
@@ -49,8 +49,8 @@ def models(
     """
     from tilewright.errors import UsageError
     from tilewright.options import Choice
-    from tilewright.writing import check_file
     from tilewright_cli.terminal.choice_text import choice_of
+    from tilewright_pipeline.writing import check_file
     from tilewright_search.models.held_out import FeatureTable, TaskTrials
     from tilewright_search.models.interface import saving
 
@@ -99,7 +99,7 @@ def _trials(records: Path, host: PluginHost) -> list[Trial]:
 
 
 def _maker(host: PluginHost, choice: Choice, task: Task, seed: int) -> Callable[[], CostModel]:
-    from tilewright.roles import TunerContext
+    from tilewright.host.contexts import TunerContext
     from tilewright.space.config_space import ConfigSpace
 
     context = TunerContext(task, ConfigSpace(()), seed, (), host, lambda _, make: make())

@@ -12,7 +12,7 @@ from tilewright_search.models.features import Floats
 from tilewright_search.models.interface import CostModel, SavesModels
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright_search.models.signature import Signature
 
 

@@ -13,8 +13,8 @@ from tilewright_search.models.features import FeatureKind, Floats
 from tilewright_search.models.featurizer import Featurizer, widen
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
-    from tilewright.roles import TunerContext
+    from tilewright.host.contexts import TunerContext
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.task import Task

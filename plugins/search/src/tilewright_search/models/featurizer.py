@@ -14,7 +14,7 @@ from tilewright_search.models.features import FeatureKind, Features, Floats
 from tilewright_search.models.knob_features import knob_features
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
 

@@ -19,7 +19,7 @@ from tilewright_search.models.interface import CostModel, SavesModels
 from tilewright_search.models.signature import Signature
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.task import Task

@@ -16,7 +16,7 @@ from tilewright_search.models.knob_features import present_column
 from tilewright_search.models.signature import Signature
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
     from tilewright_search.models.experience import Experience

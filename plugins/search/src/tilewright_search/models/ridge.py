@@ -17,7 +17,7 @@ from tilewright_search.models.features import Floats
 from tilewright_search.models.signature import Signature
 
 if TYPE_CHECKING:
-    from tilewright.roles import TunerContext
+    from tilewright.host.contexts import TunerContext
 
 
 class RidgeOptions(Options):

@@ -22,7 +22,7 @@ from tilewright_search.models.ridge import RidgeModel
 from tilewright_search.models.signature import Signature
 
 if TYPE_CHECKING:
-    from tilewright.roles import TunerContext
+    from tilewright.host.contexts import TunerContext
 
 # A fit must cost less than a measurement: 64 rounds of depth 5 take some 30 ms on 500 rows, where
 # AutoTVM's stop rule went on for hundreds of rounds until the training set was learned by heart.

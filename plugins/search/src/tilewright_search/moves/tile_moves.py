@@ -6,12 +6,12 @@ import random
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tilewright.space.split import divisors
+from tilewright.space.entities.split import divisors
 from tilewright.vocabulary.config import ConfigEntity
 
 if TYPE_CHECKING:
     from tilewright.space.config_space import ConfigSpace
-    from tilewright.space.knob_values import KnobValues
+    from tilewright.space.entities.knob_values import KnobValues
 
 _TRIES = 4
 _TILE_SHARE = 0.6

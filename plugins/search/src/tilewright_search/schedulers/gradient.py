@@ -13,7 +13,7 @@ from tilewright.options import Options
 from tilewright_search.models.objective import Objective
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import TaskState
     from tilewright.vocabulary.task import Task
     from tilewright.vocabulary.task_set import TaskSet

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_search.models.features import Floats
 from tilewright_search.models.interface import CostModel, SavesModels
 from tilewright_search.models.signature import Signature

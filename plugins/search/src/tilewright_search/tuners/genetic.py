@@ -12,7 +12,7 @@ from tilewright.options import Options
 from tilewright_search.moves.unmeasured import Unmeasured
 
 if TYPE_CHECKING:
-    from tilewright.roles import TunerContext
+    from tilewright.host.contexts import TunerContext
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
 

@@ -21,7 +21,7 @@ from tilewright_search.moves.diverse import pick_diverse
 from tilewright_search.moves.unmeasured import Unmeasured
 
 if TYPE_CHECKING:
-    from tilewright.roles import TunerContext
+    from tilewright.host.contexts import TunerContext
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
 

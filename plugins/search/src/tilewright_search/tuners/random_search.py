@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright_search.moves.unmeasured import Unmeasured
 
 if TYPE_CHECKING:
-    from tilewright.roles import TunerContext
+    from tilewright.host.contexts import TunerContext
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
 

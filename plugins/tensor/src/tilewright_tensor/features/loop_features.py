@@ -18,7 +18,7 @@ from tilewright_tensor.features.store_site import Sites, StoreSite
 from tilewright_tensor.ir.loop_ir import Buffer, LoopProgram
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
 

@@ -34,7 +34,7 @@ from tilewright_tensor.logs.autotvm_templates import template_name, workload_of
 from tilewright_tensor.operators.operators import Operators
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
 
 PREFIX = "autotvm:"
 """Of the names of configs read from AutoTVM's logs."""

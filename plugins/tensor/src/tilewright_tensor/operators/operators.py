@@ -31,7 +31,7 @@ from tilewright_tensor.operators.operator_def import Attributes, OperatorDef
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tilewright.plugins.host import PluginHost
+    from tilewright.plugins.component_host import ComponentHost
     from tilewright_tensor.ir.dag import Tensor
     from tilewright_tensor.layouts.layout import Array
 
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 class Operators(Mapping[str, OperatorDef]):
     """Operator definitions by name."""
 
-    def __init__(self, definitions: Iterable[OperatorDef], host: PluginHost | None = None) -> None:
+    def __init__(
+        self, definitions: Iterable[OperatorDef], host: ComponentHost | None = None
+    ) -> None:
         self._host = host
         self._by_name: dict[str, OperatorDef] = {}
         for definition in definitions:
@@ -50,7 +52,7 @@ class Operators(Mapping[str, OperatorDef]):
             self._by_name[definition.name] = definition
 
     @classmethod
-    def of(cls, host: PluginHost) -> Operators:
+    def of(cls, host: ComponentHost) -> Operators:
         """Those of all plugins; `OWNER/NAME` where several define an operator of a name.
 
         Such a name alone gives a UsageError that names both.

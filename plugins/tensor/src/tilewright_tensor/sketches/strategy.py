@@ -8,8 +8,7 @@ from functools import lru_cache
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.config_space import ConfigSpace
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.layouts.layout import Layout

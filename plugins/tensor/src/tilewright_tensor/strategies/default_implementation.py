@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.expressions.expr import DTYPES
 from tilewright_tensor.ir.dag import Dag, Tensor, operations_per_element

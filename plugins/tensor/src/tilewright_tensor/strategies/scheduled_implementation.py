@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from tilewright.space.alternative import Alternative
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.ir.dag import Dag
 from tilewright_tensor.ir.loop_ir import LoopProgram

@@ -7,14 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.plugins.component_host import ComponentHost
     from tilewright.strategies.strategy import Implementation
 
 
-def implementation_of(module: str) -> Callable[[PluginHost], Implementation]:
+def implementation_of(module: str) -> Callable[[ComponentHost], Implementation]:
     """A thunk that imports the module and calls its `make(operators)`."""
 
-    def load(host: PluginHost) -> Implementation:
+    def load(host: ComponentHost) -> Implementation:
         from tilewright_tensor.operators.operators import Operators
 
         schedule: Implementation = import_module(module).make(Operators.of(host))

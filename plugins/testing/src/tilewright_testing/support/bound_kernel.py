@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import Artifact, Kernel, TellsOverruns
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 
 
 class HostedContract:

@@ -21,9 +21,8 @@ from tilewright.roles import Artifact
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.strategies.strategy import Strategy
-from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.device import Device
-from tilewright.vocabulary.layouts import Layouts
 from tilewright.vocabulary.measure import DeviceFaultError
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright_testing.support.hosted import HostedContract

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-from tilewright.plugins.host import PluginHost
-from tilewright.roles import BuildResult, MeasureContext
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
+from tilewright.roles import BuildResult
 from tilewright.space.config_space import ConfigSpace
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device

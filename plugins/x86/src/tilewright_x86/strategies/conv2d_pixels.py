@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.schedule.schedule import Schedule

@@ -8,8 +8,7 @@ from math import gcd
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
-from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.layouts.layout import Layout

@@ -15,7 +15,7 @@ from tilewright_pipeline.run.exit_codes import DONE, FAILED
 from tilewright_pipeline.run.time_text import time_text
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.record import Record
     from tilewright_records.store.store import JsonlRecordStore
 
@@ -97,7 +97,7 @@ def _best_seconds(
     if store is None:
         return min((r.seconds for r in records if r.seconds is not None), default=None)
     from tilewright.vocabulary.measure import Conditions
-    from tilewright.vocabulary.query import Query
+    from tilewright.vocabulary.record import Query
 
     first = records[0]
     conditions = Conditions(first.trial.input.conditions.constants)

@@ -14,7 +14,7 @@ from tilewright_cli.terminal import shared_options as shared
 from tilewright_pipeline.run.time_text import ranked_text
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import Ranked, RecordStore
     from tilewright.vocabulary.task import Task
 
@@ -84,7 +84,7 @@ def _tasks(store: RecordStore, key: str | None) -> Iterator[Task]:
 
 def _fastest(task: Task, store: RecordStore, host: PluginHost, count: int) -> Iterator[Ranked]:
     from tilewright.vocabulary.measure import Conditions
-    from tilewright.vocabulary.query import Query
+    from tilewright.vocabulary.record import Query
 
     own = store.records(task.key)
     asked = dict.fromkeys((r.fingerprint, r.trial.input.conditions.constants) for r in own)

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log2, prod
 
+from tilewright.space.entities.split import divisors
 from tilewright.space.feasible.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
-from tilewright.space.split import divisors
 from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
 from tilewright_tensor.expressions.affine import Affine, Var

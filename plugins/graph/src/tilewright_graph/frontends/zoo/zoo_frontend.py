@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright.errors import UsageError, did_you_mean
-from tilewright.plugins.host import PluginHost
+from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.frontends.zoo.perceptron import perceptron
 from tilewright_graph.frontends.zoo.resnet18 import resnet18
 from tilewright_graph.frontends.zoo.zoo_options import ZooOptions

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
+from tilewright.space.entities.split import divisors
 from tilewright.space.knobs import Knobs
-from tilewright.space.split import divisors
 from tilewright_tensor.ir.dag import Axis
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import Any
 
+from tilewright.space.entities.split import divisors
 from tilewright.space.feasible.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
-from tilewright.space.split import divisors
 from tilewright_tensor.ir.dag import Axis
 
 _INNER = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28)

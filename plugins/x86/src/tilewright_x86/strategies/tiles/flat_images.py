@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from tilewright.vocabulary.layouts import Layouts
+from tilewright.vocabulary.config import Layouts
 from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_tensor.expressions.affine import floor_div, mod
 from tilewright_tensor.expressions.expr import Load, Value

@@ -1,14 +1,54 @@
-"""Entities of reorder and annotate knobs: permutations of loops, and words on them."""
+"""Knobs about loops, under AutoTVM's names: their order, and words on them."""
 
 from __future__ import annotations
 
+# ruff: noqa: A002  `filter` is AutoTVM's word
 import itertools
 from collections.abc import Sequence
 from typing import Literal
 
 from tilewright.errors import UsageError
+from tilewright.space.feasible.constraint import Expression, Knob
+from tilewright.space.knobs import Knobs
 
 ReorderPolicy = Literal["identity", "all", "interval_all", "candidate", "interleave"]
+
+
+def define_reorder(
+    knobs: Knobs,
+    name: str,
+    axes: Sequence[str],
+    policy: ReorderPolicy = "all",
+    *,
+    interval: tuple[int, int] = (0, 0),
+    candidate: Sequence[Sequence[str]] = (),
+    spatial: Sequence[Sequence[str]] = (),
+    reduce: Sequence[Sequence[str]] = (),
+    filter: Expression | None = None,
+) -> Knob:
+    """Order named loops; an entity is a permutation (see `reorder_entities`)."""
+    entities = reorder_entities(
+        axes, policy, interval=interval, candidate=candidate, spatial=spatial, reduce=reduce
+    )
+    return knobs.define_entities(name, "reorder", entities, filter)
+
+
+def define_annotate(
+    knobs: Knobs,
+    name: str,
+    axes: Sequence[str],
+    policy: str,
+    *,
+    once: Sequence[str] = ("vec",),
+    num_anchor: int = 0,
+    candidate: Sequence[Sequence[str]] = (),
+    filter: Expression | None = None,
+) -> Knob:
+    """Put a word on each loop; an entity is the tuple of words (see `annotate_entities`)."""
+    entities = annotate_entities(
+        axes, policy, once=once, num_anchor=num_anchor, candidate=candidate
+    )
+    return knobs.define_entities(name, "annotate", entities, filter)
 
 
 def reorder_entities(

@@ -1,9 +1,14 @@
-"""Who contributed something."""
+"""Who contributed something, and whose contributions are kept out."""
 
 from __future__ import annotations
 
+import importlib.metadata
+import os
 from dataclasses import dataclass
 from pathlib import Path
+
+PLUGIN_GROUP = "tilewright"
+"""The entry points that name plugins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +42,15 @@ class Owner:
         if self.installed:
             return self.distribution, self.plugin
         return Path(self.module).name, self.plugin, self.module
+
+
+def blocked_words() -> frozenset[str]:
+    """What TILEWRIGHT_BLOCK_PLUGINS names: plugins and distributions."""
+    words = os.environ.get("TILEWRIGHT_BLOCK_PLUGINS", "").split(",")
+    return frozenset(filter(None, map(str.strip, words)))
+
+
+def owner_of(point: importlib.metadata.EntryPoint) -> Owner:
+    """The owner of an entry point, which may have the name of its distribution's plugin."""
+    distribution, version = (point.dist.name, point.dist.version) if point.dist else ("?", "?")
+    return Owner(distribution, version, point.module, point.name)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tilewright.errors import UsageError
 from tilewright.strategies.strategy import strategy_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-    from tilewright.plugins.host import PluginHost
-    from tilewright.space.alternative import Alternative
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
@@ -44,22 +42,3 @@ def fallback_besides(
     first = host.fallback_config(task, space)
     advised = chain((first,), fallback_configs(task, space, host))
     return next((config for config in advised if config not in failed), first)
-
-
-def infeasible(task: Task, space: ConfigSpace, host: PluginHost) -> UsageError:
-    """The error that names the task and what its space asks for."""
-    operator = task.workload.operator
-    reference = host.references().get(operator)
-    name = reference.format(task.workload) if reference is not None else f"{operator} {task.key}"
-    reasons = (f"{a.name}: {'; '.join(_demands(a))}" for a in space.alternatives)
-    return UsageError(
-        f"no feasible config for {name} on {task.target}",
-        remedy=f"relax what its strategies ask for, or add one; {', '.join(reasons)}",
-    )
-
-
-def _demands(alternative: Alternative) -> Iterator[str]:
-    for knob in alternative.knobs:
-        if not len(knob):
-            yield f"the knob '{knob.name}' has no values"
-    yield from map(str, alternative.constraints)

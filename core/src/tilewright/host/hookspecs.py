@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tilewright.plugins.plugin import Component, hookspec
 
 if TYPE_CHECKING:
-    from tilewright.plugins.host import PluginHost
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import (
         Builder,
         Reference,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tilewright.plugins.catalogue import Catalogue
 from tilewright.plugins.component_host import ComponentHost
 from tilewright.plugins.offers import word_of
-from tilewright.strategies.fallback import infeasible
 from tilewright.strategies.renamed_implementation import renamed
 from tilewright.strategies.strategy import (
     Declined,
@@ -20,7 +19,13 @@ from tilewright.strategies.strategy import (
     own_words,
     strategy_of,
 )
-from tilewright.strategies.strategy_set import SEPARATOR, StrategySet, for_their_own, nothing_left
+from tilewright.strategies.strategy_set import (
+    SEPARATOR,
+    StrategySet,
+    for_their_own,
+    infeasible,
+    nothing_left,
+)
 from tilewright.vocabulary.revisions import Revisions, present_config
 from tilewright.vocabulary.target import Target
 
@@ -28,13 +33,8 @@ if TYPE_CHECKING:
     from tilewright.roles import Reference, TargetBackend
     from tilewright.space.alternative import Alternative
     from tilewright.space.config_space import ConfigSpace
-    from tilewright.vocabulary.config import ConfigEntity
-    from tilewright.vocabulary.layouts import Layouts
+    from tilewright.vocabulary.config import ConfigEntity, Layouts
     from tilewright.vocabulary.task import Task
-
-
-T = TypeVar("T")
-Wrong = Callable[[Any], str]
 
 
 class PluginHost(ComponentHost):
@@ -211,9 +211,12 @@ class PluginHost(ComponentHost):
                 answer: ConfigEntity = config
                 return answer
             plugin.fail(f"{hook}: {getattr(config, 'text', config)!r} is no point of the space")
-        raise infeasible(task, space, self)
+        raise infeasible(task, space, self.references().get(task.workload.operator))
 
     # --- inside ----------------------------------------------------------------------------------
+
+    def _kind_of(self, role: str) -> type:
+        return Strategy if role == "strategy" else super()._kind_of(role)
 
     def _collect_offers(self, role: str) -> Catalogue[Any]:
         if role != "strategy":

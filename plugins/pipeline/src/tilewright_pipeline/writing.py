@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tilewright.errors import UsageError
+from tilewright.paths import exists
 
 
 @contextmanager
@@ -48,24 +48,6 @@ def _try(folder: Path) -> None:
         folder = folder.parent
     with TemporaryDirectory(dir=folder):
         pass
-
-
-def exists(path: Path) -> bool:
-    """As `Path.exists`, but a loop of links or a file amid the path is an error."""
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return False
-    except ValueError:
-        raise OSError(errno.EINVAL, "a NUL is in it") from None
-    return True
-
-
-def is_file(path: Path) -> bool:
-    """Whether a file is there; anything else in its place is an error."""
-    if exists(path) and not path.is_file():  # a pipe would be waited for, a device has no end
-        raise OSError(errno.EINVAL, "it is a folder" if path.is_dir() else "it is no file")
-    return path.is_file()
 
 
 def _shown(path: Path) -> str:

@@ -1,0 +1,1 @@
+"""The values of knobs, each a complete decision: splits, orders, words, or what is listed."""

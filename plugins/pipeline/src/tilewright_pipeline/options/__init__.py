@@ -1,0 +1,1 @@
+"""Options checked: every mistake at once, in words that say what is expected."""
