@@ -30,10 +30,11 @@ from tilewright.vocabulary.measure import MeasureInput
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright_pipeline.api.task_text import find_task
-from tilewright_pipeline.run.run_context import RunContext
-from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.context.run_setup import make_context
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 
 TASKS = {
     "conv2d(1x80x28x28, 48x80x1x1)": "conv2d_direct",
@@ -112,9 +113,11 @@ def choose(
         tune_tasks(
             TaskSet((WeightedTask(task, 1.0),)),
             context,
-            tuner=Choice("random"),
-            scheduler=Choice("round-robin"),
-            budget=Budget(trials=10 * host.space(task, strategies).valid_count() // 9 + 10),
+            TuneOptions(
+                tuner=Choice("random"),
+                scheduler=Choice("round-robin"),
+                budget=Budget(trials=10 * host.space(task, strategies).valid_count() // 9 + 10),
+            ),
         )
         best = context.history.best(task, host.space(task, strategies).is_valid)
         first: dict[ConfigEntity, float] = {}

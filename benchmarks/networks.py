@@ -42,9 +42,11 @@ from tilewright_graph.passes.graph_pass import apply_passes
 from tilewright_graph.selection.dispatching import Best, dispatch_network
 from tilewright_graph.selection.graph_tuning import tune_graph
 from tilewright_graph.selection.prediction import recorded_seconds
-from tilewright_pipeline.run.run_context import RunContext
-from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.context.run_setup import make_context
+from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.loop import measure_incumbents, tune_tasks
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_tensor.operators.operators import Operators
 
 MODELS = (
@@ -175,7 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--networks", default=",".join(MODELS))
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--tune", type=Budget.parse, default=Budget(seconds=45.0))
+    parser.add_argument("--tune", type=parse_budget, default=Budget(seconds=45.0))
     parser.add_argument(
         "--records", type=Path, default=Path("runs/benchmark-networks/records.jsonl")
     )
@@ -208,7 +210,9 @@ def main() -> None:
             tasks = TaskSet.merged(weighted for one in extracted for weighted in one.task_set())
             budget = Budget(seconds=options.tune.seconds * len(networks))
             scheduler = Choice(options.scheduler)
-            tune_tasks(tasks, context, tuner=Choice("xgb"), scheduler=scheduler, budget=budget)
+            tune_tasks(
+                tasks, context, TuneOptions(tuner=Choice("xgb"), scheduler=scheduler, budget=budget)
+            )
         for network, one in zip(networks, extracted, strict=True):
             bench = Bench(network, one, context)
             bench.untuned("fallback", "fallback")

@@ -25,12 +25,13 @@ from saving import add_save_options, save
 
 import tilewright
 from tilewright.options import Choice
-from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.measure import MeasureInput
 from tilewright.vocabulary.task_set import TaskSet
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_pipeline.tuning.tune_report import TuneReport
 from tilewright_records.store.store import JsonlRecordStore
 
@@ -81,9 +82,9 @@ def tuned(path: Path, seed: int, scheduler: str, tuner: str, budget: str) -> Tun
         return tune_tasks(
             tasks,
             replace(context, seed=seed, store=store),
-            tuner=Choice(tuner),
-            scheduler=Choice(scheduler),
-            budget=Budget.parse(budget),
+            TuneOptions(
+                tuner=Choice(tuner), scheduler=Choice(scheduler), budget=parse_budget(budget)
+            ),
         )
 
 

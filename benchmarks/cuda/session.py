@@ -16,8 +16,8 @@ from typing import Any
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright_pipeline.run.run_context import RunContext
-from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.context.run_setup import make_context
 
 RESERVE_SECONDS = 20.0
 """What is kept free at the end of a part, for a step that takes longer than it was given."""

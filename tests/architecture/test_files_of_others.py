@@ -13,7 +13,7 @@ THEIR_OWN = {
     "plugins/cli/src/tilewright_cli/new/new_plugin.py": "templates of distributions",
     "plugins/cli/src/tilewright_cli/verbs/schema.py": "the schema in this distribution",
     "plugins/cli/src/tilewright_cli/terminal/verb_summary.py": "modules of distributions",
-    "plugins/pipeline/src/tilewright_pipeline/run/device_peaks.py": "in the user's cache",
+    "plugins/pipeline/src/tilewright_pipeline/context/device_peaks.py": "in the user's cache",
     "plugins/records/src/tilewright_records/store/log_file.py": "seen to be a file before",
     "plugins/pipeline/src/tilewright_pipeline/writing.py": "to be written, seen to be a file before",
     "plugins/cuda/src/tilewright_cuda/compile/code_cache.py": "in the user's cache",

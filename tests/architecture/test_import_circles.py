@@ -10,7 +10,19 @@ from typing import Any
 
 import pytest
 
-FREE = ("cli", "core", "cuda", "graph", "measure", "onnx", "records", "search", "testing", "x86")
+FREE = (
+    "cli",
+    "core",
+    "cuda",
+    "graph",
+    "measure",
+    "onnx",
+    "pipeline",
+    "records",
+    "search",
+    "testing",
+    "x86",
+)
 
 
 def modules(sources: Sequence[Any], distribution: str) -> Mapping[str, Any]:

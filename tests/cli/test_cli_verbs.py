@@ -11,7 +11,7 @@ import pytest
 
 from tilewright.plugins.loading import distributions
 from tilewright_cli import main
-from tilewright_pipeline.run import exit_codes
+from tilewright_pipeline.context import exit_codes
 
 
 def test_ctrl_c_while_modules_are_imported_is_an_exit_code(monkeypatch):

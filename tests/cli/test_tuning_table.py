@@ -11,7 +11,7 @@ from toy_tasks import entry
 from tilewright.roles import TaskState
 from tilewright.vocabulary.device import Device
 from tilewright_cli.terminal.tuning_table import tuning_line, tuning_rows, tuning_table
-from tilewright_pipeline.run.events import TuneProgress
+from tilewright_pipeline.context.events import TuneProgress
 
 
 def progress(*times, following=0):

@@ -11,7 +11,7 @@ from tilewright_records.store.store import JsonlRecordStore
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "writing-plugins.md").read_text(encoding="utf-8")
-ANSWERS = {"tilewright_pipeline.run.explaining.Explains"}
+ANSWERS = {"tilewright_pipeline.context.explaining.Explains"}
 """Protocols of what a hook gives: whoever implements the hook has said so already."""
 ROW = re.compile(r"\| `(tilewright\w*\.[\w.]+)` \| [^|]+ \| ([^|]+) \|")
 

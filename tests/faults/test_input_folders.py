@@ -18,7 +18,7 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.record import GraphRecord
 from tilewright_cli.terminal.group import run
 from tilewright_graph.compiled.saved_network import Signature, load, save
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.values import branch_context
 from tilewright_records.encoding import record_json
 from tilewright_records.store.store import JsonlRecordStore

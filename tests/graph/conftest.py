@@ -16,7 +16,7 @@ from tilewright.vocabulary.target import Target
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network
 from tilewright_graph.selection import graph_tuning
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.operators.operators import Operators
 

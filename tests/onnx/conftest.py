@@ -23,7 +23,7 @@ from tilewright_graph.stages.verify_stage import VerifyOptions, VerifyStage
 from tilewright_onnx.model.writer import write_model
 from tilewright_onnx.reader import read_model
 from tilewright_onnx.runtime.runtime import OnnxRuntime
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.operators.operators import builtin_operators

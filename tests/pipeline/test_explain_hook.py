@@ -7,7 +7,7 @@ import pytest
 import tilewright
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
-from tilewright_pipeline.run.explaining import explainers, no_such_part
+from tilewright_pipeline.context.explaining import explainers, no_such_part
 
 
 class Told:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import sys
 
@@ -14,8 +15,16 @@ from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright_cli.terminal.progress import Progress
+from tilewright_pipeline.context.events import (
+    RunInfo,
+    RunOutcome,
+    Section,
+    StageOutcome,
+    TuneProgress,
+)
 from tilewright_pipeline.pipeline import Pipeline
-from tilewright_pipeline.run.events import RunInfo, RunOutcome, Section, StageOutcome, TuneProgress
+from tilewright_pipeline.tuning.tune_options import TuneOptions
+from tilewright_pipeline.yaml.file_model import MeasureSection, PipelineFile
 from tilewright_records.store.store import JsonlRecordStore
 
 
@@ -158,7 +167,7 @@ def test_compile_only_reads_records_and_says_where_there_are_none(compiling, mon
     def refuse(path, what):
         raise UsageError("it may not be written", where=str(path))
 
-    monkeypatch.setattr("tilewright_pipeline.run.run_setup.check_file", refuse)
+    monkeypatch.setattr("tilewright_pipeline.context.run_setup.check_file", refuse)
     tilewright.compile(["net"], target="toynative", records="none.jsonl", host=compiling)
     assert "none.jsonl: no such records file: every config is a fallback" in caplog.messages
 
@@ -240,3 +249,18 @@ def test_what_is_left_of_a_budget_is_told_where_there_is_one(monkeypatch, tmp_pa
     assert "left: 20 trials" in said[0]
     assert "failures: none" in said[1]
     assert "left:" not in said[1]
+
+
+def test_arguments_of_tune_are_fields_of_the_models_with_their_defaults():
+    fields = {
+        **PipelineFile.model_fields,
+        **MeasureSection.model_fields,
+        **TuneOptions.model_fields,
+    }
+    arguments = dict(inspect.signature(tilewright.tune).parameters)
+    own = {"task", "conditions", "host", "foreign_records"}
+    assert arguments.keys() - own <= fields.keys()
+    assert TuneOptions.model_fields.keys() <= arguments.keys()
+    for name in arguments.keys() - own:
+        given = arguments[name].default
+        assert given is None or given == fields[name].default, name

@@ -21,7 +21,7 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import WeightedTask
 from tilewright.vocabulary.workload import TensorSpec, Workload
-from tilewright_pipeline.run.memory_store import MemoryRecordStore
+from tilewright_pipeline.context.memory_store import MemoryRecordStore
 from tilewright_pipeline.tuning.task_track import TaskTrack
 from tilewright_records.store.store import JsonlRecordStore
 

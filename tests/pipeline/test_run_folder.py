@@ -12,8 +12,8 @@ from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright_pipeline.pipeline import Pipeline
 from tilewright_pipeline.run.run_report import SCHEMA_FILE
+from tilewright_pipeline.stages.planned_stage import PlannedStage
 from tilewright_pipeline.stages.stage import StageResult
-from tilewright_pipeline.yaml.plan import PlannedStage
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright_pipeline.run.time_text import milliseconds_text, time_text
+from tilewright_pipeline.context.time_text import milliseconds_text, time_text
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Options
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.task_set import TaskSet
-from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.context.run_setup import make_context
 from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.loop import tune_tasks
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_testing.support.landscape import Landscape
 from tilewright_testing.tuner import context_for
 
@@ -66,9 +67,11 @@ def tune(tmp_path, toy, monkeypatch):
         tune_tasks(
             TASKS,
             context,
-            tuner=Choice("curious", options),
-            scheduler=Choice("toy"),
-            budget=parse_budget(budget),
+            TuneOptions(
+                tuner=Choice("curious", options),
+                scheduler=Choice("toy"),
+                budget=parse_budget(budget),
+            ),
             more=more and parse_budget(more),
         )
         return context, Curious.made, Curious.left

@@ -13,9 +13,10 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.json_object import BadLineError
 from tilewright.options import Choice
 from tilewright.vocabulary.task_set import TaskSet
-from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.context.run_setup import make_context
 from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.loop import tune_tasks
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_records.line import unseal
 from tilewright_records.store.compact import compact_log
 from tilewright_records.store.store import JsonlRecordStore
@@ -40,9 +41,7 @@ def tune(tmp_path, toy):
         return tune_tasks(
             tasks,
             context,
-            tuner=Choice("toy"),
-            scheduler=Choice("toy"),
-            budget=parse_budget(budget),
+            TuneOptions(tuner=Choice("toy"), scheduler=Choice("toy"), budget=parse_budget(budget)),
             more=None if more is None else parse_budget(more),
         )
 

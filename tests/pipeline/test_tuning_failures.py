@@ -15,10 +15,11 @@ from tilewright.options import Choice
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureResult, Trial
 from tilewright.vocabulary.task_set import TaskSet
-from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.context.run_setup import make_context
 from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.task_track import commonest_errors
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 
 
 @pytest.fixture
@@ -37,9 +38,7 @@ def tune(tmp_path, toy):
         report = tune_tasks(
             TaskSet(tuple(map(entry, sizes))),
             context,
-            tuner=Choice(tuner),
-            scheduler=Choice("toy"),
-            budget=parse_budget(budget),
+            TuneOptions(tuner=Choice(tuner), scheduler=Choice("toy"), budget=parse_budget(budget)),
         )
         return report, context.store
 
@@ -228,8 +227,5 @@ def test_what_measures_is_closed_where_the_runner_refuses_its_tasks(tmp_path, to
         runner=Choice("part"), builder=Choice("part"),
     )  # fmt: skip
     with pytest.raises(UsageError, match="no room"):
-        tune_tasks(
-            TaskSet((entry(8),)), context, tuner=Choice("toy"), scheduler=Choice("toy"),
-            budget=Budget(trials=4),
-        )  # fmt: skip
+        tune_tasks(TaskSet((entry(8),)), context, TuneOptions(tuner=Choice("toy"), scheduler=Choice("toy"), budget=Budget(trials=4)))  # fmt: skip
     assert closed == (["runner", "builder"] if fault == "check" else ["builder"])

@@ -18,10 +18,11 @@ from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright.vocabulary.workload import EpilogueOp
-from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.context.run_setup import make_context
 from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.history import best_of_anchor
 from tilewright_pipeline.tuning.loop import measure_incumbents, tune_tasks
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 
 TASKS = TaskSet((entry(8), entry(16), entry(32)))
 
@@ -61,13 +62,16 @@ def make(tmp_path, toy):
     return context
 
 
-def tune(context, tasks=TASKS, budget="24", tuner=None, **options):
+def tune(context, tasks=TASKS, budget="24", tuner=None, early_stopping=None, **options):
     return tune_tasks(
         tasks,
         context,
-        tuner=Choice("toy", tuner or {}),
-        scheduler=Choice("toy"),
-        budget=parse_budget(budget),
+        TuneOptions(
+            tuner=Choice("toy", tuner or {}),
+            scheduler=Choice("toy"),
+            budget=parse_budget(budget),
+            early_stopping=early_stopping,
+        ),
         **options,
     )
 

@@ -17,9 +17,10 @@ from tilewright.options import Choice
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.measure import MeasureResult
 from tilewright.vocabulary.task_set import TaskSet
-from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.context.run_setup import make_context
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.noise import is_disturbed, is_noisy
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_records.decoding import RecordDecoder
 from tilewright_records.line import unseal
 
@@ -74,10 +75,7 @@ def tuned(folder, toy, seed, slowdown):
         builder=Choice("toy"),
     )  # fmt: skip
     task = entry(1)
-    report = tune_tasks(
-        TaskSet((task,)), context, tuner=Choice("toy"), scheduler=Choice("toy"),
-        budget=Budget(trials=160),
-    )  # fmt: skip
+    report = tune_tasks(TaskSet((task,)), context, TuneOptions(tuner=Choice("toy"), scheduler=Choice("toy"), budget=Budget(trials=160)))  # fmt: skip
     best = report.outcomes[task.task.key].best_config
     least = min(map(honest_seconds, host.space(task.task).points()))
     return honest_seconds(best) / least - 1, report.measurement["noisy"]

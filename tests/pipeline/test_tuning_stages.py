@@ -15,10 +15,11 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions, MeasureInput, MeasureResult, Trial
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task_set import TaskSet
-from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.context.run_setup import make_context
 from tilewright_pipeline.tuning.budget_text import parse_budget
 from tilewright_pipeline.tuning.history import adopted_configs, known_trials
 from tilewright_pipeline.tuning.loop import tune_tasks
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_pipeline.tuning.tune_report import TuningInterrupted
 
 EIGHT = entry(8)
@@ -114,10 +115,12 @@ def tune(make):
         return tune_tasks(
             TaskSet(tuple(tasks)),
             make(**of_context),
-            tuner=Choice.parse(tuner),
-            scheduler=Choice.parse(scheduler),
-            budget=parse_budget(budget),
-            early_stopping=early_stopping,
+            TuneOptions(
+                tuner=Choice.parse(tuner),
+                scheduler=Choice.parse(scheduler),
+                budget=parse_budget(budget),
+                early_stopping=early_stopping,
+            ),
             more=more,
         )
 

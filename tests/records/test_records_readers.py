@@ -10,7 +10,7 @@ from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
 from tilewright_cli.terminal.group import run
-from tilewright_pipeline.run.run_setup import open_store
+from tilewright_pipeline.context.run_setup import open_store
 from tilewright_records.checks import verify_log
 from tilewright_records.readers import JsonlReader, find_reader
 from tilewright_records.store.store import JsonlRecordStore

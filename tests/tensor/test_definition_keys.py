@@ -21,7 +21,7 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
 from tilewright_pipeline.api.task_text import find_task
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.tuning.history import known_trials
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.expressions.expr import exp, tanh

@@ -14,7 +14,7 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import FailureKind
 from tilewright_cli.terminal.group import run
 from tilewright_cuda.device.devices import gpus
-from tilewright_pipeline.run import run_setup
+from tilewright_pipeline.context import run_setup
 from tilewright_records.store.store import JsonlRecordStore
 
 _HAND_WRITTEN = Path(__file__).with_name("hand_written.py")

@@ -16,7 +16,7 @@ def main() -> None:
     """
     signal.signal(signal.SIGTERM, _as_ctrl_c)
     try:
-        from tilewright_pipeline.run.exit_codes import INTERRUPTED
+        from tilewright_pipeline.context.exit_codes import INTERRUPTED
     except ModuleNotFoundError as error:
         if (missing := missing_distribution(error)) is None:
             raise

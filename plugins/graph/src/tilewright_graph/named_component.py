@@ -8,7 +8,7 @@ from tilewright.plugins.plugin import Component, late
 
 
 def named_component(
-    name: str, summary: str, module: str, role: str, *capabilities: str
+    name: str, summary: str, module: str, role: str, *capabilities: str, default: bool = False
 ) -> Component[Any]:
     """The component of class NameRole in `tilewright_graph.MODULE`, with NameOptions beside it.
 
@@ -16,12 +16,12 @@ def named_component(
     """
     place, title = f"tilewright_graph.{module}", name.title().replace("-", "")
     load, options = late(place, title + role), late(place, f"{title}Options")
-    return Component(name, summary, load, options, frozenset(capabilities))
+    return Component(name, summary, load, options, frozenset(capabilities), default=default)
 
 
-def tuner(name: str, summary: str) -> Component[Any]:
+def tuner(name: str, summary: str, *, default: bool = False) -> Component[Any]:
     """A graph tuner of this distribution."""
-    return named_component(name, summary, f"selection.solvers.{name}", "Tuner")
+    return named_component(name, summary, f"selection.solvers.{name}", "Tuner", default=default)
 
 
 def stage(name: str, summary: str) -> Component[Any]:

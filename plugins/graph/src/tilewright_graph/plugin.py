@@ -10,8 +10,8 @@ from tilewright_graph import hookspecs
 from tilewright_graph.named_component import named_component, stage, tuner
 
 if TYPE_CHECKING:
-    from tilewright_pipeline.run.events import RunSummary, Section
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.events import RunSummary, Section
+    from tilewright_pipeline.context.run_context import RunContext
 
 
 @hookimpl
@@ -46,7 +46,7 @@ def tilewright_graph_tuners() -> Sequence[Component[Any]]:
     return [
         tuner("greedy", "each kernel takes what is best beside its neighbours"),
         tuner("dp", "dynamic program, exact for networks of small width"),
-        tuner("pbqp", "reductions, exact for series-parallel networks; else guesses, and a bound"),
+        tuner("pbqp", "exact reductions where they last; else guesses, and a bound", default=True),
         tuner("exact", "integer program with proof, up to a time limit"),
         tuner("exhaustive", "every choice priced; for very small networks"),
     ]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.task import Task
-    from tilewright_pipeline.run.events import (
+    from tilewright_pipeline.context.events import (
         RunInfo,
         RunOutcome,
         RunSummary,
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         TuneOutcome,
         TuneProgress,
     )
-    from tilewright_pipeline.run.explaining import Explains
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.explaining import Explains
+    from tilewright_pipeline.context.run_context import RunContext
     from tilewright_pipeline.stages.stage import Stage
 
 

@@ -12,10 +12,10 @@ from tilewright.terminal_text import brief
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task_set import TaskSet
-from tilewright_pipeline.run.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
-from tilewright_pipeline.run.explaining import Explains, explainers
-from tilewright_pipeline.run.run_context import RunContext
-from tilewright_pipeline.run.run_setup import make_context
+from tilewright_pipeline.context.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
+from tilewright_pipeline.context.explaining import Explains, explainers
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.context.run_setup import make_context
 from tilewright_pipeline.run.running import PipelineRun, RunResult
 from tilewright_pipeline.stages.values import RunValues
 from tilewright_pipeline.tuning.budget_text import parse_budget, together

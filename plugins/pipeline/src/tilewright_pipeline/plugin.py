@@ -12,7 +12,7 @@ from tilewright.plugins.plugin import Component, hookimpl, late
 if TYPE_CHECKING:
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.task import Task
-    from tilewright_pipeline.run.events import RunSummary, Section, TuneOutcome
+    from tilewright_pipeline.context.events import RunSummary, Section, TuneOutcome
 
 _log = logging.getLogger("tilewright")
 
@@ -28,7 +28,8 @@ def tilewright_hookspecs() -> Sequence[ModuleType]:
 def tilewright_stages() -> Sequence[Component[Any]]:
     """The tuning loop as a step of a pipeline."""
     stage, options = (
-        late("tilewright_pipeline.stages.tune_stage", name) for name in ("TuneStage", "TuneOptions")
+        late(f"tilewright_pipeline.tuning.{home}", name)
+        for home, name in (("tune_stage", "TuneStage"), ("tune_options", "TuneOptions"))
     )
     return [Component("tune", "measure candidates for every task", stage, options)]
 

@@ -33,7 +33,7 @@ _PLACES = (
     "tilewright.roles",
     "tilewright.host.plugin_host",
     "tilewright.host.contexts",
-    "tilewright_pipeline.run.run_context",
+    "tilewright_pipeline.context.run_context",
 )
 _ARGUMENTS = {"host": "PluginHost"}
 _NO_VALUES = {"Component", "ModuleType"}

@@ -22,7 +22,7 @@ from tilewright.plugins.loading.distributions import (
 from tilewright.terminal_text import printable
 from tilewright_cli.terminal import shared_options as shared
 from tilewright_cli.terminal.entry_point_choices import entry_point_choices
-from tilewright_pipeline.run import exit_codes
+from tilewright_pipeline.context import exit_codes
 
 _OWN = "tilewright-cli"
 _GROUP = "tilewright.commands"

@@ -31,7 +31,7 @@ def records_for(task: str, host: PluginHost) -> Path:
 
 
 def _keys(file: Path, host: PluginHost) -> set[str]:
-    from tilewright_pipeline.run.run_setup import open_store
+    from tilewright_pipeline.context.run_setup import open_store
 
     with suppress(UsageError):  # a file that cannot be read as records has no keys
         return {task.workload.key for task in open_store(file, host).tasks()}

@@ -12,7 +12,7 @@ import click
 
 from tilewright.errors import UsageError
 from tilewright_cli.terminal import shared_options as shared
-from tilewright_pipeline.run.exit_codes import INTERRUPTED
+from tilewright_pipeline.context.exit_codes import INTERRUPTED
 
 if TYPE_CHECKING:
     from tilewright_pipeline.yaml.yaml_source import YamlSource

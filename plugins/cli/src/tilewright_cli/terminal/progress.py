@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.plugins.plugin import hookimpl
 from tilewright.terminal_text import printable
-from tilewright_pipeline.run.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
+from tilewright_pipeline.context.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.measure import Trial
-    from tilewright_pipeline.run.events import (
+    from tilewright_pipeline.context.events import (
         RunInfo,
         RunOutcome,
         Section,
@@ -116,7 +116,7 @@ class Progress:
     def tilewright_run_finished(self, run: RunInfo, outcome: RunOutcome) -> None:
         self.stop()
         if self._summary and self._host is not None:
-            from tilewright_pipeline.run.events import RunSummary, Section
+            from tilewright_pipeline.context.events import RunSummary, Section
 
             console, hook = _console(sys.stdout, _TABLE_WIDTH), "tilewright_summary_sections"
             summary = RunSummary(run, outcome.report)

@@ -12,7 +12,7 @@ from tilewright.strategies.strategy import Strategy, own_words
 if TYPE_CHECKING:
     from tilewright.vocabulary.task import Task
     from tilewright.vocabulary.task_set import TaskSet, WeightedTask
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.run_context import RunContext
 
 
 @dataclass(frozen=True, slots=True)

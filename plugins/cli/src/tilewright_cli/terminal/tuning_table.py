@@ -7,7 +7,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from tilewright.terminal_text import printable
-from tilewright_pipeline.run.time_text import milliseconds_text, time_text
+from tilewright_pipeline.context.time_text import milliseconds_text, time_text
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import TaskState
-    from tilewright_pipeline.run.events import TuneProgress
+    from tilewright_pipeline.context.events import TuneProgress
 
 COLUMNS = ("ID", "Task", "Latency (ms)", "Speed (GFLOP/s)", "Peak", "Trials")
 # A terminal less wide leaves them out, so that names keep ten letters on one of 40 columns.

@@ -24,7 +24,7 @@ def peak(
     Later runs compute their shares of peak from the highest figures measured so far.
     """
     from tilewright.errors import UsageError
-    from tilewright_pipeline.run.device_peaks import measure_peaks
+    from tilewright_pipeline.context.device_peaks import measure_peaks
 
     host = shared.load_host(plugin)
     resolved = host.resolve_target(target)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from tilewright_cli.terminal import shared_options as shared
-from tilewright_pipeline.run.exit_codes import DONE, FAILED
+from tilewright_pipeline.context.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost

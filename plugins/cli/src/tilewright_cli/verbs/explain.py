@@ -12,7 +12,7 @@ from tilewright.errors import UsageError
 from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
-    from tilewright_pipeline.run.explaining import Explanation
+    from tilewright_pipeline.context.explaining import Explanation
 
 
 @click.command()
@@ -119,8 +119,8 @@ def _of_network(
     plugin: tuple[Path, ...],
 ) -> list[Explanation]:
     from tilewright_cli.terminal.pipeline_verb import pipeline_of
+    from tilewright_pipeline.context.explaining import no_such_part
     from tilewright_pipeline.pipeline import Pipeline
-    from tilewright_pipeline.run.explaining import no_such_part
 
     pipeline = Pipeline.load(
         pipeline_of(source), settings=settings, plugins=plugin, target=target, whole=False

@@ -44,7 +44,7 @@ def space(
     """
     from tilewright_cli.terminal.key_records import records_for
     from tilewright_pipeline.api.task_text import find_task, names_a_key
-    from tilewright_pipeline.run.run_setup import open_store
+    from tilewright_pipeline.context.run_setup import open_store
 
     host = shared.load_host(plugin)
     kept = records or records_for(task, host)

@@ -12,7 +12,7 @@ from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.task_set import TaskSet
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.run_context import RunContext
 
 
 @click.command()

@@ -9,8 +9,12 @@ from typing import Any
 import click
 
 from tilewright_cli.terminal import shared_options as shared
-from tilewright_pipeline.run.exit_codes import DONE, PARTIAL
-from tilewright_pipeline.run.time_text import time_text
+from tilewright_cli.terminal.choice_text import choice_of
+from tilewright_cli.terminal.model_flags import flags_of
+from tilewright_pipeline.context.exit_codes import DONE, PARTIAL
+from tilewright_pipeline.context.time_text import time_text
+from tilewright_pipeline.tuning.tune_options import TuneOptions
+from tilewright_pipeline.yaml.file_model import MeasureSection, PipelineFile
 
 _BEFORE_ITS_BUDGET = {
     "exhausted": "the tuner proposes nothing new",
@@ -25,21 +29,12 @@ _BEFORE_ITS_BUDGET = {
 @shared.component(
     "--target", help="KIND:name=value,... or a short text.", shown="[that of TASK, or {}]"
 )
-@shared.component("--tuner", help="NAME or {NAME: {option: value}}.")
-@shared.component("--scheduler")
-@shared.component("--runner")
-@shared.component("--builder")
-@click.option("--strategies", default="*", show_default=True, help="Glob over alternatives.")
-@click.option("--budget", default="60s", show_default=True, help="60s, 2min, or 200 for trials.")
-@click.option(
-    "--early-stopping", type=click.IntRange(1), help="End after so many trials without improvement."
-)
-@click.option(
-    "--conditions", type=click.Choice(["cold", "warm"]), default="cold", show_default=True
-)
-@click.option("--repeat", type=click.IntRange(3, 1000), default=5, show_default=True)
-@shared.device
-@shared.seed
+@flags_of(TuneOptions, ("tuner", "scheduler"))
+@flags_of(MeasureSection, ("runner", "builder"))
+@flags_of(PipelineFile, ("strategies",))
+@flags_of(TuneOptions, ("budget", "early_stopping"))
+@flags_of(MeasureSection, ("constants", "repeat"), called={"constants": "--conditions"})
+@flags_of(PipelineFile, ("device", "seed"))
 @click.option("--records", type=shared.NAMED_PATH, help="[runs/tune/records.jsonl]")
 @shared.foreign_records
 @shared.plugin_files
@@ -49,30 +44,18 @@ def tune(
     *,
     task: str,
     target: str | None,
-    tuner: str | None,
-    scheduler: str | None,
-    runner: str | None,
-    builder: str | None,
-    strategies: str,
-    budget: str,
-    early_stopping: int | None,
-    conditions: str,
-    repeat: int,
-    device: str | None,
-    seed: int,
     records: Path | None,
     foreign_records: bool,
     plugin: tuple[Path, ...],
     quiet: bool,
     as_json: bool,
+    **asked: Any,
 ) -> int:
     """Tune one task.
 
     TASK is operator(arguments), a key in the records file, or a JSON file.
     """
     from tilewright.host.plugin_host import PluginHost
-    from tilewright.vocabulary.measure import Conditions
-    from tilewright_cli.terminal.choice_text import choice_of
     from tilewright_cli.terminal.progress import Progress
     from tilewright_pipeline.api.functions import tune as tune_task
 
@@ -83,18 +66,7 @@ def tune(
         result = tune_task(
             task,
             target=target,
-            tuner=choice_of("--tuner", tuner),
-            scheduler=choice_of("--scheduler", scheduler),
-            runner=choice_of("--runner", runner),
-            builder=choice_of("--builder", builder),
-            strategies=strategies,
-            budget=budget,
-            early_stopping=early_stopping,
-            conditions=Conditions(
-                constants="warm" if conditions == "warm" else "cold", repeat=repeat
-            ),
-            device=device,
-            seed=seed,
+            **dict(_arguments(asked)),
             records=records or shared.TUNE_RECORDS,
             foreign_records=foreign_records,
             host=host,
@@ -109,6 +81,16 @@ def tune(
     else:
         shared.say("\n".join(_lines(result.summary)))
     return PARTIAL if result.partial or result.config is None else DONE
+
+
+def _arguments(asked: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What `tilewright.tune` takes for the flags that were given."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    measured = {name: given.pop(name) for name in ("constants", "repeat") if name in given}
+    yield "conditions", MeasureSection(**measured).conditions
+    for name, value in given.items():
+        role = name in ("tuner", "scheduler", "runner", "builder")
+        yield name, choice_of(f"--{name}", value) if role else value
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright_graph.compiled.compiled_network import CompiledNetwork
     from tilewright_graph.network.network import Network
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.run_context import RunContext
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -38,7 +38,7 @@ def saved_folder(path: Path) -> Path:
 
 def context_of(network: CompiledNetwork, path: Path, host: PluginHost, seed: int) -> RunContext:
     """What stages need that look at a network: nothing is measured or written by itself."""
-    from tilewright_pipeline.run.run_setup import make_context
+    from tilewright_pipeline.context.run_setup import make_context
 
     return make_context(
         host,

@@ -10,7 +10,7 @@ import click
 from tilewright.errors import UsageError
 from tilewright_cli.terminal import shared_options as shared
 from tilewright_graph.cli import opened
-from tilewright_pipeline.run.exit_codes import DONE, FAILED
+from tilewright_pipeline.context.exit_codes import DONE, FAILED
 
 
 @click.command()

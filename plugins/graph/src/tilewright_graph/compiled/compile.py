@@ -14,7 +14,7 @@ from tilewright_graph.extraction.memory_plan import MemoryPlan
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.selection.dispatching import Best, dispatch_network
 from tilewright_graph.selection.prediction import Prediction
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.compiled import saved_network
 from tilewright_graph.network.signature_text import signature_text, tensors_text
-from tilewright_pipeline.run.run_setup import find_device
-from tilewright_pipeline.run.time_text import time_text
+from tilewright_pipeline.context.run_setup import find_device
+from tilewright_pipeline.context.time_text import time_text
 
 _LEAST_RUNS = 3
 

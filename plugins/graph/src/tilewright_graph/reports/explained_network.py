@@ -10,7 +10,7 @@ from tilewright_graph.reports.explanation import Explainer, Explanation
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.stages.compile_stage import CompileOptions
 from tilewright_graph.stages.graph_tune_stage import GraphTuneOptions
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 
 
 class ExplainedNetwork:

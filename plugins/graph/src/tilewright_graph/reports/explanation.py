@@ -17,8 +17,8 @@ from tilewright_graph.selection.candidates import Accuracy, estimated_seconds
 from tilewright_graph.selection.cost_table import CostTable
 from tilewright_graph.selection.dispatching import dispatch_network
 from tilewright_graph.selection.prediction import recorded_seconds
-from tilewright_pipeline.run.run_context import RunContext
-from tilewright_pipeline.run.time_text import time_text
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.context.time_text import time_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilewright_pipeline.run.events import Section
-from tilewright_pipeline.run.time_text import significant_text
+from tilewright_pipeline.context.events import Section
+from tilewright_pipeline.context.time_text import significant_text
 
 
 def sections(report: Mapping[str, Any]) -> list[Section]:

@@ -13,7 +13,7 @@ from tilewright.space.config_space import ConfigSpace
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.transforms import TRANSFORM
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 
 _PEAK_FLOPS = 5e10
 _BANDWIDTH = 1e10

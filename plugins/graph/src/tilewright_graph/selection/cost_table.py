@@ -8,7 +8,7 @@ from tilewright.errors import UsageError
 from tilewright.vocabulary.task import Task
 from tilewright_graph.selection.candidates import MAX_SCH_NUM, Accuracy, Candidate, find_candidates
 from tilewright_graph.selection.transform_prices import TransformPrices
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 
 
 class CostTable:

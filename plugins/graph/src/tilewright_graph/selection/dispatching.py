@@ -17,8 +17,8 @@ from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.selection.assembly import Assembly, assemble
 from tilewright_graph.selection.candidates import Accuracy, allowed, allowed_space, context_of
 from tilewright_graph.selection.prediction import Prediction, predict
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.dispatch.contexts import ApplyGraphBest, ApplyHistoryBest
-from tilewright_pipeline.run.run_context import RunContext
 
 _log = logging.getLogger("tilewright")
 

@@ -13,8 +13,8 @@ from tilewright_graph.selection.assembly import Call
 from tilewright_graph.selection.candidates import estimated_seconds
 from tilewright_graph.selection.problem import PROOF_TOLERANCE
 from tilewright_graph.selection.transform_prices import TransformPrices
-from tilewright_pipeline.run.run_context import RunContext
-from tilewright_pipeline.run.time_text import time_text
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.context.time_text import time_text
 
 
 @dataclass(frozen=True, slots=True)

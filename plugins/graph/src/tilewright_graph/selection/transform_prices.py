@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_graph.selection.candidates import context_of, estimated_seconds
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_tensor.layouts.layout import Layout
 
 

@@ -14,7 +14,7 @@ from tilewright_graph.compiled.compiled_network import CompiledNetwork, Latency,
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.verification.reference_oracle import what_it_runs
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 
 _TURN = 10

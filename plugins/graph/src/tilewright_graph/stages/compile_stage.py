@@ -14,7 +14,7 @@ from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.selection.graph_tuning import GraphChoice
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 
 _log = logging.getLogger("tilewright")

@@ -10,9 +10,9 @@ from tilewright.vocabulary.task_set import TaskSet
 from tilewright_graph.extraction.extraction import ExtractedNetwork, extract
 from tilewright_graph.network.network import Network
 from tilewright_graph.passes.graph_pass import GraphPassEntry, apply_passes
-from tilewright_pipeline.dispatch.narrowing import tell_narrowing
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
+from tilewright_pipeline.tuning.narrowing import tell_narrowing
 from tilewright_tensor.operators.operators import Operators
 
 

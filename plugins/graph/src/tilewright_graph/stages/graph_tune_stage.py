@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from tilewright.options import Choice, Options
+from tilewright.options import DEFAULT, Choice, Options, completed
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.pictures.layout_flow import layout_flow
 from tilewright_graph.pictures.layout_picture import layout_picture
@@ -20,7 +20,7 @@ from tilewright_graph.selection.graph_tuning import (
     GraphChoice,
     tune_graph,
 )
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.writing import check_file, writing
 
@@ -40,7 +40,7 @@ class GraphTuneOptions(Options):
                       puts its name in
     """
 
-    graph_tuner: Choice = Choice(name="pbqp")
+    graph_tuner: Choice = DEFAULT
     accuracy: Accuracy = "default"
     max_sch_num: int = Field(MAX_SCH_NUM, ge=1)
     transform_budget: int = Field(TRANSFORM_BUDGET, ge=0)
@@ -57,7 +57,7 @@ class GraphTuneStage:
     measures: ClassVar[bool] = True
 
     def __init__(self, options: GraphTuneOptions, context: RunContext) -> None:
-        self._options = options
+        self._options = completed(options, context.host.default)
         self._context = context
 
     def run(self, values: Mapping[type, Any]) -> StageResult:

@@ -15,7 +15,7 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Options, Place
 from tilewright_graph.frontends.frontend import Frontend, check_model, frontend_for
 from tilewright_graph.network.network import Network
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 
 

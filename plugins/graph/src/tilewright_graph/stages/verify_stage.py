@@ -21,7 +21,7 @@ from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.verification.oracle import Oracle
 from tilewright_graph.verification.reference_oracle import WHEN_NAMED, what_it_runs
 from tilewright_graph.verification.verification import Comparison, check_fit, compare
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_tensor.answer_rounding import network_tolerance
 

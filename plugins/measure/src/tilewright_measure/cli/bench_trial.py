@@ -12,7 +12,7 @@ from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.task_set import TaskSet
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.run_context import RunContext
 
 
 @click.command()
@@ -40,12 +40,12 @@ def trial(
     Measures --count candidates of each task, cold and by the local builder and runner, as tuning
     does. Nothing of it is kept.
     """
-    from tilewright.options import DEFAULT
     from tilewright.vocabulary.budget import Budget
     from tilewright_cli.terminal.choice_text import choice_of
     from tilewright_measure.local.trial_profile import TrialProfile
-    from tilewright_pipeline.run.run_setup import make_context
-    from tilewright_pipeline.tuning.loop import tune_tasks
+    from tilewright_pipeline.context.run_setup import make_context
+    from tilewright_pipeline.tuning.tune_options import TuneOptions
+    from tilewright_pipeline.tuning.tune_stage import TuneStage
 
     host = shared.load_host(plugin)
     with tempfile.TemporaryDirectory(prefix="tilewright-trial-") as folder:
@@ -53,13 +53,12 @@ def trial(
             host, name="trial", folder=Path(folder), target=target, device=device, seed=seed
         )
         tasks = _tasks(source, context, plugin)
-        report = tune_tasks(
-            tasks,
+        report = TuneStage(
+            TuneOptions(
+                tuner=choice_of("--tuner", tuner), budget=Budget(trials=count * len(tasks))
+            ),
             context,
-            tuner=choice_of("--tuner", tuner),
-            scheduler=DEFAULT,
-            budget=Budget(trials=count * len(tasks)),
-        )
+        ).tune(tasks)
         profile = TrialProfile.of(context.store.records(), report.measurement)
     if as_json:
         shared.print_json({"target": str(context.target), **profile.to_json()})

@@ -12,7 +12,7 @@ from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
-from tilewright.options import DEFAULT, Choice
+from tilewright.options import Choice
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
@@ -22,18 +22,18 @@ from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright_pipeline.api.task_explanation import TaskExplanation
 from tilewright_pipeline.api.task_text import find_task, names_a_key, names_a_task
+from tilewright_pipeline.context.explaining import Explanation, explainers, no_such_part
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.context.run_setup import make_context, open_store, own_records
+from tilewright_pipeline.context.time_text import time_text
 from tilewright_pipeline.options.mistakes import checked, checked_choice, with_checked_choices
-from tilewright_pipeline.run.explaining import Explanation, explainers, no_such_part
-from tilewright_pipeline.run.own_records import own_records
-from tilewright_pipeline.run.run_context import RunContext
-from tilewright_pipeline.run.run_report import task_entry
-from tilewright_pipeline.run.run_setup import make_context, open_store
-from tilewright_pipeline.run.time_text import time_text
-from tilewright_pipeline.stages.tune_stage import TuneOptions
-from tilewright_pipeline.tuning.loop import tune_tasks
+from tilewright_pipeline.stages.planned_stage import factories, stage_that_makes
+from tilewright_pipeline.tuning.task_entry import task_entry
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_pipeline.tuning.tune_report import TuneReport
+from tilewright_pipeline.tuning.tune_stage import TuneStage
 from tilewright_pipeline.writing import check_folder
-from tilewright_pipeline.yaml.plan import factories, stage_that_makes
+from tilewright_pipeline.yaml.file_model import MeasureSection
 
 _log = logging.getLogger("tilewright")
 
@@ -63,19 +63,12 @@ class TuneResult:
         return f"<TuneResult {task}: {found}; {trials} trials>"
 
 
-class _TuneOptions(TuneOptions):
-    """Those of the stage, and what measures, which a pipeline file says for all stages."""
-
-    runner: Choice = DEFAULT
-    builder: Choice = DEFAULT
-
-
 def tune(
     task: Task | str,
     *,
     target: Target | str | None = None,
     tuner: Any = None,
-    budget: Budget | str | int = "60s",
+    budget: Budget | str | int | None = None,
     strategies: str = "*",
     conditions: Conditions | None = None,
     early_stopping: int | None = None,
@@ -94,16 +87,16 @@ def tune(
     target    used where the task is a text; default: what a key or file names, or that of the
               key's latest record, else the default target
     tuner, runner, builder, scheduler  a name or {name: {options}}; the default of its role
-    budget, early_stopping  as of the stage `tune`
+    budget, early_stopping  as of the stage `tune` (`TuneOptions`); default 60 s, and none
     records   the file; default: the user's own, `~/.local/share/tilewright/records.jsonl`, which
               `compile` and `explain` read by default
     foreign_records  begin with the best that other devices found
     """
     host = host or PluginHost.load()
-    given = {"tuner": tuner, "scheduler": scheduler, "runner": runner, "builder": builder}
-    asked = {role: DEFAULT if choice is None else choice for role, choice in given.items()}
-    asked |= {"budget": budget, "early_stopping": early_stopping}
-    options = with_checked_choices(checked(_TuneOptions, asked, where=""), host)
+    asked = _given(tuner=tuner, scheduler=scheduler, budget=budget, early_stopping=early_stopping)
+    options = with_checked_choices(checked(TuneOptions, asked, where=""), host)
+    asked = _given(runner=runner, builder=builder)
+    measure = with_checked_choices(checked(MeasureSection, asked, where=""), host)
     file = own_records() if records is None else Path(records)
     if isinstance(task, str):
         store = open_store(file, host) if names_a_key(task) else None
@@ -117,24 +110,22 @@ def tune(
         records=file,
         conditions=conditions,
         seed=seed,
-        runner=options.runner,
-        builder=options.builder,
+        runner=measure.runner,
+        builder=measure.builder,
         strategies=strategies,
         foreign_records=foreign_records,
     )
     entry = WeightedTask(task, 1.0, host.reference(task.workload.operator).format(task.workload))
-    report = tune_tasks(
-        TaskSet((entry,)),
-        context,
-        tuner=options.tuner,
-        scheduler=options.scheduler,
-        budget=options.budget,
-        early_stopping=options.early_stopping,
-    )
+    report = TuneStage(options, context).tune(TaskSet((entry,)))
     best = context.history.best(task, host.space(task, strategies).is_valid)
     config, seconds = (best.config, best.seconds) if best is not None else (None, None)
     summary = _summary(entry, config, report, context)
     return TuneResult(task, config, seconds, summary, report.partial)
+
+
+def _given(**arguments: Any) -> dict[str, Any]:
+    """The arguments that are not None, which stands for the default of the options model."""
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _summary(

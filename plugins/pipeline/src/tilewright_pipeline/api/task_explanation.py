@@ -13,14 +13,14 @@ from tilewright.canonical import thaw
 from tilewright.strategies.dispatch import Answer, asked_first, entered
 from tilewright.strategies.strategy import strategy_of
 from tilewright.terminal_text import brief
+from tilewright_pipeline.context.time_text import ranked_text, time_text
 from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest, FallbackContext
-from tilewright_pipeline.run.time_text import ranked_text, time_text
 
 if TYPE_CHECKING:
     from tilewright.roles import Ranked
     from tilewright.strategies.strategy import Declined
     from tilewright.vocabulary.task import Task
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.run_context import RunContext
 
 _WIDTH, _INDENT = 100, " " * 6
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tilewright.roles import Count, Ranked, RecordStore
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
-    from tilewright.vocabulary.measure import Conditions, Failure
+    from tilewright.vocabulary.measure import Conditions, Failure, MeasureInput
     from tilewright.vocabulary.record import Record
     from tilewright.vocabulary.task import Task
 
@@ -47,6 +47,11 @@ class History:
         conditions = self.conditions.for_workload(task.workload)
         where = where or self._own(task)
         return Query(task, conditions, self.device.fingerprint, self.host.revisions, where)
+
+    def counts(self, measured: MeasureInput) -> bool:
+        """Whether it was measured under the conditions that hold for its task."""
+        wanted = self.conditions.for_workload(measured.task.workload)
+        return measured.conditions.constants == wanted.constants
 
     def best(self, task: Task, where: Where | None = None) -> Record | None:
         return self.store.best(self.query(task, where))

@@ -1,1 +1,1 @@
-"""A run: its context, set-up, events, folder and report."""
+"""Runs the stages of a plan in a folder of its own, and writes what happened."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tilewright.errors import UsageError
 from tilewright.reading import read_file
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.writing import writing
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tilewright.vocabulary.task_set import TaskSet, WeightedTask
-from tilewright_pipeline.run.events import Section, StageOutcome
-from tilewright_pipeline.run.run_context import RunContext
-from tilewright_pipeline.run.time_text import milliseconds_text
+from tilewright.vocabulary.task_set import TaskSet
+from tilewright_pipeline.context.events import Section, StageOutcome
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.context.time_text import milliseconds_text
 from tilewright_pipeline.tuning.measurement import summed
+from tilewright_pipeline.tuning.task_entry import task_entry
 from tilewright_pipeline.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
@@ -80,28 +81,6 @@ def check_report(report: Mapping[str, Any]) -> None:
     if taken := sorted(_OWN & set(report)):
         raise ValueError(f"the members {', '.join(taken)} of run.json are no stage's to fill")
     json.dumps(report, allow_nan=False)
-
-
-def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:
-    """A member of `tasks`: the records of one task on this device, summed up."""
-    task, history = entry.task, context.history
-    trials, failures = history.count(task)
-    best = history.best(task)
-    seconds = best.seconds if best is not None else None
-    flops = context.host.reference(task.workload.operator).operations(task.workload)
-    peak = context.device.peak_flops.get(task.target.threads)
-    return {
-        "key": task.workload.key,
-        "name": entry.name,
-        "operator": task.workload.operator,
-        "weight": entry.weight,
-        "strategy": best.config.strategy if best is not None else None,
-        "trials": trials,
-        "failures": failures,
-        "best_seconds": seconds,
-        "gflops": flops / seconds / 1e9 if seconds else None,
-        "peak_share": flops / seconds / peak if seconds and peak else None,
-    }
 
 
 def sections(report: Mapping[str, Any]) -> list[Section]:

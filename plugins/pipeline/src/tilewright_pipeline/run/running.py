@@ -12,15 +12,15 @@ from typing import Any
 from tilewright.errors import UsageError
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.task_set import TaskSet
-from tilewright_pipeline.run import exit_codes
-from tilewright_pipeline.run.events import RunInfo, RunOutcome, StageOutcome, StageStatus
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context import exit_codes
+from tilewright_pipeline.context.events import RunInfo, RunOutcome, StageOutcome, StageStatus
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.run.run_folder import claim, holds_anything, kept_folder, models_of
 from tilewright_pipeline.run.run_report import RunReport, check_report
+from tilewright_pipeline.stages.planned_stage import PlannedStage
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.stages.values import RunValues, branch_context, is_joint
 from tilewright_pipeline.tuning.interrupt import Interrupt, is_ctrl_c
-from tilewright_pipeline.yaml.plan import PlannedStage
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
-from tilewright_pipeline.yaml.plan import PlannedStage, makes, stage_that_makes
+from tilewright_pipeline.stages.planned_stage import PlannedStage, makes, stage_that_makes
 
 
 def misplaced(stages: Sequence[PlannedStage], host: PluginHost) -> Iterator[UsageError]:

@@ -8,9 +8,9 @@ from itertools import chain
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.stages.planned_stage import PlannedStage
 from tilewright_pipeline.stages.stage import StageResult
-from tilewright_pipeline.yaml.plan import PlannedStage
 
 
 class RunValues:

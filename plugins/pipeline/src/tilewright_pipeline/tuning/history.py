@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.record import Record
     from tilewright.vocabulary.task import Task
     from tilewright.vocabulary.workload import Workload
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.run_context import RunContext
 
 
 def known_trials(context: RunContext) -> list[Trial]:
@@ -34,7 +34,7 @@ def known_trials(context: RunContext) -> list[Trial]:
     return [
         trial
         for trial in found
-        if trial.input.conditions.constants == _constants(context, trial.input.task)
+        if context.history.counts(trial.input)
         and not trial.result.spoiled
         and (not trial.input.task.workload.definitions or current(trial.input.task.workload))
     ]
@@ -87,7 +87,3 @@ def _is_current(workload: Workload, host: PluginHost) -> bool:
         return host.reference(workload.operator).checked(workload, "") == workload
     except UsageError:
         return False
-
-
-def _constants(context: RunContext, task: Task) -> str:
-    return context.conditions.for_workload(task.workload).constants

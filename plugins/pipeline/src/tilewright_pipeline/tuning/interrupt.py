@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from tilewright_pipeline.run import exit_codes
+from tilewright_pipeline.context import exit_codes
 
 _SHOW_CURSOR = b"\x1b[?25h\n"
 

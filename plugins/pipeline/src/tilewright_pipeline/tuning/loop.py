@@ -11,25 +11,26 @@ from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.host.contexts import TunerContext
-from tilewright.options import Choice, named
+from tilewright.options import Choice, completed
 from tilewright.plugins.blamed import Blamed
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, Trial
 from tilewright.vocabulary.record import BudgetRecord
 from tilewright.vocabulary.task_set import ChecksTasks, TaskSet, WeightedTask
-from tilewright_pipeline.dispatch.narrowing import check_narrowing
-from tilewright_pipeline.run.events import EndReason, TuneProgress
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.events import EndReason, TuneProgress
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.tuning.budget_text import together
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.history import adopted_configs, best_of_anchor, known_trials
 from tilewright_pipeline.tuning.interrupt import Interrupt
 from tilewright_pipeline.tuning.measurement import Measurement, Spent
+from tilewright_pipeline.tuning.narrowing import check_narrowing
 from tilewright_pipeline.tuning.noise import noise_told
 from tilewright_pipeline.tuning.proposed import proposed
 from tilewright_pipeline.tuning.stage_key import stage_key
 from tilewright_pipeline.tuning.task_track import TaskTrack
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_pipeline.tuning.tune_report import TuneReport, TuningFailedError, TuningInterrupted
 
 _BATCH = 16
@@ -43,11 +44,8 @@ _log = logging.getLogger("tilewright")
 def tune_tasks(
     tasks: TaskSet,
     context: RunContext,
+    options: TuneOptions,
     *,
-    tuner: Choice,
-    scheduler: Choice,
-    budget: Budget,
-    early_stopping: int | None = None,
     more: Budget | None = None,
 ) -> TuneReport:
     """Measure candidates for all tasks until the budget is spent; every result is in the store.
@@ -58,22 +56,15 @@ def tune_tasks(
     options that do not suit the tasks, a task that the runner has no memory for, a glob that leaves
     all of them without a strategy, and `more` in another unit than the budget.
     """
-    default = context.host.default
-    tuner, scheduler = named(tuner, "tuner", default), named(scheduler, "scheduler", default)
+    options = completed(options, context.host.default)
+    tuner, scheduler, budget = options.tuner, options.scheduler, options.budget
     context.host.check("tuner", tuner)  # made when a task is first searched
     made = context.host.choose("scheduler", scheduler, context.host)
     if isinstance(made, ChecksTasks):
         made.check_tasks(tasks)
     check_narrowing(tasks, context)
     made = Blamed(made, context.host, "scheduler", scheduler.name)
-    stage = stage_key(
-        tasks,
-        context,
-        tuner=tuner,
-        scheduler=scheduler,
-        budget=budget,
-        early_stopping=early_stopping,
-    )
+    stage = stage_key(tasks, context, options)
     known = context.store.spent(stage, context.device)
     if known.finished and more is None:
         return TuneReport({}, Spent().report(0.0), skipped=True)
@@ -86,7 +77,7 @@ def tune_tasks(
         Measurement(context, interrupt.shield, stage, tasks) as measurement,
     ):
         tracker = BudgetTracker(budget, lambda: measurement.spent.trials, before)
-        loop = _Loop(tasks, context, measurement, tracker, early_stopping)
+        loop = _Loop(tasks, context, measurement, tracker, options.early_stopping)
         try:
             loop.measure_incumbents()
             loop.search(tuner, made, tracker.whole / 10)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tilewright.vocabulary.task_set import TaskSet
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.run_context import RunContext
 
 
 @dataclass(slots=True)

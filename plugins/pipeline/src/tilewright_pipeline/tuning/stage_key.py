@@ -8,20 +8,12 @@ from tilewright.canonical import content_key
 from tilewright.options import Choice
 
 if TYPE_CHECKING:
-    from tilewright.vocabulary.budget import Budget
     from tilewright.vocabulary.task_set import TaskSet
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.run_context import RunContext
+    from tilewright_pipeline.tuning.tune_options import TuneOptions
 
 
-def stage_key(
-    tasks: TaskSet,
-    context: RunContext,
-    *,
-    tuner: Choice,
-    scheduler: Choice,
-    budget: Budget,
-    early_stopping: int | None,
-) -> str:
+def stage_key(tasks: TaskSet, context: RunContext, options: TuneOptions) -> str:
     """A hash that is equal for tuning stages that would do the same."""
     host = context.host
     revisions = {
@@ -30,8 +22,8 @@ def stage_key(
         for strategy in host.strategies(entry.task, context.history.narrowed(entry.task))
     }
     chosen = {
-        "tuner": tuner,
-        "scheduler": scheduler,
+        "tuner": options.tuner,
+        "scheduler": options.scheduler,
         "runner": Choice(*context.runner),
         "builder": Choice(*context.builder),
     }
@@ -41,8 +33,8 @@ def stage_key(
                 role: [choice.name, host.check(role, choice).model_dump_json()]
                 for role, choice in chosen.items()
             },
-            "budget": str(budget),
-            "early_stopping": early_stopping,
+            "budget": str(options.budget),
+            "early_stopping": options.early_stopping,
             "tasks": {entry.task.key: [entry.weight, entry.networks] for entry in tasks},
             "conditions": context.conditions.to_json(),
             "strategies": context.strategies,

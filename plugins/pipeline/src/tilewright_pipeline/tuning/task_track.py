@@ -14,7 +14,7 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Conditions, Trial
 from tilewright.vocabulary.race import Place, Standings
 from tilewright.vocabulary.task_set import WeightedTask
-from tilewright_pipeline.run.events import EndReason, TuneOutcome
+from tilewright_pipeline.context.events import EndReason, TuneOutcome
 
 # A task of which so many trials in a row failed and none ever succeeded gets no more of the budget.
 _DEAD_AFTER = 64

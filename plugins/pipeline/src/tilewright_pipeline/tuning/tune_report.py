@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright_pipeline.run.events import TuneOutcome
+from tilewright_pipeline.context.events import TuneOutcome
 from tilewright_pipeline.stages.stage import StageResult
 
 

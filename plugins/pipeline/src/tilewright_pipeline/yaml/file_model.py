@@ -38,9 +38,11 @@ class MeasureSection(Options):
 
     runner: Choice = DEFAULT
     builder: Choice = DEFAULT
-    constants: Literal["cold", "warm"] = "cold"
+    constants: Literal["cold", "warm"] = Field(
+        default="cold", description="Whether each call meets the constants in a cache."
+    )
     number: int = Field(default=1, ge=1, le=1_000_000)
-    repeat: int = Field(default=5, ge=3, le=1000)
+    repeat: int = Field(default=5, ge=3, le=1000, description="Samples of a candidate.")
     min_repeat_ms: float = Field(default=1.0, ge=0, le=60_000)
     cooldown_interval: float = Field(default=0.0, ge=0, le=60)
 
@@ -70,11 +72,11 @@ class PipelineFile(Options):
     version: Literal[1]
     name: Annotated[str, AfterValidator(_folder_name)] | None = None
     target: Annotated[str, BeforeValidator(_target_text)] | None = None
-    device: str | None = None
+    device: str | None = Field(default=None, description="One of the target's devices.")
     records: str | None = Field(default=None, min_length=1)
     record_store: Choice | None = None
     seed: int = Field(default=0, ge=0, le=2**31 - 1)
-    strategies: str = "*"
+    strategies: str = Field(default="*", description="Glob over alternatives.")
     plugins: tuple[str, ...] = ()
     measure: MeasureSection = MeasureSection()
     stages: tuple[Any, ...] = Field(min_length=1)

@@ -19,9 +19,10 @@ from tilewright.plugins.plugin import Component
 from tilewright.vocabulary.target import Target
 from tilewright_pipeline.options.mistakes import not_a_mapping, read_options
 from tilewright_pipeline.options.takers import takers_of
+from tilewright_pipeline.stages.planned_stage import ChecksOptions, PlannedStage
 from tilewright_pipeline.stages.stage_order import idle, leading_to, misplaced
 from tilewright_pipeline.yaml.file_model import PipelineFile
-from tilewright_pipeline.yaml.plan import ChecksOptions, Plan, PlannedStage
+from tilewright_pipeline.yaml.plan import Plan
 from tilewright_pipeline.yaml.settings import NoSuchSettingError, apply_setting
 from tilewright_pipeline.yaml.yaml_source import YamlSource
 

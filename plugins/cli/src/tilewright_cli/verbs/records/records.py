@@ -11,8 +11,8 @@ import click
 from tilewright_cli.terminal import shared_options as shared
 from tilewright_cli.verbs.records.records_adopt import adopt
 from tilewright_cli.verbs.records.records_best import best, told_apart
-from tilewright_pipeline.run.exit_codes import DONE, FAILED
-from tilewright_pipeline.run.time_text import time_text
+from tilewright_pipeline.context.exit_codes import DONE, FAILED
+from tilewright_pipeline.context.time_text import time_text
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -147,7 +147,7 @@ def compact(file: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
     trials that failed through no fault of their config, and bad lines. What a stage spent is added
     up.
     """
-    from tilewright_pipeline.run.run_setup import open_store
+    from tilewright_pipeline.context.run_setup import open_store
     from tilewright_records.store.compact import compact_log
 
     open_store(file, shared.load_host(plugin))  # or it says what the file is
@@ -169,7 +169,7 @@ def compact(file: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
 @shared.as_json
 def merge(sources: tuple[Path, ...], into: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
     """Append to a file the records of other files that it lacks."""
-    from tilewright_pipeline.run.run_setup import open_store
+    from tilewright_pipeline.context.run_setup import open_store
     from tilewright_records.checks import merge_logs
     from tilewright_records.readers import expect_log
 

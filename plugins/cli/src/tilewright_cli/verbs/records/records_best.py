@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilewright_cli.terminal import shared_options as shared
-from tilewright_pipeline.run.time_text import ranked_text
+from tilewright_pipeline.context.time_text import ranked_text
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -35,7 +35,7 @@ def best(
     `tilewright explain TASK` says what else is known of a task.
     """
     from tilewright_pipeline.api.task_text import find_task, names_a_key, names_a_task
-    from tilewright_pipeline.run.run_setup import open_store
+    from tilewright_pipeline.context.run_setup import open_store
     from tilewright_records.readers import recognised_format
 
     host = shared.load_host(plugin)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.task_set import TaskSet, WeightedTask
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.run_context import RunContext
 
 _log = logging.getLogger("tilewright")
 _NAMES_TOLD = 5

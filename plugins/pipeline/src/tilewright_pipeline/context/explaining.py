@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from tilewright.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from tilewright_pipeline.run.run_context import RunContext
+    from tilewright_pipeline.context.run_context import RunContext
 
 
 class Explanation(Protocol):

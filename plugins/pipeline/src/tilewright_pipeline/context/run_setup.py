@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,9 @@ from tilewright.roles import TellsItsParts
 from tilewright.vocabulary.device import Device, MeasuresElsewhere
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.record import Record
-from tilewright_pipeline.run.device_peaks import with_peaks
-from tilewright_pipeline.run.memory_store import MemoryRecordStore
-from tilewright_pipeline.run.run_context import RunContext
+from tilewright_pipeline.context.device_peaks import with_peaks
+from tilewright_pipeline.context.memory_store import MemoryRecordStore
+from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.writing import check_file, writing
 
 _log = logging.getLogger("tilewright")
@@ -135,6 +136,12 @@ def _measured_on(device: Device, runner: Choice, host: PluginHost) -> Device:
     known = runner.name in host.components("runner")
     options = host.check("runner", runner) if known else None
     return options.measured_on(device) if isinstance(options, MeasuresElsewhere) else device
+
+
+def own_records() -> Path:
+    """`tilewright/records.jsonl` in the user's folder for data: `~/.local/share`, as XDG says."""
+    folder = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(folder) / "tilewright" / "records.jsonl"
 
 
 def open_store(path: Path, host: PluginHost, choice: Choice | None = None) -> RecordStore:
