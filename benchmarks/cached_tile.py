@@ -11,8 +11,9 @@ import numpy as np
 
 from tilewright.vocabulary.target import Target
 from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, Load, Op
-from tilewright_tensor.ir.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
+from tilewright_tensor.ir.loop_ir import Allocate, Block, Loop, LoopProgram, Store
 from tilewright_x86.backend import X86Backend
 from tilewright_x86.kernel.kernel import load_kernel
 from tilewright_x86.machine.isa import isa_of

@@ -14,8 +14,9 @@ from tilewright_cuda.text.generate import generate
 from tilewright_cuda.text.launch_shape import LaunchShape
 from tilewright_cuda.text.limits import check_launch, expected_registers, registers_available
 from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load
-from tilewright_tensor.ir.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
+from tilewright_tensor.ir.loop_ir import Allocate, Block, Loop, LoopProgram, Store
 
 SM_90, SM_86 = arch_named("sm_90", "test"), arch_named("sm_86", "test")
 

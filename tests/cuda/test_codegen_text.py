@@ -9,6 +9,7 @@ from tilewright_cuda.text.emit import emit_kernels
 from tilewright_tensor.c_text.c_names import CNames
 from tilewright_tensor.c_text.index_text import IndexText
 from tilewright_tensor.expressions.affine import Affine, Var, floor_div, index, mod
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import (
     Const,
     IndexValue,
@@ -26,7 +27,6 @@ from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
-    Buffer,
     CopyGroup,
     CopyWait,
     Guard,

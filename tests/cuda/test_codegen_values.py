@@ -15,9 +15,10 @@ from tilewright_cuda.program.artifact import artifact_of
 from tilewright_cuda.text.generate import generate
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Var, floor_div, index, mod
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import OPERATIONS, Const, IndexValue, Load, Op, Value, cast
 from tilewright_tensor.expressions.lookup import lookup
-from tilewright_tensor.ir.loop_ir import Block, Buffer, Loop, LoopProgram, Store
+from tilewright_tensor.ir.loop_ir import Block, Loop, LoopProgram, Store
 
 COUNT = 24
 T, V = Var("t"), Var("v")

@@ -23,8 +23,9 @@ from tilewright_cuda.program.cubin import resources_of
 from tilewright_cuda.program.cuda_program import CudaProgram, Launch, Pointer
 from tilewright_cuda.text.prelude import HELPERS, prelude
 from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load
-from tilewright_tensor.ir.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
+from tilewright_tensor.ir.loop_ir import Allocate, Block, Loop, LoopProgram, Store
 
 SM_90 = arch_named("sm_90", "test")
 TARGET = Target.parse("cuda:arch=sm_90")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright_tensor.answer_rounding import network_tolerance
+from tilewright_tensor.operators.trials.answer_rounding import network_tolerance
 
 FLOATS = ("float16", "float32", "float64")
 LENGTHS = (1, 3, 16, 100, 1000, 5000, 1_000_000)

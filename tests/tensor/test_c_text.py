@@ -15,6 +15,7 @@ from tilewright_tensor.c_text.c_module import CFunction, CModule, network_module
 from tilewright_tensor.c_text.dialect import Dialect
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Var, floor_div, index, mod
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import (
     OPERATIONS,
     Const,
@@ -31,7 +32,6 @@ from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
-    Buffer,
     Guard,
     Loop,
     LoopProgram,

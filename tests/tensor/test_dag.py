@@ -18,8 +18,8 @@ from tilewright_tensor.expressions.expr import (
     maximum,
     select,
 )
+from tilewright_tensor.expressions.tensor import Combiner
 from tilewright_tensor.ir.dag import (
-    Combiner,
     Dag,
     compute,
     placeholder,

@@ -25,7 +25,8 @@ from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.tuning.history import known_trials
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.expressions.expr import exp, tanh
-from tilewright_tensor.ir.dag import Tensor, compute, reduce_axis, reduce_sum
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_sum
 from tilewright_tensor.operators.operator import operator
 from tilewright_tensor.operators.operators import Operators, builtin_operators
 from tilewright_tensor.operators.reference import OperatorReference

@@ -16,10 +16,11 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.features.footprint import footprint, strides
 from tilewright_tensor.features.loop_features import NAMES, loop_features, program_features
 from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
-from tilewright_tensor.ir.loop_ir import Buffer, LoopProgram
+from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule

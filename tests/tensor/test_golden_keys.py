@@ -18,7 +18,7 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
 from tilewright_tensor.ir.dag import compute
-from tilewright_tensor.operators.attribute import Attribute, from_front, integer, number
+from tilewright_tensor.operators.definition.attribute import Attribute, from_front, integer, number
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.text_form import format_workload, parse_workload
 

@@ -22,15 +22,8 @@ from tilewright_tensor.evaluation.evaluate import evaluate
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions import expr
 from tilewright_tensor.expressions.lookup import lookup
-from tilewright_tensor.ir.dag import (
-    Dag,
-    Tensor,
-    compute,
-    placeholder,
-    reduce_axis,
-    reduce_max,
-    reduce_sum,
-)
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_max, reduce_sum
 from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.operators.operator import operator
 from tilewright_tensor.operators.operators import Operators

@@ -7,17 +7,9 @@ import pytest
 
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, cast, lt, select
-from tilewright_tensor.ir.loop_ir import (
-    Allocate,
-    Barrier,
-    Block,
-    Buffer,
-    Guard,
-    Loop,
-    LoopProgram,
-    Store,
-)
+from tilewright_tensor.ir.loop_ir import Allocate, Barrier, Block, Guard, Loop, LoopProgram, Store
 
 A, B = Buffer("a", (6,)), Buffer("b", (6,))
 I, J = Var("i"), Var("j")

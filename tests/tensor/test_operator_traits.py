@@ -12,12 +12,14 @@ import pytest
 from tilewright.errors import UsageError
 from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_tensor.expressions.expr import maximum, select
-from tilewright_tensor.ir.dag import Tensor, compute, reduce_axis, reduce_max, reduce_sum
-from tilewright_tensor.operators.gives_back import gives_back
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.operators.definition.gives_back import gives_back
+from tilewright_tensor.operators.definition.operator_def import Operand, OperatorDef, joined_axis
 from tilewright_tensor.operators.operator import operator
-from tilewright_tensor.operators.operator_def import Operand, OperatorDef, joined_axis
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.reference import OperatorReference
+from tilewright_tensor.operators.trials.checked_output import checked_output
 from tilewright_tensor.operators.trials.trait_trial import try_traits
 
 CASES = (Path(__file__).parent / "operator_cases.txt").read_text().splitlines()
@@ -29,7 +31,7 @@ RNG = np.random.default_rng(11)
 
 def output(definition: OperatorDef, *shapes: tuple[int, ...], **attributes: Any) -> TensorSpec:
     specs = [TensorSpec(shape, "float32") for shape in shapes]
-    return definition.output(specs, definition.normalise(attributes))
+    return checked_output(definition, specs, definition.normalise(attributes))
 
 
 @pytest.mark.parametrize("text", CASES)

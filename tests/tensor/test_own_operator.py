@@ -15,11 +15,12 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.workload import EpilogueOp, TensorSpec
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.expr import cast, exp, ge, select
-from tilewright_tensor.ir.dag import Tensor, compute, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_max, reduce_sum
 from tilewright_tensor.lowering.lower import lower
-from tilewright_tensor.operators.attribute import Attribute, extents
+from tilewright_tensor.operators.definition.attribute import Attribute, extents
+from tilewright_tensor.operators.definition.operator_def import Operand, OperatorDef
 from tilewright_tensor.operators.operator import operator
-from tilewright_tensor.operators.operator_def import Operand, OperatorDef
 from tilewright_tensor.operators.operators import Operators, builtin_operators
 from tilewright_tensor.operators.reference import OperatorReference
 from tilewright_tensor.schedule.schedule import Schedule

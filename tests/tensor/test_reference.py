@@ -58,7 +58,9 @@ def test_convolution_in_several_pieces_is_the_same(
     task = workload("conv2d(2x4x11x9, 6x2x3x3, strides=[2, 1], padding=1, groups=2)")
     inputs = references["conv2d"].inputs(task, seed=1)
     (whole,) = references["conv2d"].outputs(task, inputs)
-    monkeypatch.setattr("tilewright_tensor.operators.numpy_references._PATCH_ELEMENTS", 1)
+    monkeypatch.setattr(
+        "tilewright_tensor.operators.definition.numpy_references._PATCH_ELEMENTS", 1
+    )
     (pieces,) = references["conv2d"].outputs(task, inputs)
     np.testing.assert_allclose(pieces, whole, rtol=1e-6)
 
@@ -150,8 +152,8 @@ def test_pack_and_unpack_follow_the_layout(references: References) -> None:
 THIRD_PARTY = """
 from tilewright import hookimpl
 from tilewright_tensor.ir.dag import compute
-from tilewright_tensor.operators.attribute import Attribute, number
-from tilewright_tensor.operators.operator_def import Operand, OperatorDef
+from tilewright_tensor.operators.definition.attribute import Attribute, number
+from tilewright_tensor.operators.definition.operator_def import Operand, OperatorDef
 
 
 def _stage(tensors, attributes):

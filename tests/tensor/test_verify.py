@@ -7,19 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, cast, lt, select
 from tilewright_tensor.expressions.lookup import lookup
 from tilewright_tensor.ir.dag import Dag, compute, placeholder
-from tilewright_tensor.ir.loop_ir import (
-    Allocate,
-    Barrier,
-    Block,
-    Buffer,
-    Guard,
-    Loop,
-    LoopProgram,
-    Store,
-)
+from tilewright_tensor.ir.loop_ir import Allocate, Barrier, Block, Guard, Loop, LoopProgram, Store
 from tilewright_tensor.lowering.verify import verify, verify_schedule
 from tilewright_tensor.schedule.schedule import Schedule
 

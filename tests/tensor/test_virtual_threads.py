@@ -7,12 +7,12 @@ import pytest
 
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, Load
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
-    Buffer,
     CopyGroup,
     CopyWait,
     Guard,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright_tensor.expressions.affine import Affine, Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Op, Value, dtype_of
-from tilewright_tensor.ir.loop_ir import Buffer, Loop, Statement, Store
+from tilewright_tensor.ir.loop_ir import Loop, Statement, Store
 
 
 def i(name: str) -> Affine:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Op
-from tilewright_tensor.ir.loop_ir import Block, Buffer, Loop, LoopKind, LoopProgram, Store
+from tilewright_tensor.ir.loop_ir import Block, Loop, LoopKind, LoopProgram, Store
 from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
 
 COUNT = 37

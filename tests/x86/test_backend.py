@@ -14,8 +14,9 @@ from tilewright.roles import Artifact
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Op
-from tilewright_tensor.ir.loop_ir import Buffer, Loop, LoopProgram, Store
+from tilewright_tensor.ir.loop_ir import Loop, LoopProgram, Store
 from tilewright_x86.backend import X86Backend
 from tilewright_x86.device.cpu import cache_bytes
 from tilewright_x86.kernel import kernel as kernel_module

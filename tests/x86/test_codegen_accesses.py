@@ -11,8 +11,9 @@ from loop_notation import at, i, loop, op, put
 
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Affine, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, IndexValue
-from tilewright_tensor.ir.loop_ir import Block, Buffer, Guard, LoopProgram, Statement
+from tilewright_tensor.ir.loop_ir import Block, Guard, LoopProgram, Statement
 from tilewright_x86.machine.isa import ISAS
 from tilewright_x86.text.emit import emit
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from loop_notation import at, i, loop, op, put
 
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, Op
-from tilewright_tensor.ir.loop_ir import Buffer, LoopProgram
+from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_x86.machine.isa import ISAS
 from tilewright_x86.text.emit import emit
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Op
-from tilewright_tensor.ir.loop_ir import Buffer, Loop, LoopProgram, Store
+from tilewright_tensor.ir.loop_ir import Loop, LoopProgram, Store
 
 
 def _unary(name: str, count: int, dtype: str = "float32", kind: Any = "vectorized") -> LoopProgram:

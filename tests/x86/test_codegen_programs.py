@@ -10,12 +10,12 @@ import pytest
 from loop_notation import at, i, loop, op, put
 
 from tilewright_tensor.expressions.affine import index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
-    Buffer,
     Guard,
     LoopProgram,
     Prefetch,

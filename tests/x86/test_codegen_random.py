@@ -11,17 +11,9 @@ import pytest
 
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Affine, Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value
-from tilewright_tensor.ir.loop_ir import (
-    Allocate,
-    Block,
-    Buffer,
-    Guard,
-    Loop,
-    LoopProgram,
-    Statement,
-    Store,
-)
+from tilewright_tensor.ir.loop_ir import Allocate, Block, Guard, Loop, LoopProgram, Statement, Store
 from tilewright_x86.machine.isa import available
 
 X = Buffer("x", (7, 41))

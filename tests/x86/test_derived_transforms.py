@@ -9,15 +9,8 @@ import numpy as np
 
 from tilewright.space.config_space import ConfigSpace
 from tilewright_tensor.expressions.expr import eq, logical_and, select
-from tilewright_tensor.ir.dag import (
-    Axis,
-    Dag,
-    Tensor,
-    compute,
-    placeholder,
-    reduce_axis,
-    reduce_sum,
-)
+from tilewright_tensor.expressions.tensor import Axis, Tensor
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.layouts.winograd import Winograd
 from tilewright_tensor.lowering.lower import lower

@@ -14,7 +14,8 @@ from tilewright.vocabulary.target import Target
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.expr import as_value, cast, ge, logical_and, lt, select
 from tilewright_tensor.expressions.lookup import lookup
-from tilewright_tensor.ir.dag import Dag, Tensor, compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.lowering.verify import verify

@@ -14,11 +14,11 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Affine, Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value, lt, select
 from tilewright_tensor.expressions.facts import Facts
 from tilewright_tensor.ir.loop_ir import (
     Block,
-    Buffer,
     Guard,
     Loop,
     LoopProgram,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tilewright import hookspec
 
 if TYPE_CHECKING:
-    from tilewright_tensor.operators.operator_def import OperatorDef
+    from tilewright_tensor.operators.definition.operator_def import OperatorDef
 
 _PROGRAM = ("tilewright_tensor.ir.loop_ir", "LoopProgram")
 _LIMITS = ("tilewright_tensor.sketches.structure.limits", "Limits")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
     from tilewright_tensor.features.loop_features import LoopFeatures
-    from tilewright_tensor.operators.operator_def import OperatorDef
+    from tilewright_tensor.operators.definition.operator_def import OperatorDef
 
 
 @hookimpl

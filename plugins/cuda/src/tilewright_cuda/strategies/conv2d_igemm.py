@@ -22,7 +22,8 @@ from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile
 from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
 from tilewright_tensor.expressions.expr import Value, ge, logical_and, lt, select
-from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
+from tilewright_tensor.expressions.tensor import Axis, Tensor
+from tilewright_tensor.ir.dag import Dag, compute
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import inlined_behind
 from tilewright_tensor.strategies.scheduled_implementation import (

@@ -14,7 +14,8 @@ from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.tiles.rows import MOST_THREADS, RowThreads
-from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_sum
+from tilewright_tensor.expressions.tensor import Axis, Tensor
+from tilewright_tensor.ir.dag import Dag, compute, reduce_axis, reduce_sum
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,

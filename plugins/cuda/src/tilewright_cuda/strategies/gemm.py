@@ -15,8 +15,9 @@ from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_ti
 from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
 from tilewright_tensor.expressions.affine import Affine
 from tilewright_tensor.expressions.expr import Value
-from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.expressions.tensor import Axis, Tensor
+from tilewright_tensor.ir.dag import Dag, compute
+from tilewright_tensor.operators.definition.places import axis_names
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import inlined_behind
 from tilewright_tensor.strategies.scheduled_implementation import (

@@ -14,9 +14,10 @@ from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_cuda.text.limits import MOST_BLOCKS
 from tilewright_tensor.expressions.expr import Value
-from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute
+from tilewright_tensor.expressions.tensor import Axis, Tensor
+from tilewright_tensor.ir.dag import Dag, compute
 from tilewright_tensor.ir.loop_ir import LoopKind
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.operators.definition.places import axis_names
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
 from tilewright_tensor.strategies.scheduled_implementation import (

@@ -18,8 +18,9 @@ from tilewright_cuda.strategies.tiles.rows import (
     fallback_row_threads,
 )
 from tilewright_tensor.expressions.expr import Value, exp
-from tilewright_tensor.ir.dag import Axis, Dag, Tensor, compute, reduce_axis, reduce_max, reduce_sum
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.expressions.tensor import Axis, Tensor
+from tilewright_tensor.ir.dag import Dag, compute, reduce_axis, reduce_max, reduce_sum
+from tilewright_tensor.operators.definition.places import axis_names
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
 from tilewright_tensor.strategies.scheduled_implementation import (

@@ -23,11 +23,11 @@ from tilewright_cuda.text.vector_text import VectorText
 from tilewright_tensor.c_text.c_names import CNames
 from tilewright_tensor.c_text.statement_text import StatementText
 from tilewright_tensor.expressions.affine import Var
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
-    Buffer,
     CopyGroup,
     CopyWait,
     Guard,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright_cuda.text.cuda_c import CUDA_C
-from tilewright_tensor.ir.loop_ir import Allocate, Buffer, Loop, LoopKind, Statement, inside
+from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.ir.loop_ir import Allocate, Loop, LoopKind, Statement, inside
 
 GRID: tuple[LoopKind, ...] = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 THREADS: tuple[LoopKind, ...] = ("threadIdx.x", "threadIdx.y", "threadIdx.z")

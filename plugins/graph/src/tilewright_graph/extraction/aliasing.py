@@ -16,7 +16,7 @@ from tilewright_graph.extraction.memory_plan import ALIGNMENT
 from tilewright_graph.extraction.transforms import logical_layout
 from tilewright_graph.network.network import Network, Node
 from tilewright_tensor.layouts.layout import Layout
-from tilewright_tensor.operators.operator_def import OperatorDef, joined_axis
+from tilewright_tensor.operators.definition.operator_def import OperatorDef, joined_axis
 from tilewright_tensor.operators.operators import Operators
 
 

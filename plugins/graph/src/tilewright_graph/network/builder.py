@@ -17,6 +17,7 @@ from tilewright_graph.network.network import Network, Node
 from tilewright_graph.network.network_bytes import check_network_bytes
 from tilewright_tensor.expressions.expr import DTYPES, ITEM_BYTES
 from tilewright_tensor.operators.operators import Operators, builtin_operators
+from tilewright_tensor.operators.trials.checked_output import checked_output
 
 
 class NetworkBuilder:
@@ -114,7 +115,7 @@ class NetworkBuilder:
         specs = [self.specs[tensor] for tensor in inputs]
         rank = len(specs[0].shape) if specs else None
         complete = definition.normalise(attributes or {}, where, rank)
-        inferred = definition.output(specs, complete, where, empty=True)
+        inferred = checked_output(definition, specs, complete, where, empty=True)
         operator = definition.name
         if 0 in inferred.shape:
             nothing = np.zeros(inferred.shape, inferred.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.vocabulary.workload import Workload
 from tilewright_graph.network.network import Network, Node
 from tilewright_tensor.expressions.expr import Op, Read
-from tilewright_tensor.ir.dag import Tensor
+from tilewright_tensor.expressions.tensor import Tensor
 from tilewright_tensor.operators.operators import Operators
 
 MOST_OPERATIONS = 256

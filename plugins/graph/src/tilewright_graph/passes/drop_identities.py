@@ -6,7 +6,7 @@ from tilewright.vocabulary.workload import Workload
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network, Node
 from tilewright_graph.passes.rewrite import rewrite
-from tilewright_tensor.operators.gives_back import gives_back
+from tilewright_tensor.operators.definition.gives_back import gives_back
 from tilewright_tensor.operators.operators import Operators
 
 

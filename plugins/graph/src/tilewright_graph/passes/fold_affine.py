@@ -9,7 +9,7 @@ import numpy as np
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network, Node
 from tilewright_graph.passes.rewrite import rewrite
-from tilewright_tensor.operators.operator_def import AxisPairs
+from tilewright_tensor.operators.definition.operator_def import AxisPairs
 from tilewright_tensor.operators.operators import Operators
 
 _SUM = "add"

@@ -23,7 +23,7 @@ from tilewright_graph.verification.reference_oracle import WHEN_NAMED, what_it_r
 from tilewright_graph.verification.verification import Comparison, check_fit, compare
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
-from tilewright_tensor.answer_rounding import network_tolerance
+from tilewright_tensor.operators.trials.answer_rounding import network_tolerance
 
 _log = logging.getLogger("tilewright")
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilewright_tensor.expressions.expr import Value, logical_and, lt, select
-from tilewright_tensor.ir.dag import Axis, Tensor, compute, reduce_axis, reduce_sum
+from tilewright_tensor.expressions.tensor import Axis, Tensor
+from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_sum
 
 Element = Callable[[Axis, Axis, Axis], Value]
 

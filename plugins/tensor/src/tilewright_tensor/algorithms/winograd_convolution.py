@@ -23,7 +23,8 @@ from tilewright_tensor.expressions.expr import (
     lt,
     select,
 )
-from tilewright_tensor.ir.dag import Axis, Tensor, compute
+from tilewright_tensor.expressions.tensor import Axis, Tensor
+from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.layouts.winograd import Matrix, Winograd
 
 

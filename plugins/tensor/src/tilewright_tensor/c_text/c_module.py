@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tilewright_tensor.c_text.plain_c import PlainC
 from tilewright_tensor.c_text.statement_text import StatementText
-from tilewright_tensor.ir.loop_ir import Buffer, LoopProgram
+from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.ir.network_program import NetworkProgram
 
 _ALIGNMENT = 64

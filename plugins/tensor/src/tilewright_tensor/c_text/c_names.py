@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from tilewright_tensor.expressions.affine import Var
-from tilewright_tensor.ir.loop_ir import Buffer
+from tilewright_tensor.expressions.buffer import Buffer
 
 _NO_LETTER = re.compile(r"[^A-Za-z0-9_]+")
 _WORDS = frozenset({

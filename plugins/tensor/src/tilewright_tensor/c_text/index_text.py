@@ -8,9 +8,9 @@ from copy import copy
 from tilewright_tensor.c_text.c_names import CNames
 from tilewright_tensor.c_text.dialect import Dialect
 from tilewright_tensor.expressions.affine import Affine, Element, FloorDiv, Mod, Var
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Value
 from tilewright_tensor.expressions.facts import Condition
-from tilewright_tensor.ir.loop_ir import Buffer
 
 INT_MAX = 2**31 - 1
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from tilewright_tensor.evaluation.numpy_value import Array, element, value_at
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Op, Read
-from tilewright_tensor.ir.dag import Combiner, Dag, Tensor
-from tilewright_tensor.ir.loop_ir import Buffer
+from tilewright_tensor.expressions.tensor import Combiner, Tensor
+from tilewright_tensor.ir.dag import Dag
 
 _POINTS = 1 << 21
 """How many points are evaluated at once: longer reductions are cut."""

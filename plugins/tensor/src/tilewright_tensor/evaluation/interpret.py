@@ -17,13 +17,13 @@ import numpy as np
 
 from tilewright_tensor.evaluation.numpy_value import Array, element, index_at, value_at
 from tilewright_tensor.expressions.affine import Var
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Read, leaves
 from tilewright_tensor.expressions.facts import Condition
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
-    Buffer,
     CopyGroup,
     CopyWait,
     Guard,

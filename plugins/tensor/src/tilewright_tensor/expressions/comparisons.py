@@ -155,7 +155,7 @@ def comparable(cls: type[_Class]) -> type[_Class]:
 
 def _shown(value: Any) -> str:
     from tilewright_tensor.expressions.expr import as_value
-    from tilewright_tensor.ir.text import value_text
+    from tilewright_tensor.expressions.value_text import value_text
 
     text = value_text(as_value(value))
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

@@ -18,8 +18,8 @@ from tilewright_tensor.expressions.comparisons import NoValue, comparable
 from tilewright_tensor.expressions.elements import elements, with_elements
 
 if TYPE_CHECKING:
-    from tilewright_tensor.ir.dag import Tensor
-    from tilewright_tensor.ir.loop_ir import Buffer
+    from tilewright_tensor.expressions.buffer import Buffer
+    from tilewright_tensor.expressions.tensor import Tensor
 
 
 @comparable

@@ -57,7 +57,7 @@ class Lookup(Element):
         return self.with_value(substituted(self.value, values, bounds))
 
     def __str__(self) -> str:
-        from tilewright_tensor.ir.text import value_text
+        from tilewright_tensor.expressions.value_text import value_text
 
         return f"[{value_text(self.value)}]"
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright_tensor.expressions.affine import Affine
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, leaves
 from tilewright_tensor.features.footprint import (
     LINE_BYTES,
@@ -14,7 +15,7 @@ from tilewright_tensor.features.footprint import (
     strides,
     variables,
 )
-from tilewright_tensor.ir.loop_ir import Buffer, Loop, Store
+from tilewright_tensor.ir.loop_ir import Loop, Store
 
 
 @dataclass(frozen=True, slots=True)

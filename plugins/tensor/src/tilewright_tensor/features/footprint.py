@@ -8,7 +8,7 @@ from math import prod
 from operator import itemgetter
 
 from tilewright_tensor.expressions.affine import Affine, Atom, Element, FloorDiv, Var
-from tilewright_tensor.ir.loop_ir import Buffer
+from tilewright_tensor.expressions.buffer import Buffer
 
 LINE_BYTES = 64
 """Of a cache line."""

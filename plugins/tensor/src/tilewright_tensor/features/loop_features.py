@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import UsageError
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, leaves
 from tilewright_tensor.features import store_features as store
 from tilewright_tensor.features.arithmetic import KINDS
 from tilewright_tensor.features.store_site import Sites, StoreSite
-from tilewright_tensor.ir.loop_ir import Buffer, LoopProgram
+from tilewright_tensor.ir.loop_ir import LoopProgram
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
     Block,
-    Buffer,
     CopyGroup,
     CopyWait,
     Guard,

@@ -21,48 +21,20 @@ from operator import index as index_of
 from types import FunctionType
 from typing import Any
 
-from tilewright_tensor.expressions.affine import Affine, Index, IndexArithmetic, Var, index
-from tilewright_tensor.expressions.bounds import NOTHING, Size, check_size, size_of
-from tilewright_tensor.expressions.comparisons import Comparable, NoValue, comparable, defining
+from tilewright_tensor.expressions.bounds import check_size, size_of
+from tilewright_tensor.expressions.comparisons import Comparable, NoValue, defining
 from tilewright_tensor.expressions.expr import (
     Const,
     Op,
     Operand,
-    Read,
     Value,
     as_value,
     dtype_of,
     indexes_in,
-    leaves,
     limits,
 )
-from tilewright_tensor.expressions.noted_reads import noted
-
-
-@comparable
-@dataclass(frozen=True, slots=True)
-class Axis(IndexArithmetic):
-    """A named range `0 <= var < extent`; usable in index arithmetic."""
-
-    name: str
-    extent: int
-
-    @property
-    def var(self) -> Var:
-        """The variable that runs over it."""
-        return Var(self.name)
-
-    def affine(self) -> Affine:
-        return self.var.affine()
-
-
-@dataclass(frozen=True, slots=True)
-class Combiner:
-    """An associative and commutative operation with its identity, by dtype."""
-
-    name: str
-    operation: Callable[[Value, Value], Value]
-    identity: Callable[[str], Const]
+from tilewright_tensor.expressions.tensor import Axis, Combiner, Tensor, counted
+from tilewright_tensor.expressions.value_text import value_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,57 +50,6 @@ class Reduction(NoValue):
             f"a reduction ({self.combiner.name}) is the whole body of a compute: "
             "give it a compute of its own, and read that one"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Tensor(NoValue):
-    """A placeholder (no body) or the result of a compute; equal only to itself.
-
-    axes     one a dimension, named as in the compute's lambda
-    body     the element at the axes, or what is combined over `reduce_axes`
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    axes: tuple[Axis, ...] = ()
-    body: Value | None = None
-    combiner: Combiner | None = None
-    reduce_axes: tuple[Axis, ...] = ()
-
-    def __getitem__(self, indices: Index | tuple[Index, ...]) -> Read:
-        given = indices if isinstance(indices, tuple) else (indices,)
-        if len(given) != len(self.shape):
-            raise ValueError(
-                f"{self.name} has {_counted(len(self.shape), 'dimension', 'dimensions')}, "
-                f"got {_counted(len(given), 'index', 'indexes')}"
-            )
-        if any(isinstance(one, bool) for one in given):
-            raise TypeError(f"an index of {self.name} is true or false, expected a place")
-        return noted(Read(self, tuple(index(one) for one in given)))
-
-    def instead(self) -> str:
-        places = ", ".join("ijklmnop"[: len(self.shape)])
-        return f"{self.name} is a tensor: read an element of it, as {self.name}[{places}]"
-
-    def __repr__(self) -> str:
-        return f"Tensor({self.name}, {self.shape}, {self.dtype})"
-
-    @cached_property
-    def reads(self) -> tuple[Read, ...]:
-        """Reads in the body, left to right, repeats kept."""
-        return (
-            tuple(x for x in leaves(self.body) if isinstance(x, Read))
-            if self.body is not None
-            else ()
-        )
-
-    @cached_property
-    def size(self) -> Size:
-        """Of an element's expression, with those that it reads in place; sums are in memory."""
-        if self.body is None or self.combiner is not None:
-            return NOTHING
-        return size_of(self.body, lambda read: read.tensor.size)
 
 
 def placeholder(name: str, shape: Sequence[int], dtype: str = "float32") -> Tensor:
@@ -152,8 +73,8 @@ def compute(
     names = tuple(axes) if axes is not None else _parameter_names(body, len(shape))
     if len(names) != len(shape):
         raise ValueError(
-            f"compute {name}: {_counted(len(shape), 'dimension', 'dimensions')} "
-            f"but {_counted(len(names), 'axis', 'axes')} {', '.join(names)}"
+            f"compute {name}: {counted(len(shape), 'dimension', 'dimensions')} "
+            f"but {counted(len(names), 'axis', 'axes')} {', '.join(names)}"
         )
     spatial = tuple(Axis(*pair) for pair in zip(names, shape, strict=True))
     with defining():
@@ -181,10 +102,6 @@ def compute(
                 f"compute {name}: {', '.join(v.name for v in unknown)} is no axis of it"
             )
     return tensor
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def _extents(name: str, shape: Sequence[int]) -> tuple[int, ...]:
@@ -322,9 +239,7 @@ class Dag:
         return sum(prod(t.shape) * operations_per_element(t) for t in self.computes)
 
     def __str__(self) -> str:
-        from tilewright_tensor.ir.text import dag_text
-
-        return dag_text(self)
+        return "\n".join(tensor_text(tensor) for tensor in self.tensors)
 
 
 def operations_per_element(tensor: Tensor) -> int:
@@ -352,3 +267,21 @@ def _operations(value: Value) -> int:
         return 0
     own = value.name not in _FREE and value.dtype.startswith("float")
     return own + sum(_operations(arg) for arg in value.args)
+
+
+_UPDATE = {"sum": "+=", "prod": "*="}
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """A stage as `conv2d(n, f, y, x) += (pad[n, rc, y + ry]*w[f, rc, ry])`, or a shape."""
+    if tensor.body is None:
+        shape = ", ".join(map(str, tensor.shape))
+        dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype}"
+        return f"{tensor.name} = placeholder({shape}{dtype})"
+    update = (
+        "="
+        if tensor.combiner is None
+        else _UPDATE.get(tensor.combiner.name, f"{tensor.combiner.name}=")
+    )
+    axes = ", ".join(axis.name for axis in tensor.axes)
+    return f"{tensor.name}({axes}) {update} {value_text(tensor.body)}"

@@ -7,61 +7,21 @@ affine index a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from operator import is_
 from typing import Literal
 
-from tilewright_tensor.expressions.affine import Affine, Atom, Var
-from tilewright_tensor.expressions.expr import ITEM_BYTES, Load, Value, map_value
-from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
-
-Scope = Literal["global", "shared", "local", "register"]
-"""Who sees a buffer.
-
-global     operands and workspace: all threads
-shared     the threads of one block (GPU)
-local      one thread; addressable
-register   one thread; every index is constant once unrolled and vectorised loops are expanded
-"""
+from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.expressions.expr import Load, Value, map_value
+from tilewright_tensor.expressions.value_text import value_text
 
 LoopKind = Literal[
     "serial", "parallel", "unrolled", "vectorized",
     "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
     "vthread",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """Row-major, contiguous memory of a dtype.
-
-    Equal by value, so names are unique within a program.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str = "float32"
-    scope: Scope = "global"
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return prod(self.shape)
-
-    @property
-    def item_bytes(self) -> int:
-        """Bytes of an element."""
-        return ITEM_BYTES[self.dtype]
-
-    def flat(self, indices: Sequence[Affine]) -> Affine:
-        """The element at the indices as one index into the memory."""
-        steps, step = [], 1
-        for extent in reversed(self.shape):
-            steps.append(step)
-            step *= extent
-        return simplify_div_mod(_weighted_sum(zip(indices, reversed(steps), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,17 +210,45 @@ class LoopProgram:
     workspace: tuple[Buffer, ...] = ()
 
     def __str__(self) -> str:
-        from tilewright_tensor.ir.text import program_text
+        """As indented text: a head with operands and workspace, then one line a statement."""
+        operands = ", ".join(map(_buffer_text, self.inputs))
+        results = ", ".join(map(_buffer_text, self.outputs))
+        lines = [f"kernel {self.name}({operands}) -> {results}"]
+        lines += [f"  workspace {_buffer_text(buffer)}" for buffer in self.workspace]
+        _statement_lines(self.body, 1, lines)
+        return "\n".join(lines)
 
-        return program_text(self)
+
+def _buffer_text(buffer: Buffer) -> str:
+    return f"{buffer.name}: {buffer.dtype}[{', '.join(map(str, buffer.shape))}]"
 
 
-def _weighted_sum(parts: Iterable[tuple[Affine, int]]) -> Affine:
-    """Indexes times their factors, added up."""
-    merged: dict[Atom, int] = {}
-    constant = 0
-    for value, factor in parts:
-        constant += value.constant * factor
-        for atom, coefficient in value.terms:
-            merged[atom] = merged.get(atom, 0) + coefficient * factor
-    return Affine(tuple([term for term in merged.items() if term[1]]), constant)
+def _statement_lines(statement: Statement, depth: int, lines: list[str]) -> None:
+    indent = "  " * depth
+    if isinstance(statement, Block):
+        for one in statement.statements:
+            _statement_lines(one, depth, lines)
+    elif isinstance(statement, Loop):
+        kind = "for" if statement.kind == "serial" else statement.kind
+        lines.append(f"{indent}{kind} {statement.var.name} in {statement.extent}:")
+        _statement_lines(statement.body, depth + 1, lines)
+    elif isinstance(statement, Guard):
+        tests = " and ".join(f"{index} < {limit}" for index, limit in statement.conditions)
+        lines.append(f"{indent}if {tests}:")
+        _statement_lines(statement.body, depth + 1, lines)
+    elif isinstance(statement, Allocate):
+        lines.append(f"{indent}{statement.buffer.scope} {_buffer_text(statement.buffer)}")
+        _statement_lines(statement.body, depth, lines)
+    elif isinstance(statement, Store):
+        target = f"{statement.buffer.name}[{', '.join(map(str, statement.indices))}]"
+        lines.append(f"{indent}{target} = {value_text(statement.value)}")
+    elif isinstance(statement, Prefetch):
+        target = f"{statement.buffer.name}[{', '.join(map(str, statement.indices))}]"
+        lines.append(f"{indent}prefetch {target} + {statement.offset_bytes} bytes")
+    elif isinstance(statement, CopyGroup):
+        lines.append(f"{indent}copies:")
+        _statement_lines(statement.body, depth + 1, lines)
+    elif isinstance(statement, CopyWait):
+        lines.append(f"{indent}wait for copies, all but {statement.pending} groups")
+    else:
+        lines.append(f"{indent}barrier")

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright_tensor.layouts.winograd import TAPS, Winograd
 
 if TYPE_CHECKING:
-    from tilewright_tensor.layouts.layout import Array
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
 from tilewright_tensor.expressions.affine import Affine, Bounds, floor_div, mod
 from tilewright_tensor.layouts.constant_transform import constant_transform
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array: TypeAlias = NDArray[Any]
+    from tilewright_tensor.layouts.constant_transform import Array
 
 _TOKEN = re.compile(r"([A-Z])|([1-9][0-9]*)([a-z])")
 _ORDERS = ("NCDHW", "OIDHW", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")

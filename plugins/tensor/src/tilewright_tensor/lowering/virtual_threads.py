@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Value, indexes_in, leaves
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Around,
     Block,
-    Buffer,
     Guard,
     Loop,
     Prefetch,

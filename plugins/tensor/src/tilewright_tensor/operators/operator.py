@@ -13,25 +13,26 @@ from typing import Any
 from tilewright.errors import UsageError, did_you_mean
 from tilewright_tensor.expressions.comparisons import defining
 from tilewright_tensor.expressions.noted_reads import noting_reads
-from tilewright_tensor.ir.dag import Dag, Tensor, placeholder
-from tilewright_tensor.operators.attribute import (
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import Dag, placeholder
+from tilewright_tensor.operators.definition.attribute import (
     Attribute,
+    Attributes,
     flag,
     integer,
     integers,
     number,
     text,
 )
-from tilewright_tensor.operators.broadcast import broadcast, check_elementwise
-from tilewright_tensor.operators.operator_def import (
-    Attributes,
+from tilewright_tensor.operators.definition.broadcast import broadcast, check_elementwise
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
     Ranges,
     ReferenceFunction,
 )
-from tilewright_tensor.operators.reads import read_outside
+from tilewright_tensor.operators.definition.reads import read_outside
 
 Function = Callable[..., Tensor]
 _ONE_LINE = re.compile(r"\s*\n\s*")

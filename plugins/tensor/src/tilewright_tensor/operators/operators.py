@@ -25,15 +25,17 @@ from tilewright_tensor.operators.builtin import (
     reshaping,
     resizing,
 )
-from tilewright_tensor.operators.definition_key import definition_key
-from tilewright_tensor.operators.operator_def import Attributes, OperatorDef
+from tilewright_tensor.operators.definition.attribute import Attributes
+from tilewright_tensor.operators.definition.definition_key import definition_key
+from tilewright_tensor.operators.definition.operator_def import OperatorDef
+from tilewright_tensor.operators.trials.checked_output import checked_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tilewright.plugins.component_host import ComponentHost
-    from tilewright_tensor.ir.dag import Tensor
-    from tilewright_tensor.layouts.layout import Array
+    from tilewright_tensor.expressions.tensor import Tensor
+    from tilewright_tensor.layouts.constant_transform import Array
 
     Compute = Callable[[Sequence[Tensor], Attributes], Tensor]
 
@@ -158,7 +160,8 @@ class Operators(Mapping[str, OperatorDef]):
     def output(self, workload: Workload, where: str = "") -> TensorSpec:
         """The output's specification. Raises UsageError for operands that do not fit."""
         anchor = workload.anchor
-        running = self.find(anchor.operator, where).output(anchor.inputs, anchor.attributes, where)
+        definition = self.find(anchor.operator, where)
+        running = checked_output(definition, anchor.inputs, anchor.attributes, where)
         for op in workload.epilogue:
             definition = self.find(op.operator, where)
             if not definition.elementwise:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.workload import Workload
-from tilewright_tensor.answer_rounding import rounding
 from tilewright_tensor.ir.dag import terms_per_element
 from tilewright_tensor.layouts.layout import Layout
-from tilewright_tensor.operators.operator_def import Operand, OperatorDef
+from tilewright_tensor.operators.definition.operator_def import Operand, OperatorDef
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.text_form import format_workload, parse_workload
+from tilewright_tensor.operators.trials.answer_rounding import rounding
 
 if TYPE_CHECKING:
-    from tilewright_tensor.layouts.layout import Array
+    from tilewright_tensor.layouts.constant_transform import Array
 
 
 _FEW_ELEMENTS, _DRAWS = 16, 8
@@ -50,7 +50,7 @@ class OperatorReference:
         """
         import numpy as np
 
-        from tilewright_tensor.drawn_inputs import draw_inputs
+        from tilewright_tensor.operators.trials.drawn_inputs import draw_inputs
 
         dag = self.operators.compute_dag(workload)
         operands, output = self._drawn_as(workload), dag.outputs[0]

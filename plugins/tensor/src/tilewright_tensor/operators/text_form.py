@@ -21,8 +21,8 @@ from tilewright.canonical import thaw
 from tilewright.errors import UsageError
 from tilewright.vocabulary.workload import EpilogueOp, Role, TensorSpec, Workload
 from tilewright_tensor.expressions.expr import DTYPES
-from tilewright_tensor.operators.attribute import Attribute
-from tilewright_tensor.operators.operator_def import NAME, Attributes, Operand, OperatorDef
+from tilewright_tensor.operators.definition.attribute import Attribute, Attributes
+from tilewright_tensor.operators.definition.operator_def import NAME, Operand, OperatorDef
 from tilewright_tensor.operators.operators import Operators
 
 _ATTRIBUTE = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.*)", re.DOTALL)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.buffer import Scope
 from tilewright_tensor.expressions.expr import (
     Op,
     Read,
@@ -17,8 +18,7 @@ from tilewright_tensor.expressions.expr import (
     map_value,
     substituted,
 )
-from tilewright_tensor.ir.dag import Axis, Tensor
-from tilewright_tensor.ir.loop_ir import Scope
+from tilewright_tensor.expressions.tensor import Axis, Tensor
 from tilewright_tensor.schedule.stage import Split, Stage
 
 Stages = Mapping[str, Stage]

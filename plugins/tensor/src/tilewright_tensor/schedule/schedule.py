@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from tilewright_tensor.ir.dag import Dag, Tensor
-from tilewright_tensor.ir.loop_ir import LoopKind, Scope
+from tilewright_tensor.expressions.buffer import Scope
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import Dag
+from tilewright_tensor.ir.loop_ir import LoopKind
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule import rewrite
 from tilewright_tensor.schedule.stage import Fuse, PrefetchNote, Split, Stage
@@ -367,9 +369,7 @@ class Schedule:
         return Schedule(self.dag, stages, self.layouts, (*self.steps, step))
 
     def __str__(self) -> str:
-        from tilewright_tensor.ir.text import schedule_text
-
-        return schedule_text(self)
+        return "\n".join(map(str, self.stages.values()))
 
 
 def _name(tensor: Name) -> str:

@@ -8,10 +8,11 @@ from math import ceil, prod
 from typing import Any, Union
 
 from tilewright_tensor.expressions.affine import Affine, Bounds, divided
+from tilewright_tensor.expressions.buffer import Scope
 from tilewright_tensor.expressions.expr import Read, Value, leaves, map_value
 from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
-from tilewright_tensor.ir.dag import Axis, Combiner, Tensor
-from tilewright_tensor.ir.loop_ir import LoopKind, Scope
+from tilewright_tensor.expressions.tensor import Axis, Combiner, Tensor
+from tilewright_tensor.ir.loop_ir import LoopKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,14 @@ class Stage:
     prefetches: tuple[PrefetchNote, ...] = ()
     pipelines: Mapping[str, int] = field(default_factory=dict)
     row_align: tuple[int, int] = (1, 0)
+
+    def __str__(self) -> str:
+        """The nest as planned, before extents are known."""
+        inside = self.attach and f" inside {self.attach[0]} at {self.attach[1]}, {self.scope}"
+        lines = [f"stage {self.name}{inside or ''}"]
+        for depth, loop in enumerate(self.loops, 1):
+            lines.append(f"{'  ' * depth}{self.kinds.get(loop, 'serial')} {loop}")
+        return "\n".join(lines)
 
     @classmethod
     def of(cls, tensor: Tensor) -> Stage:

@@ -9,7 +9,8 @@ from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.expressions.expr import DTYPES
-from tilewright_tensor.ir.dag import Dag, Tensor, operations_per_element
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import Dag, operations_per_element
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (

@@ -12,8 +12,9 @@ import numpy as np
 
 from tilewright.vocabulary.target import Target
 from tilewright_tensor.expressions.affine import Var, index
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, Load, Op
-from tilewright_tensor.ir.loop_ir import Allocate, Block, Buffer, Loop, LoopProgram, Store
+from tilewright_tensor.ir.loop_ir import Allocate, Block, Loop, LoopProgram, Store
 from tilewright_x86.device.cpu import cache_bytes
 from tilewright_x86.kernel.build import build
 from tilewright_x86.kernel.kernel import X86Kernel, load_kernel

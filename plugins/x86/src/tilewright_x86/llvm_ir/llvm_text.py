@@ -19,6 +19,11 @@ LLVM_TYPES = {
 }  # fmt: skip
 
 
+def memory_type(dtype: str) -> str:
+    """LLVM type of an element in memory; a bool is a byte there."""
+    return "i8" if dtype == "bool" else LLVM_TYPES[dtype]
+
+
 def is_float(dtype: str) -> bool:
     """Whether a dtype is a floating-point one."""
     return dtype.startswith("float")

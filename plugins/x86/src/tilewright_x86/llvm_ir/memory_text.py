@@ -14,10 +14,11 @@ from math import prod
 from typing import NamedTuple
 
 from tilewright_tensor.expressions.affine import Affine
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, leaves
-from tilewright_tensor.ir.loop_ir import Buffer, Prefetch, Store
+from tilewright_tensor.ir.loop_ir import Prefetch, Store
 from tilewright_x86.llvm_ir.index_text import Indexes, Lanes, LaneVaryingDivisionError, Linear
-from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, mangled
+from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, mangled, memory_type
 from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError, RegisterSlots
 
 
@@ -26,11 +27,6 @@ class Operand(NamedTuple):
 
     text: str
     varies: bool
-
-
-def memory_type(dtype: str) -> str:
-    """LLVM type of an element in memory; a bool is a byte there."""
-    return "i8" if dtype == "bool" else LLVM_TYPES[dtype]
 
 
 class Memory:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tilewright_tensor.ir.loop_ir import Buffer
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, type_of
 from tilewright_x86.llvm_ir.transposition import transposed
 

@@ -15,10 +15,10 @@ from dataclasses import replace
 from math import prod
 
 from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, leaves
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
-    Buffer,
     Loop,
     LoopProgram,
     Prefetch,

@@ -11,8 +11,9 @@ from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.expressions.affine import Affine, Var, floor_div, mod
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load
-from tilewright_tensor.ir.loop_ir import Buffer, Loop, LoopProgram, Statement, Store, block
+from tilewright_tensor.ir.loop_ir import Loop, LoopProgram, Statement, Store, block
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.strategies.scheduled_implementation import constants, is_float32

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tilewright_tensor.expressions.affine import Var
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, leaves
-from tilewright_tensor.ir.loop_ir import Buffer, Loop, Statement, Store, stores
+from tilewright_tensor.ir.loop_ir import Loop, Statement, Store, stores
 from tilewright_x86.llvm_ir.index_text import Lanes
 from tilewright_x86.machine.isa import Isa
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tilewright.space.knobs import Knobs
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
 from tilewright_cuda.strategies.tiles.rows import RowThreads
-from tilewright_tensor.ir.loop_ir import Scope
+from tilewright_tensor.expressions.buffer import Scope
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.access import readers, reads, reduction_size, single_var

@@ -19,7 +19,7 @@ from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
 from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.expr import ITEM_BYTES
-from tilewright_tensor.ir.dag import Axis
+from tilewright_tensor.expressions.tensor import Axis
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.schedule.stage import Stage

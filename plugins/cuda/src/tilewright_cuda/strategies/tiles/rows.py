@@ -10,8 +10,9 @@ from typing import Any
 from tilewright.space.feasible.constraint import Expression
 from tilewright.space.knobs import Knobs
 from tilewright_tensor.expressions.affine import Affine, Index
-from tilewright_tensor.ir.dag import Axis
-from tilewright_tensor.ir.loop_ir import LoopKind, Scope
+from tilewright_tensor.expressions.buffer import Scope
+from tilewright_tensor.expressions.tensor import Axis
+from tilewright_tensor.ir.loop_ir import LoopKind
 from tilewright_tensor.schedule.schedule import Schedule
 
 MOST_THREADS = 1024

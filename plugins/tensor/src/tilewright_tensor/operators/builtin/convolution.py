@@ -7,11 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_sum
-from tilewright_tensor.operators.attribute import Attribute, extents, integer, margins
 from tilewright_tensor.operators.builtin.padding import pad_stage
 from tilewright_tensor.operators.builtin.window_counts import window_counts
-from tilewright_tensor.operators.operator_def import (
+from tilewright_tensor.operators.definition.attribute import (
+    Attribute,
     Attributes,
+    extents,
+    integer,
+    margins,
+)
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
@@ -21,7 +26,8 @@ from tilewright_tensor.operators.operator_def import (
 )
 
 if TYPE_CHECKING:
-    from tilewright_tensor.ir.dag import Axis, Reduction, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
+    from tilewright_tensor.ir.dag import Reduction
 
 
 def _infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 from tilewright_tensor.expressions import expr as e
 from tilewright_tensor.expressions import whole_numbers
 from tilewright_tensor.ir.dag import compute
-from tilewright_tensor.operators.attribute import Attribute, number, optional_number
-from tilewright_tensor.operators.operator_def import (
+from tilewright_tensor.operators.definition.attribute import (
+    Attribute,
     Attributes,
+    number,
+    optional_number,
+)
+from tilewright_tensor.operators.definition.operator_def import (
     AxisPairs,
     Domain,
     Inputs,
@@ -24,10 +28,14 @@ from tilewright_tensor.operators.operator_def import (
     numpy_reference,
     one_dtype,
 )
-from tilewright_tensor.operators.places import axis_names, broadcast_place, broadcast_shapes
+from tilewright_tensor.operators.definition.places import (
+    axis_names,
+    broadcast_place,
+    broadcast_shapes,
+)
 
 if TYPE_CHECKING:
-    from tilewright_tensor.ir.dag import Axis, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
 
 _SQRT_HALF = math.sqrt(0.5)
 

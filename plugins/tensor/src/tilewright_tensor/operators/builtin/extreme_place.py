@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.expressions import expr as e
 from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_max, reduce_min
-from tilewright_tensor.operators.attribute import Attribute, flag, from_front, integer
-from tilewright_tensor.operators.operator_def import (
+from tilewright_tensor.operators.definition.attribute import (
+    Attribute,
     Attributes,
+    flag,
+    from_front,
+    integer,
+)
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
     expect_axis,
     numpy_reference,
 )
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.operators.definition.places import axis_names
 
 if TYPE_CHECKING:
-    from tilewright_tensor.ir.dag import Axis, Reduction, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
+    from tilewright_tensor.ir.dag import Reduction
 
 
 def _shape(shape: Sequence[int], attributes: Attributes) -> tuple[int, ...]:

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 from tilewright_tensor.expressions.expr import cast, lt, select
 from tilewright_tensor.expressions.lookup import lookup
 from tilewright_tensor.ir.dag import compute
-from tilewright_tensor.operators.attribute import Attribute, from_front, integer
-from tilewright_tensor.operators.operator_def import (
+from tilewright_tensor.operators.definition.attribute import (
+    Attribute,
     Attributes,
+    from_front,
+    integer,
+)
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
@@ -18,11 +22,11 @@ from tilewright_tensor.operators.operator_def import (
     expect_axis,
     numpy_reference,
 )
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.operators.definition.places import axis_names
 
 if TYPE_CHECKING:
     from tilewright_tensor.expressions.expr import Value
-    from tilewright_tensor.ir.dag import Axis, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
 
 
 def _axis(inputs: Inputs, attributes: Attributes) -> int:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from tilewright_tensor.expressions.expr import cast, lt, select
 from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.layouts.layout import Layout
-from tilewright_tensor.operators.attribute import (
+from tilewright_tensor.operators.builtin.padding import copy_stage
+from tilewright_tensor.operators.definition.attribute import (
     Attribute,
+    Attributes,
     dtype,
     from_front,
     integer,
     integers,
     text,
 )
-from tilewright_tensor.operators.builtin.padding import copy_stage
-from tilewright_tensor.operators.operator_def import (
-    Attributes,
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
@@ -28,11 +28,11 @@ from tilewright_tensor.operators.operator_def import (
     numpy_reference,
     one_dtype,
 )
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.operators.definition.places import axis_names
 
 if TYPE_CHECKING:
     from tilewright_tensor.expressions.expr import Value
-    from tilewright_tensor.ir.dag import Axis, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
 
 _DATA = (Operand("data"),)
 Shape = tuple[int, ...]

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tilewright_tensor.expressions.expr import exp, power, sqrt
 from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_max, reduce_sum
-from tilewright_tensor.operators.attribute import Attribute, from_back, integer, number
 from tilewright_tensor.operators.builtin.padding import pad_stage
-from tilewright_tensor.operators.operator_def import (
+from tilewright_tensor.operators.definition.attribute import (
+    Attribute,
     Attributes,
+    from_back,
+    integer,
+    number,
+)
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
@@ -19,11 +24,12 @@ from tilewright_tensor.operators.operator_def import (
     numpy_reference,
     one_dtype,
 )
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.operators.definition.places import axis_names
 
 if TYPE_CHECKING:
     from tilewright_tensor.expressions.expr import Value
-    from tilewright_tensor.ir.dag import Axis, Reduction, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
+    from tilewright_tensor.ir.dag import Reduction
 
 T = TypeVar("T")
 

@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING
 
 from tilewright_tensor.expressions.expr import as_value, ge, logical_and, lt, select
 from tilewright_tensor.ir.dag import compute
-from tilewright_tensor.operators.attribute import Attribute, check_steps, integers, number
-from tilewright_tensor.operators.operator_def import (
+from tilewright_tensor.operators.definition.attribute import (
+    Attribute,
     Attributes,
+    check_steps,
+    integers,
+    number,
+)
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
     expect,
     numpy_reference,
 )
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.operators.definition.places import axis_names
 
 if TYPE_CHECKING:
     from tilewright_tensor.expressions.expr import Value
-    from tilewright_tensor.ir.dag import Axis, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
 
 
 def copy_stage(name: str, data: Tensor) -> Tensor:

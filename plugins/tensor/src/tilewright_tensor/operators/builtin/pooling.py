@@ -9,22 +9,28 @@ from typing import TYPE_CHECKING
 
 from tilewright_tensor.expressions.expr import cast, maximum, minimum
 from tilewright_tensor.ir.dag import MAX, compute, reduce_axis, reduce_max, reduce_sum
-from tilewright_tensor.operators.attribute import Attribute, extents, flag, margins
 from tilewright_tensor.operators.builtin.padding import pad_stage
 from tilewright_tensor.operators.builtin.window_counts import window_counts
-from tilewright_tensor.operators.operator_def import (
+from tilewright_tensor.operators.definition.attribute import (
+    Attribute,
     Attributes,
+    extents,
+    flag,
+    margins,
+)
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
     expect,
     numpy_reference,
 )
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.operators.definition.places import axis_names
 
 if TYPE_CHECKING:
     from tilewright_tensor.expressions.expr import Value
-    from tilewright_tensor.ir.dag import Axis, Reduction, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
+    from tilewright_tensor.ir.dag import Reduction
 
 _ATTRIBUTES = (
     Attribute("pool_size", extents(2)),

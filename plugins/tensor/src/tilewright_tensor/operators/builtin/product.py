@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_sum
-from tilewright_tensor.operators.operator_def import (
-    Attributes,
+from tilewright_tensor.operators.definition.attribute import Attributes
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
@@ -15,10 +15,15 @@ from tilewright_tensor.operators.operator_def import (
     numpy_reference,
     one_dtype,
 )
-from tilewright_tensor.operators.places import axis_names, broadcast_place, broadcast_shapes
+from tilewright_tensor.operators.definition.places import (
+    axis_names,
+    broadcast_place,
+    broadcast_shapes,
+)
 
 if TYPE_CHECKING:
-    from tilewright_tensor.ir.dag import Axis, Reduction, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
+    from tilewright_tensor.ir.dag import Reduction
 
 
 def _dense_infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:

@@ -15,19 +15,25 @@ from tilewright_tensor.ir.dag import (
     reduce_prod,
     reduce_sum,
 )
-from tilewright_tensor.operators.attribute import Attribute, axis_set, flag, integers
-from tilewright_tensor.operators.operator_def import (
+from tilewright_tensor.operators.definition.attribute import (
+    Attribute,
     Attributes,
+    axis_set,
+    flag,
+    integers,
+)
+from tilewright_tensor.operators.definition.operator_def import (
     Domain,
     Operand,
     OperatorDef,
     expect,
     numpy_reference,
 )
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.operators.definition.places import axis_names
 
 if TYPE_CHECKING:
-    from tilewright_tensor.ir.dag import Axis, Reduction, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
+    from tilewright_tensor.ir.dag import Reduction
 
 
 def _axes(shape: Sequence[int], attributes: Attributes) -> set[int]:

@@ -8,20 +8,29 @@ from typing import TYPE_CHECKING
 
 from tilewright_tensor.expressions.affine import floor_div, index, mod
 from tilewright_tensor.ir.dag import compute
-from tilewright_tensor.operators.attribute import Attribute, from_front, integer, integers
-from tilewright_tensor.operators.operator_def import (
+from tilewright_tensor.operators.definition.attribute import (
+    Attribute,
     Attributes,
+    from_front,
+    integer,
+    integers,
+)
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
     expect,
     numpy_reference,
 )
-from tilewright_tensor.operators.places import axis_names, broadcast_place, broadcast_shapes
+from tilewright_tensor.operators.definition.places import (
+    axis_names,
+    broadcast_place,
+    broadcast_shapes,
+)
 
 if TYPE_CHECKING:
     from tilewright_tensor.expressions.expr import Value
-    from tilewright_tensor.ir.dag import Axis, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
 
 _DATA = (Operand("data"),)
 Shape = tuple[int, ...]

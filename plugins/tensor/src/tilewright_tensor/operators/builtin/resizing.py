@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 from tilewright_tensor.expressions.affine import divided
 from tilewright_tensor.expressions.expr import cast, le, lt, select
 from tilewright_tensor.ir.dag import compute
-from tilewright_tensor.operators.attribute import Attribute, integers, text
-from tilewright_tensor.operators.operator_def import (
-    Attributes,
+from tilewright_tensor.operators.definition.attribute import Attribute, Attributes, integers, text
+from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
     expect,
     numpy_reference,
 )
-from tilewright_tensor.operators.places import axis_names
+from tilewright_tensor.operators.definition.places import axis_names
 
 if TYPE_CHECKING:
     from tilewright_tensor.expressions.affine import Affine, Index
     from tilewright_tensor.expressions.expr import Value
-    from tilewright_tensor.ir.dag import Axis, Tensor
+    from tilewright_tensor.expressions.tensor import Axis, Tensor
 
 
 def _one_of(*choices: str) -> Callable[[Any], str]:

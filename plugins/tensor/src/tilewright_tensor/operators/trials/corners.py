@@ -7,7 +7,8 @@ from dataclasses import replace
 from math import prod
 
 from tilewright_tensor.expressions.expr import substituted
-from tilewright_tensor.ir.dag import Axis, Dag, Tensor
+from tilewright_tensor.expressions.tensor import Axis, Tensor
+from tilewright_tensor.ir.dag import Dag
 
 _EDGE = 2
 """Elements along each axis, at each end."""

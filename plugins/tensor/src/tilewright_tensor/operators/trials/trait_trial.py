@@ -10,10 +10,11 @@ import numpy as np
 from tilewright_tensor.evaluation.evaluate import evaluate, widened
 from tilewright_tensor.evaluation.numpy_value import Array
 from tilewright_tensor.ir.dag import Dag, placeholder
-from tilewright_tensor.operators.broadcast import check_elementwise
-from tilewright_tensor.operators.operator_def import Attributes, Inputs, OperatorDef, joined_axis
+from tilewright_tensor.operators.definition.attribute import Attributes
+from tilewright_tensor.operators.definition.broadcast import check_elementwise
+from tilewright_tensor.operators.definition.operator_def import Inputs, OperatorDef, joined_axis
 from tilewright_tensor.operators.trials.corners import corners
-from tilewright_tensor.operators.trials.random_operand import random_operand
+from tilewright_tensor.operators.trials.drawn_inputs import random_operand
 
 _ELEMENTS = 1 << 18
 """Operands and helping stages with more are not evaluated: that would take a good part of a second.

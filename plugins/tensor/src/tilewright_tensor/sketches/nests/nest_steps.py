@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright_tensor.ir.dag import Axis
+from tilewright_tensor.expressions.tensor import Axis
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.schedule.stage import Stage

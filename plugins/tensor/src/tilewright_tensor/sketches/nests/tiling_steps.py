@@ -8,9 +8,9 @@ from itertools import chain
 from math import prod
 from typing import Any
 
+from tilewright_tensor.expressions.buffer import Scope
 from tilewright_tensor.expressions.expr import ITEM_BYTES
-from tilewright_tensor.ir.dag import Axis
-from tilewright_tensor.ir.loop_ir import Scope
+from tilewright_tensor.expressions.tensor import Axis
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.schedule.stage import Stage

@@ -13,7 +13,7 @@ from math import prod
 
 from tilewright.space.entities.split import divisors
 from tilewright.space.knobs import Knobs
-from tilewright_tensor.ir.dag import Axis
+from tilewright_tensor.expressions.tensor import Axis
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.schedule.stage import Stage

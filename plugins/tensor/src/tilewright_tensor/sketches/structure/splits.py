@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.space.entities.split import divisors
 from tilewright.space.feasible.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
-from tilewright_tensor.ir.dag import Axis
+from tilewright_tensor.expressions.tensor import Axis
 
 _INNER = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28)
 _MOST_WASTE = 1.15

@@ -8,8 +8,9 @@ from math import prod
 from tilewright.vocabulary.config import Layouts
 from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_tensor.expressions.affine import floor_div, mod
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Value
-from tilewright_tensor.ir.loop_ir import Buffer, LoopProgram, changed_leaves
+from tilewright_tensor.ir.loop_ir import LoopProgram, changed_leaves
 from tilewright_tensor.layouts.layout import Layout
 
 

@@ -10,8 +10,9 @@ from math import log10, sqrt
 from operator import and_
 
 from tilewright_tensor.expressions.expr import Const, Op, Read, Value
-from tilewright_tensor.ir.dag import PROD, SUM, Dag, Tensor, terms_per_element
-from tilewright_tensor.operators.operator_def import Values
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import PROD, SUM, Dag, terms_per_element
+from tilewright_tensor.operators.definition.operator_def import Values
 
 _FACTORS, _WHOLE_FACTORS = 32, 4
 """Factors of a product that are not 1 or -1: more leave the range of float16, and of int8."""

@@ -16,8 +16,8 @@ import numpy as np
 from tilewright_tensor.evaluation.numpy_value import converted
 
 if TYPE_CHECKING:
-    from tilewright_tensor.layouts.layout import Array
-    from tilewright_tensor.operators.operator_def import Attributes
+    from tilewright_tensor.layouts.constant_transform import Array
+    from tilewright_tensor.operators.definition.attribute import Attributes
 
 _PATCH_ELEMENTS = 1 << 22  # of a convolution's patch matrix at a time: 32 MB of float64
 _erf_objects = np.frompyfunc(math.erf, 1, 1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tilewright_tensor.layouts.layout import Layout
 
 if TYPE_CHECKING:
-    from tilewright_tensor.ir.dag import Axis
+    from tilewright_tensor.expressions.tensor import Axis
 
 
 def axis_names(rank: int) -> list[str]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.vocabulary.workload import Role, TensorSpec
 from tilewright_tensor.expressions.expr import DTYPES
-from tilewright_tensor.operators.attribute import REQUIRED, Attribute
+from tilewright_tensor.operators.definition.attribute import REQUIRED, Attribute, Attributes
 
 if TYPE_CHECKING:
-    from tilewright_tensor.ir.dag import Tensor
-    from tilewright_tensor.layouts.layout import Array
+    from tilewright_tensor.expressions.tensor import Tensor
+    from tilewright_tensor.layouts.constant_transform import Array
 
 NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[a-z][a-z0-9_.]*")
 """What an operator's name looks like; its owner is before it where several have the name."""
-Attributes = Mapping[str, Any]
 Inputs = Sequence[TensorSpec]
 ReferenceFunction = Callable[["Sequence[Array]", Attributes], "Array"]
 Values = Literal["signed", "weight", "positive", "exponent"]
@@ -94,7 +93,7 @@ class OperatorDef:
     slices: Ranges | None = None
     random: bool = False
     place: str = ""
-    _tried: set[Any] = field(default_factory=set, init=False, repr=False, compare=False)
+    tried: set[Any] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -128,7 +127,8 @@ class OperatorDef:
             return f"be linear in *{self.operands[-1].name}, which is any number of operands"
         return ""
 
-    def _has_traits(self) -> bool:
+    def has_traits(self) -> bool:
+        """Whether it declares any that can be tried."""
         of_all = (self.elementwise, self.commutative, self.view, self.concatenates, self.slices)
         return any(of_all) or any(operand.linear is not None for operand in self.operands)
 
@@ -230,25 +230,7 @@ class OperatorDef:
             raise UsageError(f"{self.name}: {error}", where=where) from None
         if any(extent < (0 if empty else 1) for extent in shape):
             raise UsageError(f"{self.name}: the output would have shape {list(shape)}", where=where)
-        try:
-            self._try_traits(inputs, attributes)
-            return TensorSpec(shape, dtype)
-        except UsageError as error:
-            raise error.within(f"{where}: {self.name}" if where else self.name) from None
-
-    def _try_traits(self, inputs: Inputs, attributes: Attributes) -> None:
-        """Raise UsageError for a trait that the definition does not have; a revision is trusted."""
-        given = (*inputs, repr(sorted(attributes.items())))
-        is_empty = any(0 in spec.shape for spec in inputs)
-        if self.revision or is_empty or not self._has_traits() or given in self._tried:
-            return
-        from tilewright_tensor.operators.trials.trait_trial import try_traits
-
-        if problem := try_traits(self, inputs, attributes):
-            raise UsageError(
-                f"{self.place}{problem}", remedy="mend the definition, or leave the trait out"
-            )
-        self._tried.add(given)
+        return TensorSpec(shape, dtype)
 
 
 def joined_axis(operands: Sequence[tuple[int, ...]], joined: tuple[int, ...]) -> int:
@@ -279,7 +261,7 @@ def numpy_reference(name: str) -> Callable[[], ReferenceFunction]:
     """The thunk of a built-in operator's reference; it imports numpy when called."""
 
     def load() -> ReferenceFunction:
-        from tilewright_tensor.operators.numpy_references import REFERENCES
+        from tilewright_tensor.operators.definition.numpy_references import REFERENCES
 
         return REFERENCES[name]
 

@@ -10,7 +10,7 @@ from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.elements import elements
 from tilewright_tensor.expressions.expr import IndexValue, Op, Read, Value, leaves, values_inside
 from tilewright_tensor.expressions.facts import Condition, Facts, condition_of
-from tilewright_tensor.ir.dag import Tensor
+from tilewright_tensor.expressions.tensor import Tensor
 
 _MOST_POINTS = 1 << 18
 Path = tuple[tuple[Value, bool], ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilewright_tensor.expressions.expr import Read
 from tilewright_tensor.ir.dag import placeholder
-from tilewright_tensor.operators.operator_def import Attributes, Inputs, OperatorDef
+from tilewright_tensor.operators.definition.attribute import Attributes
+from tilewright_tensor.operators.definition.operator_def import Inputs, OperatorDef
 
 
 def gives_back(definition: OperatorDef, inputs: Inputs, attributes: Attributes) -> bool:

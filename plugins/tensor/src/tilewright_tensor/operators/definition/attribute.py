@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 from tilewright.sizes import MOST_STEP
 from tilewright_tensor.expressions.expr import DTYPES
 
+Attributes = Mapping[str, Any]
+"""Name to canonical value."""
 REQUIRED = object()
 """Default of an attribute that must be given."""
 

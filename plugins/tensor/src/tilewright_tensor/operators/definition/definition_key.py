@@ -7,7 +7,8 @@ from typing import Any
 
 from tilewright.canonical import content_key
 from tilewright_tensor.expressions.expr import Const, IndexValue, Op, Read, Value, values_inside
-from tilewright_tensor.ir.dag import Dag, Tensor
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import Dag
 
 
 def definition_key(dag: Dag) -> str:

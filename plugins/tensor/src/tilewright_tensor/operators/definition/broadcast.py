@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from tilewright_tensor.expressions.affine import Index
 from tilewright_tensor.expressions.expr import Read
-from tilewright_tensor.ir.dag import Dag, Tensor
-from tilewright_tensor.operators.operator_def import expect
-from tilewright_tensor.operators.places import broadcast_shapes
+from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.dag import Dag
+from tilewright_tensor.operators.definition.operator_def import expect
+from tilewright_tensor.operators.definition.places import broadcast_shapes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

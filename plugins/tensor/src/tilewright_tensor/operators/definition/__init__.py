@@ -1,0 +1,1 @@
+"""What defines an operator: attributes, operands, traits, and its compute."""
