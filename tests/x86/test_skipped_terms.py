@@ -29,7 +29,7 @@ from tilewright_tensor.ir.loop_ir import (
 )
 from tilewright_tensor.lowering.peel import ranges
 from tilewright_x86.machine.isa import ISAS
-from tilewright_x86.passes.skipped_terms import skipping_zero_terms
+from tilewright_x86.passes.skipped_terms import skip_zero_terms
 from tilewright_x86.text.emit import emit
 
 
@@ -106,7 +106,7 @@ def inside_four(at: Affine, otherwise: float = 0.0) -> Value:
 )
 def test_sums_are_guarded_and_stay_what_they_were(value: Callable[[Affine], Value]) -> None:
     program = sums(value)
-    skipped = skipping_zero_terms(program)
+    skipped = skip_zero_terms.run(program)
     assert list(guards(skipped.body))
     assert np.array_equal(interpret(skipped, INPUTS)[0], interpret(program, INPUTS)[0])
 
@@ -121,7 +121,7 @@ def test_sums_are_guarded_and_stay_what_they_were(value: Callable[[Affine], Valu
     ],
 )
 def test_what_is_not_zero_outside_is_left_alone(program: LoopProgram) -> None:
-    assert skipping_zero_terms(program) == program
+    assert skip_zero_terms.run(program) == program
 
 
 def test_guarded_code_agrees_with_the_interpreter(

@@ -201,6 +201,7 @@ class LoopProgram:
     inputs, outputs   operands in the workload's order, physical shapes, scope global
     workspace         global scratch that the caller provides, content undefined
     body              reads inputs and workspace, writes workspace and every element of the outputs
+    passes            names of those that it went through, in order
     """
 
     name: str
@@ -208,6 +209,12 @@ class LoopProgram:
     outputs: tuple[Buffer, ...]
     body: Statement
     workspace: tuple[Buffer, ...] = ()
+    passes: tuple[str, ...] = ()
+
+    def operand(self, name: str) -> Buffer:
+        """The operand of that name. Raises KeyError where there is none."""
+        found = {buffer.name: buffer for buffer in (*self.inputs, *self.outputs)}
+        return found[name]
 
     def __str__(self) -> str:
         """As indented text: a head with operands and workspace, then one line a statement."""
@@ -215,6 +222,7 @@ class LoopProgram:
         results = ", ".join(map(_buffer_text, self.outputs))
         lines = [f"kernel {self.name}({operands}) -> {results}"]
         lines += [f"  workspace {_buffer_text(buffer)}" for buffer in self.workspace]
+        lines += [f"  after {name}" for name in self.passes]
         _statement_lines(self.body, 1, lines)
         return "\n".join(lines)
 

@@ -62,6 +62,11 @@ class Sketch:
             layout = layouts[tensor.name]
             if layout.text != Layout.logical(len(tensor.shape)).text:
                 s = s.transform_layout(tensor, layout.text)
+        return self.chosen(s, values)
+
+    def chosen(self, s: Schedule, values: Values) -> Schedule:
+        """The schedule, its operands in the layouts chosen, with all other choices made."""
+        layouts = self.layouts(values)
         for plan, own in self._each(values):
             s = plan.apply(self.problem, s, own, layouts)
         return s

@@ -10,22 +10,23 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.config_space import ConfigSpace
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.layouts.layout import Layout
-from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.rules import Rule, derive
 from tilewright_tensor.sketches.sketch import Sketch
 from tilewright_tensor.sketches.structure.limits import Limits
 from tilewright_tensor.sketches.structure.problem import Problem
-from tilewright_tensor.strategies.scheduled_implementation import constants
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
+    constants,
+)
 
 _FALLBACK_POINTS = 128
 _TASKS_KEPT = 64
 
 
-class Derived:
+class Derived(ScheduledImplementation):
     """Any operator with a definition; one alternative a sketch.
 
     name     of the strategy
@@ -42,7 +43,7 @@ class Derived:
         rules: Sequence[Rule] = (),
         dtypes: Collection[str] = ("float32",),
     ) -> None:
-        self.operators = operators
+        super().__init__(operators)
         self.name = name
         self.limits = limits
         self.rules = rules
@@ -87,15 +88,17 @@ class Derived:
             constants(task),
         )
 
-    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
-        """The loop program of the sketch with its choices made."""
-        name = self.name.partition(".")[0]
-        return lower(self.schedule(task, config), f"{name}_{task.workload.key}")
+    def variant(self, task: Task, config: ConfigEntity) -> str:
+        """The sketch."""
+        return config.strategy
 
-    def schedule(self, task: Task, config: ConfigEntity) -> Schedule:
-        """The schedule of a config, as steps that replay."""
-        _, sketches = self._derived(task)
-        return sketches[config.strategy].scheduled(config.values)
+    def start(self, task: Task, variant: str) -> Schedule:
+        """What the sketch does without open choices."""
+        return self._derived(task)[1][variant].schedule
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """The sketch with its choices made."""
+        return self._derived(task)[1][config.strategy].chosen(schedule, config.values)
 
     def _derive(self, task: Task) -> tuple[Problem, dict[str, Sketch]]:
         workload = task.workload

@@ -14,6 +14,7 @@ from tilewright_tensor.ir.dag import Dag
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.lowering.lower import lower
+from tilewright_tensor.lowering.program_pass import ProgramPass, apply_passes
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
 
@@ -57,13 +58,23 @@ class ScheduledImplementation(ABC):
         """The steps that all configs of a variant begin with; none here."""
         return Schedule.of(self.dag(task, variant))
 
+    def viewed(self, task: Task) -> Task:
+        """The task that is scheduled: another where the same memory is seen in another shape."""
+        return task
+
+    def passes(self, task: Task, config: ConfigEntity) -> Sequence[ProgramPass]:
+        """What the lowered program goes through, in order."""
+        del task, config
+        return ()
+
     def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
         """The loop program of a config; operands in the layouts that `layouts` names."""
-        name = self.name.partition(".")[0]
-        return lower(self.schedule(task, config), f"{name}_{task.workload.key}")
+        name = f"{self.name.partition('.')[0]}_{self.viewed(task).workload.key}"
+        return apply_passes(lower(self.schedule(task, config), name), self.passes(task, config))
 
     def schedule(self, task: Task, config: ConfigEntity) -> Schedule:
         """The schedule of a config, as steps that replay."""
+        task = self.viewed(task)
         schedule = self._start(task, self.variant(task, config))
         dag, layouts = schedule.dag, self.layouts(task, config)
         operands = zip(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from tilewright_tensor.expressions.affine import Affine, Var
@@ -30,6 +31,7 @@ from tilewright_tensor.ir.loop_ir import (
     walk,
 )
 from tilewright_tensor.lowering.peel import ranges
+from tilewright_tensor.lowering.program_pass import ProgramPass
 
 _LINE_BYTES = 64
 
@@ -37,13 +39,25 @@ _Added = Callable[[Loop, Affine], list[Statement]]
 """What is to be done in the innermost rolled loop at the turn of that number."""
 
 
-def fetching_next_filters(program: LoopProgram, rows: int, columns: int) -> LoopProgram:
+def fetch_next_filters(rows: int, columns: int) -> ProgramPass:
+    """For a convolution in register tiles of rows times columns."""
+    run = partial(_fetching_next_filters, rows, columns)
+    return ProgramPass(f"fetch next filters, tiles of {rows} x {columns}", run)
+
+
+def fetch_next_pixels(columns: int) -> ProgramPass:
+    """For a convolution of single pixels in blocks of channels, tiles of one row."""
+    run = partial(_fetching_next_pixels, columns)
+    return ProgramPass(f"fetch next pixels, tiles of 1 x {columns}", run)
+
+
+def _fetching_next_filters(rows: int, columns: int, program: LoopProgram) -> LoopProgram:
     """The program of a convolution in register tiles of rows times columns.
 
     The first dimension of the filters is the outermost loop, and a tile reads all that lies at one
     place of it.
     """
-    output, filters = program.outputs[0], program.inputs[1]
+    output, filters = program.outputs[0], program.operand("weight")
     _, _, height, width = output.shape[:4]
     together = prod(filters.shape[1:])
 
@@ -64,9 +78,9 @@ def fetching_next_filters(program: LoopProgram, rows: int, columns: int) -> Loop
     return _in_every_tile(program, fetching)
 
 
-def fetching_next_pixels(program: LoopProgram, columns: int) -> LoopProgram:
+def _fetching_next_pixels(columns: int, program: LoopProgram) -> LoopProgram:
     """The program of a convolution of single pixels in blocks of channels, tiles of one row."""
-    image = program.inputs[0]
+    image = program.operand("data")
 
     def fetching(tile: Statement) -> _Added:
         expanded = {var: Affine() for var in ranges(tile).keys() - _rolled(tile)}

@@ -29,12 +29,13 @@ from tilewright_tensor.ir.loop_ir import (
     walk,
 )
 from tilewright_tensor.lowering.peel import ranges, renamed
+from tilewright_tensor.lowering.program_pass import ProgramPass
 
 _COPIED = 2
 """Tiles without tests for each one with them: fewer are not worth the copies of the code."""
 
 
-def skipping_zero_terms(program: LoopProgram) -> LoopProgram:
+def _skipping_zero_terms(program: LoopProgram) -> LoopProgram:
     """The program with sums guarded; as in TVM, 0 times an infinity or NaN counts as 0."""
     body = _skipping(program.body)
     return replace(program, body=_edges_apart(body, Facts(ranges(body))))
@@ -148,3 +149,7 @@ def _tested(statement: Statement) -> list[Condition]:
     """The conditions of all guards inside."""
     guards = (one for one in walk(statement) if isinstance(one, Guard))
     return [condition for guard in guards for condition in guard.conditions]
+
+
+skip_zero_terms = ProgramPass("skip zero terms", _skipping_zero_terms)
+"""Sums guarded: 0 times an infinity or NaN counts as 0."""

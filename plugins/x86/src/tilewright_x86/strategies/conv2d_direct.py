@@ -16,7 +16,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.lowering.program_pass import ProgramPass
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
@@ -25,9 +25,9 @@ from tilewright_tensor.strategies.scheduled_implementation import (
     is_float32,
 )
 from tilewright_x86.machine.isa import isa_of
-from tilewright_x86.passes.next_reads import fetching_next_filters, fetching_next_pixels
-from tilewright_x86.passes.skipped_terms import skipping_zero_terms
-from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflattened
+from tilewright_x86.passes.next_reads import fetch_next_filters, fetch_next_pixels
+from tilewright_x86.passes.skipped_terms import skip_zero_terms
+from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflatten
 from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 from tilewright_x86.strategies.tiles.vector_blocks import (
     CHAINS,
@@ -138,19 +138,21 @@ class Conv2dDirect(ScheduledImplementation):
             (blocked(config["block_ic"]), filters, *epilogue), (output,), constants(task)
         )
 
-    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
-        """As everywhere, and what the margin of the image would add is neither read nor added."""
-        folded = _folded(task)
-        program = skipping_zero_terms(super().lower(folded, config))
+    def viewed(self, task: Task) -> Task:
+        """Several rows as one, where neighbours do not matter."""
+        return _folded(task)
+
+    def passes(self, task: Task, config: ConfigEntity) -> Sequence[ProgramPass]:
+        """What the margin of the image would add is neither read nor added; prefetches."""
         rows, columns = config["tile_oh"][-1], config["tile_ow"][-1]
+        found = [skip_zero_terms]
         if config["prefetch"] == "filters":
-            program = fetching_next_filters(program, rows, columns)
+            found.append(fetch_next_filters(rows, columns))
         elif config["prefetch"] == "pixels":
-            program = fetching_next_pixels(program, columns)
-        if folded is task:
-            return program
-        height, width = task.workload.inputs[0].shape[2:]
-        return unflattened(program, self.layouts(task, config), height, width)
+            found.append(fetch_next_pixels(columns))
+        if self.viewed(task) is not task:
+            found.append(unflatten(self.layouts(task, config), task.workload))
+        return found
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """The register tile, and the sum over blocks of channels and taps around it."""

@@ -13,7 +13,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.lowering.program_pass import ProgramPass
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
 from tilewright_tensor.strategies.scheduled_implementation import (
@@ -21,7 +21,7 @@ from tilewright_tensor.strategies.scheduled_implementation import (
     constants,
     is_float32,
 )
-from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflattened
+from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflatten
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
 from tilewright_x86.strategies.tiles.vector_blocks import CHAINS, lanes, registers
 
@@ -72,13 +72,15 @@ class Conv2dPixels(ScheduledImplementation):
         others = ("NCHW",) * (len(task.workload.inputs) - 2)
         return Layouts(("NCHW", filters, *others), ("NCHW",), constants(task))
 
-    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
-        """As everywhere, on images whose rows are one."""
-        height, width = task.workload.inputs[0].shape[2:]
-        flat = flattened(task.workload, height, width)
+    def viewed(self, task: Task) -> Task:
+        """Images whose rows are one."""
+        flat = flattened(task.workload, *task.workload.inputs[0].shape[2:])
         assert flat is not None, "it applies"
-        program = super().lower(replace(task, workload=flat), config)
-        return unflattened(program, self.layouts(task, config), height, width)
+        return replace(task, workload=flat)
+
+    def passes(self, task: Task, config: ConfigEntity) -> Sequence[ProgramPass]:
+        """Back to rows."""
+        return [unflatten(self.layouts(task, config), task.workload)]
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Groups and tiles of filters in parallel; the sum over channels around the tile."""

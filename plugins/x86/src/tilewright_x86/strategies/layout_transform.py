@@ -10,8 +10,8 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.lowering.program_pass import ProgramPass
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
 from tilewright_tensor.strategies.scheduled_implementation import (
@@ -20,7 +20,7 @@ from tilewright_tensor.strategies.scheduled_implementation import (
     epilogue_layouts,
     is_float32,
 )
-from tilewright_x86.strategies.tiles.flat_images import flattened, row_dim, unflattened
+from tilewright_x86.strategies.tiles.flat_images import flattened, row_dim, unflatten
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
 from tilewright_x86.strategies.tiles.vector_blocks import lanes, largest_divisor
 
@@ -55,14 +55,15 @@ class LayoutTransform(ScheduledImplementation):
         epilogue = epilogue_layouts(task, 1, target.text)
         return Layouts((source.text, *epilogue), (target.text,), constants(task) - {0})
 
-    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
-        """As everywhere, on images whose rows are one where that is possible."""
-        flat = _flat(task)
-        program = super().lower(flat, config)
-        if flat is task:
-            return program
-        height, width = task.workload.inputs[0].shape[2:]
-        return unflattened(program, self.layouts(task, config), height, width)
+    def viewed(self, task: Task) -> Task:
+        """Images whose rows are one, where that is possible."""
+        return _flat(task)
+
+    def passes(self, task: Task, config: ConfigEntity) -> Sequence[ProgramPass]:
+        """Back to rows, where they were one."""
+        if self.viewed(task) is task:
+            return ()
+        return [unflatten(self.layouts(task, config), task.workload)]
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """A tile is loaded along one axis and stored along the other, or the same one."""

@@ -19,9 +19,9 @@ from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.schedule.stage import Stage
 from tilewright_tensor.sketches.nests.packed_constants import packed_layout
-from tilewright_tensor.sketches.nests.tiling_steps import TilingSteps
+from tilewright_tensor.sketches.nests.tiling_steps import TilingShape, TilingSteps
 from tilewright_tensor.sketches.structure.access import reads
-from tilewright_tensor.sketches.structure.plan import Plan, Values, foreign_layouts
+from tilewright_tensor.sketches.structure.plan import Values, foreign_layouts
 from tilewright_tensor.sketches.structure.problem import Problem
 from tilewright_tensor.sketches.structure.splits import (
     define_splits,
@@ -40,20 +40,8 @@ _ROWS_PER_COPY = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Tiling(Plan):
-    """A reduction in tiles.
-
-    stage      what reduces
-    consumer   the stage of equal shape that stores its tiles, None where it stores them itself
-    level      after which spatial level the consumer takes over: 1 or 2; 0 without a consumer
-    deep       four spatial levels and two of the reduction, else two and one
-    producers  stages that only this one reads, computed before it or for every outer tile
-    """
-
-    consumer: str | None
-    level: int
-    deep: bool = True
-    producers: tuple[str, ...] = ()
+class Tiling(TilingShape):
+    """A reduction in tiles, its choices and its steps."""
 
     def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
         """The tile of every axis, the order of the loops, unrolling, and what is packed where."""
@@ -88,11 +76,9 @@ class Tiling(Plan):
     ) -> Schedule:
         """The schedule with the stage, its consumer and its producers in their loops."""
         stage = s.stages[self.stage]
-        steps = TilingSteps(
-            problem, stage, self.consumer, self.level, self.vectors, values, layouts
-        )
+        steps = TilingSteps(self, problem, stage, values, layouts)
         copied, streamed = self.packable(problem, stage), self.streamed(problem, stage)
-        return steps.apply(s, copied, streamed, self.producers)
+        return steps.apply(s, copied, streamed)
 
     def constant_layout(
         self, problem: Problem, schedule: Schedule, name: str, values: Values

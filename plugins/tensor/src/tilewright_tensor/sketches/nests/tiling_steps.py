@@ -22,22 +22,37 @@ from tilewright_tensor.sketches.structure.loops import (
     split_axes,
     vectorized,
 )
+from tilewright_tensor.sketches.structure.plan import Plan
 from tilewright_tensor.sketches.structure.problem import Problem
 from tilewright_tensor.sketches.structure.splits import reduction_split, spatial_split
-from tilewright_tensor.sketches.structure.vectors import Vectors
 
 _LINE_BYTES = 64
 
 
 @dataclass(frozen=True, eq=False)
-class TilingSteps:
-    """One point: the stage as it was, what stores its tiles (see `Tiling`), the values chosen."""
+class TilingShape(Plan):
+    """A reduction in tiles: what is tiled, and what stores the tiles.
 
-    problem: Problem
-    stage: Stage
+    stage      what reduces
+    consumer   the stage of equal shape that stores its tiles, None where it stores them itself
+    level      after which spatial level the consumer takes over: 1 or 2; 0 without a consumer
+    deep       four spatial levels and two of the reduction, else two and one
+    producers  stages that only this one reads, computed before it or for every outer tile
+    """
+
     consumer: str | None
     level: int
-    vectors: Vectors
+    deep: bool = True
+    producers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class TilingSteps:
+    """One point of a tiling: the stage as it was, the values and layouts chosen."""
+
+    tiling: TilingShape
+    problem: Problem
+    stage: Stage
     values: Mapping[str, Any]
     layouts: Mapping[str, Layout]
 
@@ -46,26 +61,27 @@ class TilingSteps:
         s: Schedule,
         packable: Sequence[str],
         streamed: Mapping[str, Axis],
-        producers: Sequence[str],
     ) -> Schedule:
         """The stage in its loops, the copies and producers that it reads in theirs."""
         name = self.stage.name
         tiles = [spatial_split(self.values, a) for a in self.stage.axes]
-        root = self.consumer or name
-        if self.consumer is None and name != self.problem.output:
+        root = self.tiling.consumer or name
+        if self.tiling.consumer is None and name != self.problem.output:
             s = s.transform_layout(name, self.layouts[name].text)
-        if self.level == 2 or (self.level == 0 and all(tile[2] == 1 for tile in tiles)):
-            s, kernel = (s, name) if self.consumer else cached(s, name)
+        if self.tiling.level == 2 or (
+            self.tiling.level == 0 and all(tile[2] == 1 for tile in tiles)
+        ):
+            s, kernel = (s, name) if self.tiling.consumer else cached(s, name)
             s, outer, at = self._host(s, root, [(t[1], t[3]) for t in tiles], is_root=True)
             s = s.compute_at(kernel, root, at, "register")
         else:
             outer = ""
-            if self.consumer:
+            if self.tiling.consumer:
                 s, outer = self._storing(s, root, [prod(t[1:]) for t in tiles])
                 s = s.compute_at(name, root, outer, "local")
             s, kernel = self._partial(s)
-            inner = [t[2:] if self.consumer else t[1:] for t in tiles]
-            s, own, at = self._host(s, name, inner, is_root=not self.consumer)
+            inner = [t[2:] if self.tiling.consumer else t[1:] for t in tiles]
+            s, own, at = self._host(s, name, inner, is_root=not self.tiling.consumer)
             outer = outer or own
             s = s.compute_at(kernel, name, at, "register")
         s = self._kernel(s, kernel)
@@ -73,7 +89,7 @@ class TilingSteps:
             s = self._streamed(s, kernel, operand, row)
         for operand in packable:
             s = self._packed(s, operand, kernel, root, outer)
-        for producer in producers:
+        for producer in self.tiling.producers:
             s = self._produced(s, producer, root, outer)
         return s
 
@@ -113,8 +129,8 @@ class TilingSteps:
         axes = [axis.name for axis in s.stages[name].axes]
         s, (around, inner) = split_axes(s, name, axes, [(one,) for one in factors])
         s = s.reorder(name, [*around, *self._vector_last(inner)])
-        if self.vectors.axis is not None:
-            s, _ = vectorized(s, name, inner[self.vectors.axis], self.vectors.width)
+        if self.tiling.vectors.axis is not None:
+            s, _ = vectorized(s, name, inner[self.tiling.vectors.axis], self.tiling.vectors.width)
         s, outer = fused(s, name, around)
         return s.parallel(name, outer), outer
 
@@ -147,9 +163,9 @@ class TilingSteps:
     def _prefetched(self, s: Schedule, name: str, loop: str) -> Schedule:
         """Constants are fetched ahead of the innermost sum, a line for each vector of the tile."""
         ahead = self.values.get("prefetch_bytes", 0)
-        if not ahead or self.vectors.axis is None:
+        if not ahead or self.tiling.vectors.axis is None:
             return s
-        axis = self.stage.axes[self.vectors.axis]
+        axis = self.stage.axes[self.tiling.vectors.axis]
         tile = spatial_split(self.values, axis)[-1]
         for constant in self.problem.constants:
             if s.stages[name].reads(constant):
@@ -178,20 +194,24 @@ class TilingSteps:
         """The innermost tile: its vector axis in vectors, the rest unrolled."""
         s = s.reorder(name, [*around, *self._vector_last(tile)])
         for number, loop in enumerate(tile):
-            if number != self.vectors.axis:
+            if number != self.tiling.vectors.axis:
                 s = s.unroll(name, loop)
-        if self.vectors.axis is not None:
-            s, (whole, _) = vectorized(s, name, tile[self.vectors.axis], self.vectors.width)
+        if self.tiling.vectors.axis is not None:
+            s, (whole, _) = vectorized(
+                s, name, tile[self.tiling.vectors.axis], self.tiling.vectors.width
+            )
             s = s.unroll(name, whole)
         return s
 
     def _vector_last(self, loops: Sequence[str]) -> list[str]:
-        rest = [loop for number, loop in enumerate(loops) if number != self.vectors.axis]
-        return rest if self.vectors.axis is None else [*rest, loops[self.vectors.axis]]
+        rest = [loop for number, loop in enumerate(loops) if number != self.tiling.vectors.axis]
+        return (
+            rest if self.tiling.vectors.axis is None else [*rest, loops[self.tiling.vectors.axis]]
+        )
 
     def _ordered(self, loops: Sequence[str]) -> list[str]:
         ordered = self._vector_last(loops)
-        if self.vectors.axis is None or self.values.get("order") == "vectors inside":
+        if self.tiling.vectors.axis is None or self.values.get("order") == "vectors inside":
             return ordered
         return [ordered[-1], *ordered[:-1]]
 
@@ -202,8 +222,8 @@ class TilingSteps:
         where = self.values[f"{name}.pack"]
         if where == "no":
             return s
-        assert self.vectors.axis is not None
-        vector = self.stage.axes[self.vectors.axis]
+        assert self.tiling.vectors.axis is not None
+        vector = self.stage.axes[self.tiling.vectors.axis]
         tile = spatial_split(self.values, vector)[-1]
         (read, *_) = (one for one in reads(self.stage) if one.tensor.name == name)
         number = next(d for d, one in enumerate(read.indices) if vector.var in one.variables())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from tilewright.vocabulary.config import Layouts
@@ -12,6 +13,7 @@ from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Value
 from tilewright_tensor.ir.loop_ir import LoopProgram, changed_leaves
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.lowering.program_pass import ProgramPass
 
 
 def is_pointwise(workload: Workload) -> bool:
@@ -38,11 +40,17 @@ def flattened(workload: Workload, height: int, width: int, rows: int = 1) -> Wor
     return replace(workload, inputs=tuple(inputs))
 
 
-def unflattened(program: LoopProgram, layouts: Layouts, height: int, width: int) -> LoopProgram:
-    """The program of a flattened workload on operands [N, C, H, W], which are the same memory.
+def unflatten(layouts: Layouts, workload: Workload) -> ProgramPass:
+    """For the program of a flattened workload: on operands [N, C, H, W], which are the same memory.
 
     The layouts have the two axes side by side and without blocks.
     """
+    height, width = workload.inputs[0].shape[2:]
+    run = partial(_unflattened, layouts, height, width)
+    return ProgramPass(f"rows of {width} pixels", run)
+
+
+def _unflattened(layouts: Layouts, height: int, width: int, program: LoopProgram) -> LoopProgram:
     texts = (*layouts.inputs, *layouts.outputs)
     places: dict[Buffer, tuple[Buffer, int]] = {}
     # an operand that is the same for all pixels stays as it is
