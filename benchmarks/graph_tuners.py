@@ -30,7 +30,7 @@ from result_data import Row
 from saving import add_save_options, save
 
 from tilewright.host.plugin_host import PluginHost
-from tilewright_graph.selection.problem import Problem
+from tilewright_graph.selection.graph_problem import GraphProblem
 
 DATA = Path(__file__).parent / "data" / "layout_candidates.json"
 LAYOUTS = ("NCHW", "NHWC", "NCHW16c", "NCHW32c", "NCHW64c")
@@ -91,8 +91,8 @@ class Network:
             self._edge(source, node, 0)
         return node
 
-    def problem(self) -> Problem:
-        return Problem(tuple(self._costs), self._edges)
+    def problem(self) -> GraphProblem:
+        return GraphProblem(tuple(self._costs), self._edges)
 
     def __len__(self) -> int:
         return len(self._costs)
@@ -160,7 +160,7 @@ SHAPES = {"chain": chain, "residual": residual, "dense": dense}
 
 def build(
     shape: str, nodes: int, candidates: int, seed: int, transform_scale: float = 1.0
-) -> Problem:
+) -> GraphProblem:
     network = Network(seed, candidates, transform_scale)
     SHAPES[shape](network, nodes)
     return network.problem()
@@ -201,7 +201,7 @@ TUNERS = {
 }
 
 
-def measure(problem: Problem, shape: str, seed: int, repeats: int) -> Iterator[Solved]:
+def measure(problem: GraphProblem, shape: str, seed: int, repeats: int) -> Iterator[Solved]:
     """One for each tuner: seconds are the least of some repeats (exact runs once)."""
     host = PluginHost.load()
     best = None

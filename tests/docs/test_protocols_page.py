@@ -53,7 +53,7 @@ def test_every_link_leads_to_one_heading():
 
 @pytest.mark.parametrize(
     "name",
-    ["TunerContext", "ConfigSpace", "Trial", "TaskState", "Problem", "NetworkBuilder",
+    ["TunerContext", "ConfigSpace", "Trial", "TaskState", "GraphProblem", "NetworkBuilder",
      "LoopProgram", "Limits", "HostKernel", "RunContext", "MeasureContext", "Kernel"],
 )  # fmt: skip
 def test_what_authors_ask_for_is_explained(name):

@@ -127,7 +127,7 @@ def test_an_unknown_solver_is_named(graph_tune):
 
 LATE = '''
 from tilewright import Component, hookimpl
-from tilewright_graph.selection.problem import Solution
+from tilewright_graph.selection.graph_problem import Solution
 
 
 class Late:

@@ -17,7 +17,7 @@ from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
-from tilewright_graph.compiled.saved_network import Signature, save
+from tilewright_graph.compiled.saved_network import NetworkSignature, save
 
 
 @pytest.fixture
@@ -140,7 +140,9 @@ def test_a_strangers_name_makes_no_line_of_its_own(call, folder):
     """Showing a network needs no target, and runs nothing of it."""
     specs = {"x\nforged  line\x1b[2J" + "y" * 5000: TensorSpec((1, 2))}
     artifact = Artifact("unknown", "text", b"code", {})
-    save(folder / "odd", artifact, np.zeros(8, np.uint8), Signature("n\nm", specs, specs, {}))
+    save(
+        folder / "odd", artifact, np.zeros(8, np.uint8), NetworkSignature("n\nm", specs, specs, {})
+    )
     code, out, _ = call("network", "show", "odd")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()][1:] == [

@@ -15,7 +15,7 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.target import Target
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.linking import lower_network
-from tilewright_graph.compiled.saved_network import Signature
+from tilewright_graph.compiled.saved_network import NetworkSignature
 from tilewright_graph.extraction.extraction import ExtractedNetwork, extract
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.evaluate import evaluate
@@ -83,7 +83,7 @@ def random_assembly(extracted: ExtractedNetwork, rng: random.Random) -> Assembly
 def compiled(network: Network, extracted: ExtractedNetwork, assembly: Assembly) -> CompiledNetwork:
     lowered = lower_network("net", network.inputs, network.results, assembly, HOST)
     backend, specs = HOST.backend("x86"), network.specs
-    signature = Signature(
+    signature = NetworkSignature(
         "net",
         {name: specs[name] for name in network.inputs},
         {name: specs[name] for name in network.results},

@@ -6,8 +6,8 @@ import pytest
 
 from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.selection.graph_problem import GraphProblem
 from tilewright_graph.selection.graph_tuning import Effort, tune_graph
-from tilewright_graph.selection.problem import Problem
 from tilewright_graph.selection.solvers.dp import DpOptions, DpTuner
 from tilewright_tensor.operators.operators import Operators
 
@@ -46,7 +46,7 @@ def test_a_config_is_chosen_for_every_kernel(tuner, network, context, measured, 
 def test_a_dynamic_program_needs_no_axis_for_kernels_without_a_choice():
     """One kernel that a hundred read, and one candidate for each of these: two would be enough."""
     readers = 100
-    problem = Problem(
+    problem = GraphProblem(
         costs=((1.0, 2.0), *((1.0,) for _ in range(readers))),
         edges={(0, reader): ((1.0,), (0.5,)) for reader in range(1, readers + 1)},
     )

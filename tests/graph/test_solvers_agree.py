@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
 from tilewright_graph.selection.solvers.dp import DpOptions, DpTuner
 from tilewright_graph.selection.solvers.exact import ExactOptions, ExactTuner
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
@@ -26,7 +26,7 @@ SOLVERS = {
 }
 
 
-def answer(tuner, problem: Problem) -> Solution | None:
+def answer(tuner, problem: GraphProblem) -> Solution | None:
     """None where it is proved that there is no permitted choice."""
     try:
         return tuner.solve(problem)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tilewright.host.plugin_host import PluginHost
-from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 
-Solve = Callable[[Problem], Solution]
+Solve = Callable[[GraphProblem], Solution]
 PENALTY = 10e9
 
 
@@ -27,7 +27,7 @@ def different(seconds: float) -> tuple[tuple[float, ...], ...]:
     return ((0.0, seconds), (seconds, 0.0))
 
 
-def assert_best(solve: Solve, problem: Problem) -> None:
+def assert_best(solve: Solve, problem: GraphProblem) -> None:
     """The cost told is that of kernels and transforms, each once, and no choice costs less."""
     solution = solve(problem)
     choices = product(*(range(len(costs)) for costs in problem.costs))
@@ -37,14 +37,14 @@ def assert_best(solve: Solve, problem: Problem) -> None:
 
 # add(conv, graph input): what was spent before a node with one producer must reach its table.
 
-SUM_WITH_AN_INPUT = Problem(
+SUM_WITH_AN_INPUT = GraphProblem(
     costs=((0.010, 0.001), (0.0, 0.0), (0.005, 0.006)),
     edges={(0, 1): different(0.0002), (1, 2): different(0.0002)},
 )
 """conv -> add(conv, graph input) -> conv: the first is ten times faster in the second layout."""
 
 
-def chain_program(problem: Problem, forgetful: Sequence[int] = ()) -> Solution:
+def chain_program(problem: GraphProblem, forgetful: Sequence[int] = ()) -> Solution:
     """The textbook program over a chain; at `forgetful` nodes the table starts again from zero."""
     table, back = np.array(problem.costs[0]), []
     for node in range(1, len(problem.costs)):
@@ -71,7 +71,7 @@ def test_a_program_that_forgets_it_is_caught():
 
 # Virtual nodes (sums, concatenations) borrow their producer's candidates, not their seconds.
 
-TWO_SUMS = Problem(
+TWO_SUMS = GraphProblem(
     costs=((0.010, 0.011), (0.0, 0.0), (0.0, 0.0), (0.012, 0.0105)),
     edges={
         (0, 1): ((0.0, None), (None, 0.0)),
@@ -83,20 +83,20 @@ TWO_SUMS = Problem(
 """A convolution feeds two sums, tied to its layout, and both feed another convolution."""
 
 
-def borrowed_seconds(problem: Problem) -> Solution:
+def borrowed_seconds(problem: GraphProblem) -> Solution:
     """The best of a problem whose sums hold the seconds of the convolution before them as well."""
     conv, _, _, last = problem.costs
     return ExhaustiveTuner(ExhaustiveOptions()).solve(
-        Problem((conv, conv, conv, last), problem.edges)
+        GraphProblem((conv, conv, conv, last), problem.edges)
     )
 
 
-def least_permitted(problem: Problem) -> float:
+def least_permitted(problem: GraphProblem) -> float:
     choices = product(*(range(len(costs)) for costs in problem.costs))
     return min(cost for cost in map(problem.cost, choices) if cost is not None)
 
 
-def assert_counted_once(solve: Solve, problem: Problem) -> None:
+def assert_counted_once(solve: Solve, problem: GraphProblem) -> None:
     solution = solve(problem)
     assert solution.cost == pytest.approx(problem.cost(solution.choice))
     assert problem.cost(solution.choice) == pytest.approx(least_permitted(problem))
@@ -115,25 +115,25 @@ def test_counting_them_again_in_virtual_nodes_is_caught():
 
 # Forbidden pairs are no large numbers.
 
-HOPELESS = Problem(
+HOPELESS = GraphProblem(
     costs=((1e-5, 2e-5), (3e-6, 1e-6), (1e-5, 1e-5)),
     edges={(0, 1): ((None, None), (None, None)), (1, 2): different(1e-6)},
 )
 
 
-def with_penalties(problem: Problem) -> Problem:
+def with_penalties(problem: GraphProblem) -> GraphProblem:
     edges = {
         pair: tuple(tuple(PENALTY if e is None else e for e in row) for row in matrix)
         for pair, matrix in problem.edges.items()
     }
-    return Problem(problem.costs, edges)
+    return GraphProblem(problem.costs, edges)
 
 
-def penalised(problem: Problem) -> Solution:
+def penalised(problem: GraphProblem) -> Solution:
     return chain_program(with_penalties(problem))
 
 
-def assert_permitted_or_refused(solve: Solve, problem: Problem) -> None:
+def assert_permitted_or_refused(solve: Solve, problem: GraphProblem) -> None:
     try:
         solution = solve(problem)
     except InfeasibleProblemError:
@@ -152,7 +152,7 @@ def test_a_penalty_in_its_place_is_caught():
         assert_permitted_or_refused(penalised, HOPELESS)
 
 
-K4_WITH_FORBIDDEN_PAIRS = Problem(
+K4_WITH_FORBIDDEN_PAIRS = GraphProblem(
     costs=tuple((k * 1e-6, 2e-6, 1.5e-6) for k in (1, 2, 3, 4)),
     edges={
         (a, b): tuple(
@@ -166,7 +166,7 @@ K4_WITH_FORBIDDEN_PAIRS = Problem(
 """No exact reduction: costs are shifted between nodes and edges, microseconds beside forbidden."""
 
 
-def assert_bound_is_precise(bound: float | None, problem: Problem) -> None:
+def assert_bound_is_precise(bound: float | None, problem: GraphProblem) -> None:
     """To a nanosecond, and of the size of the costs."""
     least = least_permitted(problem)
     assert bound is not None

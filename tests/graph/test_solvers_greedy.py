@@ -7,20 +7,20 @@ from itertools import product
 
 import pytest
 
-from tilewright_graph.selection.problem import Problem
+from tilewright_graph.selection.graph_problem import GraphProblem
 from tilewright_graph.selection.solvers.greedy import GreedyOptions, GreedyTuner
 
 
-def solve(problem: Problem):
+def solve(problem: GraphProblem):
     return GreedyTuner(GreedyOptions()).solve(problem)
 
 
-def best(problem: Problem) -> float:
+def best(problem: GraphProblem) -> float:
     picks = product(*(range(len(costs)) for costs in problem.costs))
     return min(cost for cost in map(problem.cost, picks) if cost is not None)
 
 
-def random_problem(seed: int, *, forbidden: float = 0.0) -> Problem:
+def random_problem(seed: int, *, forbidden: float = 0.0) -> GraphProblem:
     rng = random.Random(seed)
     costs = tuple(
         tuple(rng.random() for _ in range(rng.randint(1, 3))) for _ in range(rng.randint(1, 6))
@@ -34,7 +34,7 @@ def random_problem(seed: int, *, forbidden: float = 0.0) -> Problem:
         for a in range(b)
         if rng.random() < 0.5
     }
-    return Problem(costs, edges)
+    return GraphProblem(costs, edges)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -68,11 +68,11 @@ def test_forbidden_pairs_end_in_a_feasible_choice_or_an_error(seed):
 
 def test_a_cheaper_kernel_loses_to_its_transforms():
     costs = ((1.0,), (1.0, 0.9), (1.0,))
-    problem = Problem(costs, {(0, 1): ((0.0, 0.2),), (1, 2): ((0.0,), (0.2,))})
+    problem = GraphProblem(costs, {(0, 1): ((0.0, 0.2),), (1, 2): ((0.0,), (0.2,))})
     assert solve(problem).choice == (0, 0, 0)
 
 
 def test_a_later_neighbour_changes_an_earlier_choice():
     """Forward alone would take the first node's cheapest; the sweep sees what it costs behind it."""
     costs = ((1.0, 0.9), (1.0,))
-    assert solve(Problem(costs, {(0, 1): ((0.0,), (0.5,))})).choice == (0, 0)
+    assert solve(GraphProblem(costs, {(0, 1): ((0.0,), (0.5,))})).choice == (0, 0)

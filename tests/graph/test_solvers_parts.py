@@ -10,7 +10,7 @@ import pytest
 
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
-from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
 from tilewright_graph.selection.solvers import exact
 from tilewright_graph.selection.solvers.cost_graph import CostGraph
 from tilewright_graph.selection.solvers.dp import DpOptions, DpTuner
@@ -25,7 +25,7 @@ from tilewright_graph.selection.solvers.reductions import complete, remove_domin
 from tilewright_graph.testing.random_problems import dense, series_parallel
 
 
-def layouts_problem(pairs, nodes: int, seed: int = 0, candidates: int = 6) -> Problem:
+def layouts_problem(pairs, nodes: int, seed: int = 0, candidates: int = 6) -> GraphProblem:
     """Seconds at random; between two nodes a price where layouts (three) differ, as transforms."""
     rng = random.Random(seed)
     costs = tuple(tuple(rng.uniform(1, 2) for _ in range(candidates)) for _ in range(nodes))
@@ -36,7 +36,7 @@ def layouts_problem(pairs, nodes: int, seed: int = 0, candidates: int = 6) -> Pr
         )
         for a, b in pairs
     }
-    return Problem(costs, edges)
+    return GraphProblem(costs, edges)
 
 
 def ladder(nodes: int) -> list[tuple[int, int]]:
@@ -45,7 +45,7 @@ def ladder(nodes: int) -> list[tuple[int, int]]:
     return near + [(node - 3, node) for node in range(3, nodes, 3)]
 
 
-def solve(tuner, problem: Problem) -> Solution:
+def solve(tuner, problem: GraphProblem) -> Solution:
     solution = tuner.solve(problem)
     assert problem.cost(solution.choice) == solution.cost
     return solution
@@ -64,13 +64,13 @@ def test_a_series_parallel_network_vanishes_by_exact_reductions():
 
 def test_a_dominated_candidate_goes_and_a_mere_rival_stays():
     edges = {(0, 1): ((0.0, 0.5), (0.5, 0.0), (0.5, 0.5))}
-    graph = CostGraph(Problem(((1.0, 1.2, 1.3), (1.0, 1.0)), edges))
+    graph = CostGraph(GraphProblem(((1.0, 1.2, 1.3), (1.0, 1.0)), edges))
     remove_dominated(graph)
     assert list(graph.picks[0]) == [0, 1]
 
 
 def test_one_of_equal_candidates_stays():
-    graph = CostGraph(Problem(((1.0, 1.0, 1.0),), {}))
+    graph = CostGraph(GraphProblem(((1.0, 1.0, 1.0),), {}))
     remove_dominated(graph)
     assert len(graph.picks[0]) == 1
 
@@ -173,7 +173,7 @@ def test_exact_proves_what_dual_bounds_do_not_among_forbidden_pairs():
         )
         for pair in combinations(range(6), 2)
     }
-    problem = Problem(tuple(tuple(rng.random() for _ in sizes) for _ in range(6)), edges)
+    problem = GraphProblem(tuple(tuple(rng.random() for _ in sizes) for _ in range(6)), edges)
     stopped = solve(ExactTuner(ExactOptions(time_limit_seconds=0)), problem)
     found = solve(ExactTuner(ExactOptions()), problem)
     assert not stopped.optimal and found.optimal
@@ -205,7 +205,7 @@ def test_exhaustive_refuses_what_would_take_for_ever():
 
 
 def test_a_node_whose_candidates_are_all_forbidden_is_named():
-    problem = Problem(((1.0,), (1.0, 2.0), (1.0,)), {(1, 2): ((None,), (None,))})
+    problem = GraphProblem(((1.0,), (1.0, 2.0), (1.0,)), {(1, 2): ((None,), (None,))})
     with pytest.raises(
         InfeasibleProblemError, match="node 1 keeps no candidate: beside what node 2"
     ) as error:
@@ -226,13 +226,13 @@ def test_a_node_whose_candidates_are_all_forbidden_is_named():
 )
 def test_a_problem_that_does_not_fit_together_is_refused(costs, edges, words):
     with pytest.raises(ValueError, match=words):
-        Problem(costs, edges)
+        GraphProblem(costs, edges)
 
 
-def colouring(nodes: int, colours: int, pairs) -> Problem:
+def colouring(nodes: int, colours: int, pairs) -> GraphProblem:
     """Neighbours must differ."""
     differ = tuple(tuple(None if a == b else 0.0 for b in range(colours)) for a in range(colours))
-    return Problem((tuple(range(1, colours + 1)),) * nodes, dict.fromkeys(pairs, differ))
+    return GraphProblem((tuple(range(1, colours + 1)),) * nodes, dict.fromkeys(pairs, differ))
 
 
 @pytest.mark.parametrize("name", ["greedy", "dp", "pbqp", "exact"])
@@ -262,7 +262,7 @@ def test_gap_and_proof_of_a_solution():
 
 
 def test_forbidden_entries_stay_forbidden_through_sums():
-    problem = Problem(((1.0, 2.0), (1.0, 2.0)), {(0, 1): ((None, 0.5), (0.5, 0.0))})
+    problem = GraphProblem(((1.0, 2.0), (1.0, 2.0)), {(0, 1): ((None, 0.5), (0.5, 0.0))})
     graph = CostGraph(problem)
     assert np.isinf(graph.cost({0: 0, 1: 0}))
     assert graph.cost({0: 1, 1: 1}) == 4.0

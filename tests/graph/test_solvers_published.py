@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.host.plugin_host import PluginHost
-from tilewright_graph.selection.problem import Problem
+from tilewright_graph.selection.graph_problem import GraphProblem
 
 RATE = 1.91224744e-05 / 131072
 BLOCKS = [[(1, 4), (3, 8)], [(8, 32), (4, 16)], [(4, 8), (2, 4)]]
@@ -25,7 +25,7 @@ def transforms(made: list[int], read: list[int]) -> tuple[tuple[float, ...], ...
     return tuple(tuple(0.0 if m == r else ELEMENTS * RATE for r in read) for m in made)
 
 
-def chosen(problem: Problem, choice) -> list[float]:
+def chosen(problem: GraphProblem, choice) -> list[float]:
     return [costs[pick] for costs, pick in zip(problem.costs, choice, strict=True)]
 
 
@@ -34,7 +34,7 @@ def test_three_convolutions_with_a_sum(solve):
     written = [[out for _, out in blocks] for blocks in BLOCKS]
     read = [[into for into, _ in blocks] for blocks in BLOCKS]
     same = tuple(tuple(0.0 if a == b else None for b in range(2)) for a in range(2))
-    problem = Problem(
+    problem = GraphProblem(
         (*COSTS, (0.0, 0.0)),
         {
             (0, 1): transforms(written[0], read[1]),
@@ -47,7 +47,7 @@ def test_three_convolutions_with_a_sum(solve):
 
 
 def test_three_convolutions_between_transposes_are_independent(solve):
-    problem = Problem(COSTS, {})
+    problem = GraphProblem(COSTS, {})
     solution = solve(problem)
     assert chosen(problem, solution.choice) == [0.02, 0.012, 0.03]
     assert solution.optimal
@@ -55,9 +55,11 @@ def test_three_convolutions_between_transposes_are_independent(solve):
 
 def test_what_changes_the_volume_is_forbidden_at_any_price(solve):
     """Convolutions of 2 and 3 channels into one concatenation, in blocks of the first's output."""
-    problem = Problem(  # 3 channels, whatever block they were made in, go into blocks of 1 only
-        ((0.01, 0.03), (0.012, 0.04), (0.0, 0.0)),
-        {(0, 2): ((0.0, None), (None, 0.0)), (1, 2): ((None, 1e-6), (None, 0.0))},
+    problem = (
+        GraphProblem(  # 3 channels, whatever block they were made in, go into blocks of 1 only
+            ((0.01, 0.03), (0.012, 0.04), (0.0, 0.0)),
+            {(0, 2): ((0.0, None), (None, 0.0)), (1, 2): ((None, 1e-6), (None, 0.0))},
+        )
     )
     solution = solve(problem)
     assert chosen(problem, solution.choice) == [0.03, 0.012, 0.0]

@@ -14,7 +14,7 @@ from tilewright.space.config_space import ConfigSpace
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.revisions import Revisions
 from tilewright_search.models.held_out import FeatureTable, TaskTrials
-from tilewright_search.models.signature import Signature
+from tilewright_search.models.signature import FeatureSignature
 from tilewright_testing.support.landscape import Landscape
 from tilewright_testing.tuner import context_for
 
@@ -105,18 +105,18 @@ def test_what_is_no_model_of_trees_is_refused_without_the_frames_of_xgboost(host
 
 
 def test_loop_features_have_to_be_the_same_ones():
-    saved = Signature("loops", ("a", "b"))
-    saved.check(Signature("loops", ("b", "a")), "file")
+    saved = FeatureSignature("loops", ("a", "b"))
+    saved.check(FeatureSignature("loops", ("b", "a")), "file")
     for names in (("a",), ("a", "b", "c")):
         with pytest.raises(UsageError, match="is not in both"):
-            saved.check(Signature("loops", names), "file")
+            saved.check(FeatureSignature("loops", names), "file")
 
 
 def test_knob_features_may_lack_columns_of_either_side():
-    saved = Signature("knobs", ("alternative=a", "alternative=b", "size"))
-    saved.check(Signature("knobs", ("alternative=b", "alternative=c", "width")), "file")
+    saved = FeatureSignature("knobs", ("alternative=a", "alternative=b", "size"))
+    saved.check(FeatureSignature("knobs", ("alternative=b", "alternative=c", "width")), "file")
     with pytest.raises(UsageError, match="is not in both"):
-        saved.check(Signature("knobs", ("alternative=c", "size")), "file")
+        saved.check(FeatureSignature("knobs", ("alternative=c", "size")), "file")
 
 
 class FitsOnly:

@@ -17,7 +17,7 @@ from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.nests.unrolled import Unrolled
 from tilewright_tensor.sketches.rules import derive
 from tilewright_tensor.sketches.structure.limits import Limits
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 
 Rows = Sequence[Sequence[float]]
 
@@ -48,8 +48,8 @@ def transform(rows: Rows, tiles: int, channels: int) -> Tensor:
     return compute("transformed", (size, size, tiles, channels), element)
 
 
-def problem(output: Tensor, threads: int = 1) -> Problem:
-    return Problem(Dag([output]), {}, Limits(4, 16, 1 << 16, threads))
+def problem(output: Tensor, threads: int = 1) -> SketchInput:
+    return SketchInput(Dag([output]), {}, Limits(4, 16, 1 << 16, threads))
 
 
 def test_a_winograd_transform_has_one_sketch_with_the_matrix_in_it() -> None:

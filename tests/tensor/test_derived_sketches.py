@@ -20,7 +20,7 @@ from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.rules import RULES, Rule, State, derive
 from tilewright_tensor.sketches.structure.limits import Limits
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 
 LIMITS = Limits(lanes=4, registers=16, cache_bytes=1 << 16, threads=1)
 CASES = """
@@ -42,10 +42,12 @@ transpose(2x3x5, axes=[2,0,1])
 
 
 @pytest.fixture
-def problem(operators: Operators, workload: Callable[[str], Workload]) -> Callable[[str], Problem]:
+def problem(
+    operators: Operators, workload: Callable[[str], Workload]
+) -> Callable[[str], SketchInput]:
     """The problem of a text form."""
 
-    def make(text: str) -> Problem:
+    def make(text: str) -> SketchInput:
         parsed = workload(text)
         dag = operators.compute_dag(parsed)
         anchor = operators.find(parsed.operator)
@@ -54,12 +56,12 @@ def problem(operators: Operators, workload: Callable[[str], Workload]) -> Callab
             if spec.role == "constant":
                 own = anchor.operand(number).letters if number < len(anchor.operands) else ""
                 constants[dag.inputs[number].name] = own or Layout.logical(len(spec.shape)).letters
-        return Problem(dag, constants, LIMITS)
+        return SketchInput(dag, constants, LIMITS)
 
     return make
 
 
-def test_matmul_with_relu_has_ansors_three_sketches(problem: Callable[[str], Problem]) -> None:
+def test_matmul_with_relu_has_ansors_three_sketches(problem: Callable[[str], SketchInput]) -> None:
     sketches = {sketch.name: sketch for sketch in derive(problem("matmul(64x64, 64x64) + relu()"))}
     assert set(sketches) == {"fused-1", "fused-2", "tiled"}
     place = {name: _matmul(sketches[name]) for name in sketches}
@@ -74,7 +76,7 @@ def _matmul(sketch):
 
 
 def test_rows_from_beyond_the_cache_are_fetched_a_tile_ahead_once_each(
-    problem: Callable[[str], Problem],
+    problem: Callable[[str], SketchInput],
 ) -> None:
     small, large = (
         next(s for s in derive(problem(text)) if s.name == "fused-2")
@@ -98,7 +100,7 @@ def test_rows_from_beyond_the_cache_are_fetched_a_tile_ahead_once_each(
 
 @pytest.mark.parametrize(("dtype", "item"), [("float16", 2), ("float32", 4), ("float64", 8)])
 def test_what_is_held_and_fetched_counts_in_bytes_of_the_dtype(
-    dtype: str, item: int, problem: Callable[[str], Problem]
+    dtype: str, item: int, problem: Callable[[str], SketchInput]
 ) -> None:
     """Rows that pass the cache by, whole lines of what is fetched, tiles and copies that fit."""
     text = f"dense(256x96:{dtype}, 64x96:{dtype}:const) + relu()"
@@ -121,7 +123,7 @@ def test_what_is_held_and_fetched_counts_in_bytes_of_the_dtype(
     ("dtype", "fits"), [("float16", True), ("float32", True), ("float64", False)]
 )
 def test_rows_stay_in_the_cache_by_their_bytes(
-    dtype: str, fits: bool, problem: Callable[[str], Problem]
+    dtype: str, fits: bool, problem: Callable[[str], SketchInput]
 ) -> None:
     spaces = [
         ConfigSpace([one.alternative("derived")])
@@ -134,12 +136,12 @@ def test_rows_stay_in_the_cache_by_their_bytes(
 def test_a_large_operand_of_one_axis_has_no_rows_to_fetch() -> None:
     a, x, k = placeholder("a", (40_000, 8)), placeholder("x", (40_000,)), reduce_axis(40_000, "k")
     y = compute("y", (8,), lambda n: reduce_sum(a[k, n] * x[k], k), axes=("n",))
-    for sketch in derive(Problem(Dag([y]), {}, LIMITS)):
+    for sketch in derive(SketchInput(Dag([y]), {}, LIMITS)):
         point = ConfigSpace([sketch.alternative("derived")]).first()
         assert not any(name.endswith(".prefetch") for name in point.values)
 
 
-def test_sketches_by_operator(problem: Callable[[str], Problem]) -> None:
+def test_sketches_by_operator(problem: Callable[[str], SketchInput]) -> None:
     tiled = {"tiled", "fused-1", "fused-2"}
     expected = {
         "matmul(64x64, 64x64)": tiled,
@@ -156,7 +158,7 @@ def test_sketches_by_operator(problem: Callable[[str], Problem]) -> None:
 
 @pytest.mark.parametrize("text", CASES)
 def test_points_of_every_sketch_mean_what_the_dag_means(
-    text: str, problem: Callable[[str], Problem], checked: Callable[[Schedule], LoopProgram]
+    text: str, problem: Callable[[str], SketchInput], checked: Callable[[Schedule], LoopProgram]
 ) -> None:
     made = problem(text)
     for sketch in derive(made):
@@ -175,7 +177,7 @@ def test_products_of_one_definition_have_knobs_of_their_own(
     k, m = reduce_axis(7, "j"), reduce_axis(9, "m")
     first = compute("first", (5, 9), lambda i, n: reduce_sum(a[i, k] * b[k, n], k))
     second = compute("second", (5, 3), lambda i, j: reduce_sum(first[i, m] * c[m, j], m))
-    made = Problem(Dag([second], inputs=[a, b, c]), {}, LIMITS)
+    made = SketchInput(Dag([second], inputs=[a, b, c]), {}, LIMITS)
     for sketch in derive(made):
         space = ConfigSpace([sketch.alternative("derived")])
         (config, *_) = points = space.sample(random.Random(0), 3)
@@ -184,7 +186,7 @@ def test_products_of_one_definition_have_knobs_of_their_own(
             checked(sketch.scheduled(point.values))
 
 
-def test_register_tiles_fit_the_registers(problem: Callable[[str], Problem]) -> None:
+def test_register_tiles_fit_the_registers(problem: Callable[[str], SketchInput]) -> None:
     made = problem("conv2d(1x16x14x14, 32x16x3x3, padding=1) + relu()")
     for sketch in derive(made):
         space = ConfigSpace([sketch.alternative("derived")])
@@ -195,7 +197,9 @@ def test_register_tiles_fit_the_registers(problem: Callable[[str], Problem]) -> 
 
 
 @pytest.mark.parametrize("columns", [3, 5, 17, 21, 49, 64])
-def test_register_tiles_are_whole_vectors(columns: int, problem: Callable[[str], Problem]) -> None:
+def test_register_tiles_are_whole_vectors(
+    columns: int, problem: Callable[[str], SketchInput]
+) -> None:
     for sketch in derive(problem(f"matmul(16x8, 8x{columns})")):
         width = min(columns, LIMITS.lanes) if columns != 21 else 3
         for config in ConfigSpace([sketch.alternative("derived")]).sample(random.Random(0), 50):
@@ -210,7 +214,7 @@ def test_register_tiles_are_whole_vectors(columns: int, problem: Callable[[str],
     ],
 )
 def test_nests_are_advised_in_logical_layouts_and_by_rows_unless_these_are_no_vectors(
-    text: str, expected: str, problem: Callable[[str], Problem]
+    text: str, expected: str, problem: Callable[[str], SketchInput]
 ) -> None:
     (sketch,) = derive(problem(text))
     points = ConfigSpace([sketch.alternative("derived")]).points()
@@ -219,7 +223,9 @@ def test_nests_are_advised_in_logical_layouts_and_by_rows_unless_these_are_no_ve
     assert best["at"] == expected
 
 
-def test_outer_tiles_feed_every_thread_where_they_can(problem: Callable[[str], Problem]) -> None:
+def test_outer_tiles_feed_every_thread_where_they_can(
+    problem: Callable[[str], SketchInput],
+) -> None:
     limits = replace(LIMITS, threads=4)
     large = replace(problem("matmul(64x64, 64x64)"), limits=limits)
     for sketch in derive(large):
@@ -234,7 +240,7 @@ def test_outer_tiles_feed_every_thread_where_they_can(problem: Callable[[str], P
         assert ConfigSpace([sketch.alternative("d")]).first() is not None
 
 
-def test_constants_lie_in_the_order_of_the_loops(problem: Callable[[str], Problem]) -> None:
+def test_constants_lie_in_the_order_of_the_loops(problem: Callable[[str], SketchInput]) -> None:
     made = problem("conv2d(1x16x14x14, 32x16x3x3, padding=1)")
     (sketch,) = (sketch for sketch in derive(made) if sketch.name == "fused-2")
     space = ConfigSpace([sketch.alternative("derived")])
@@ -243,10 +249,12 @@ def test_constants_lie_in_the_order_of_the_loops(problem: Callable[[str], Proble
     assert sketch.layouts(values)["weight"].text == "OIH4iW8o"
 
 
-def test_rules_of_a_target_come_before_the_shared_ones(problem: Callable[[str], Problem]) -> None:
+def test_rules_of_a_target_come_before_the_shared_ones(
+    problem: Callable[[str], SketchInput],
+) -> None:
     (tile,) = (rule for rule in RULES if rule.name == "MultiLevelTiling")
 
-    def reduces(_problem: Problem, state: State) -> bool:
+    def reduces(_problem: SketchInput, state: State) -> bool:
         return state.schedule.stages[state.stage].combiner is not None
 
     never_fuse = Rule("NeverFuse", reduces, tile.apply)

@@ -16,7 +16,7 @@ from tilewright_tensor.layouts.winograd import Winograd
 from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.sketches.rules import derive
 from tilewright_tensor.sketches.structure.limits import Limits
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_x86.machine.isa import ISAS
 from tilewright_x86.text.emit import emit
 
@@ -45,7 +45,7 @@ def transform() -> Tensor:
 
 
 def program(lanes: int) -> LoopProgram:
-    problem = Problem(Dag([transform()]), {}, Limits(lanes, 16, 1 << 16, 1))
+    problem = SketchInput(Dag([transform()]), {}, Limits(lanes, 16, 1 << 16, 1))
     (sketch,) = derive(problem)
     config = ConfigSpace([sketch.alternative("derived")]).first()
     return lower(sketch.scheduled(config.values), "transform")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright_search.models.signature import Signature
+from tilewright_search.models.signature import FeatureSignature
 from tilewright_search.testing.cost_model import (
     CostModelContract,
     RankingCostModelContract,
@@ -41,7 +41,7 @@ class Good:
             self.rows, self.scores = (np.array(data[k], np.float32) for k in ("rows", "scores"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(f"no model: {error}", where=str(path)) from None
-        return Signature.from_json(data, path)
+        return FeatureSignature.from_json(data, path)
 
 
 class IgnoresFeatures(Good):
@@ -140,14 +140,14 @@ class LoadsAnything(Good):
         except UsageError:
             if not path.exists():
                 raise
-            return Signature("knobs", ())
+            return FeatureSignature("knobs", ())
 
 
 class LoadsNothing(Good):
     fails = {"test_a_missing_file_is_refused"}
 
     def load_model(self, path):
-        return super().load_model(path) if path.exists() else Signature("knobs", ())
+        return super().load_model(path) if path.exists() else FeatureSignature("knobs", ())
 
 
 class SavesWithoutLoading(Good):

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.testing.graph_tuner import ExactGraphTunerContract
 
@@ -117,7 +117,7 @@ class WantsAChoice(Good):
     fails = {"test_one_candidate_each_leaves_nothing_to_choose"}
 
     def spoilt(self, problem, solution):
-        single = problem == Problem(((1e-3,), (2e-3,)), {(0, 1): ((5e-4,),)})
+        single = problem == GraphProblem(((1e-3,), (2e-3,)), {(0, 1): ((5e-4,),)})
         return replace(solution, choice=()) if single else solution
 
 

@@ -11,7 +11,7 @@ from tilewright.plugins.plugin import hookspec
 if TYPE_CHECKING:
     from tilewright_graph.frontends.frontend import Frontend
     from tilewright_graph.passes.graph_pass import GraphPassEntry
-    from tilewright_graph.selection.problem import GraphTuner
+    from tilewright_graph.selection.graph_problem import GraphTuner
     from tilewright_graph.verification.oracle import Oracle
 
 # By role, what no annotation names: `tilewright plugins --protocols` shows it.

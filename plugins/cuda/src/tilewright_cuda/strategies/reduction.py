@@ -32,7 +32,7 @@ from tilewright_tensor.strategies.scheduled_implementation import (
 )
 
 
-class Reduction(ScheduledImplementation):
+class BlockReduction(ScheduledImplementation):
     """Reductions over axes and global average pooling."""
 
     name = "reduction.cuda"
@@ -120,4 +120,4 @@ def _computed(task: Task, tensors: Sequence[Tensor], attributes: object) -> Tens
     return compute(anchor.operator, shape, element, axes=axis_names(len(shape)))
 
 
-make = Reduction
+make = BlockReduction

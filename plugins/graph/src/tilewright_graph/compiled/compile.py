@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilewright.errors import UsageError
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.linking import lower_network
-from tilewright_graph.compiled.saved_network import Signature
+from tilewright_graph.compiled.saved_network import NetworkSignature
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.memory_plan import MemoryPlan
 from tilewright_graph.selection.candidates import Accuracy
@@ -59,7 +59,7 @@ def compile_network(
     except ValueError as error:  # what its dtypes or shapes ask for, the target does not have
         raise UsageError(str(error), where=f"{network.name} for {extracted.target}") from error
     specs = network.specs
-    signature = Signature(
+    signature = NetworkSignature(
         network.name,
         {name: specs[name] for name in network.inputs},
         {name: specs[name] for name in network.outputs},

@@ -81,7 +81,7 @@ class CompiledNetwork:
         self,
         artifact: Artifact,
         constants: Any,
-        signature: saved_network.Signature,
+        signature: saved_network.NetworkSignature,
         host: PluginHost,
         device: Device,
     ) -> None:

@@ -28,7 +28,7 @@ _REMEDY = "compile and save it again"
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class NetworkSignature:
     """What a compiled network is called and takes and gives, by tensor name, in order."""
 
     name: str
@@ -51,12 +51,12 @@ class Signature:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Signature:
+    def from_json(cls, data: Mapping[str, Any]) -> NetworkSignature:
         roles = ("inputs", "outputs", "observed")
         return cls(data["name"], *(_specs_from_json(data[role]) for role in roles))
 
 
-def save(folder: Path, artifact: Artifact, constants: Any, signature: Signature) -> None:
+def save(folder: Path, artifact: Artifact, constants: Any, signature: NetworkSignature) -> None:
     """Write the folder next to its place, then move it there: it is complete or absent.
 
     Raises UsageError where a folder of another kind is in the way, or the disk refuses it.
@@ -91,7 +91,7 @@ def save(folder: Path, artifact: Artifact, constants: Any, signature: Signature)
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def load(folder: Path) -> tuple[Artifact, Any, Signature]:
+def load(folder: Path) -> tuple[Artifact, Any, NetworkSignature]:
     """Artefact, constants and signature. Raises UsageError unless every byte is as it was saved."""
     try:
         manifest = json.loads(read_file(folder / _MANIFEST).decode())
@@ -111,7 +111,7 @@ def load(folder: Path) -> tuple[Artifact, Any, Signature]:
                 raise UsageError(
                     f"{name!r} was changed since it was saved", where=str(folder), remedy=_REMEDY
                 )
-        signature = Signature.from_json(manifest["signature"])
+        signature = NetworkSignature.from_json(manifest["signature"])
         _check_sizes(signature)
         target, format_ = manifest["target"], manifest["format"]
         _check_texts(signature.name, target, format_, *signature.tensors)
@@ -133,7 +133,7 @@ def _check_texts(*texts: object) -> None:
             raise TypeError("expected a text")
 
 
-def _check_sizes(signature: Signature) -> None:
+def _check_sizes(signature: NetworkSignature) -> None:
     """Raise ValueError or TypeError for tensors that no memory holds."""
     for spec in signature.tensors.values():
         if any(n < 0 for n in spec.shape):

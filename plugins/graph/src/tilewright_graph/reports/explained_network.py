@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tilewright_graph.extraction.extraction import ExtractedNetwork
-from tilewright_graph.reports.explanation import Explainer, Explanation
+from tilewright_graph.reports.explanation import Explainer, KernelExplanation
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.stages.compile_stage import CompileOptions
 from tilewright_graph.stages.graph_tune_stage import GraphTuneOptions
@@ -29,7 +29,7 @@ class ExplainedNetwork:
         """The names of its kernels."""
         return [kernel.name for kernel in self._extracted.kernels]
 
-    def explain(self, part: str | None) -> Iterator[Explanation]:
+    def explain(self, part: str | None) -> Iterator[KernelExplanation]:
         """The kernels of a name, key, or key of their task; else those not at their own best."""
         explainer = Explainer(self._extracted, self._context, self._accuracy)
         for kernel in self._extracted.kernels:

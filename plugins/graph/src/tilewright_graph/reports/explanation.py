@@ -50,7 +50,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class KernelExplanation:
     """One node's choice compared with its own best.
 
     network  the name of the node's network
@@ -99,7 +99,7 @@ class Explanation:
         return "\n".join(self.lines())
 
     def __repr__(self) -> str:
-        return f"<Explanation of {brief(self.node.name)}: {brief(str(self.chosen), 200)}>"
+        return f"<KernelExplanation of {brief(self.node.name)}: {brief(str(self.chosen), 200)}>"
 
     def lines(self) -> Iterator[str]:
         """For people."""
@@ -147,7 +147,7 @@ class Explainer:
             )
         self._transforms = needed
 
-    def explain(self, node: KernelNode) -> Explanation:
+    def explain(self, node: KernelNode) -> KernelExplanation:
         """The node's choice compared with the fastest of its recorded candidates."""
         reference = self._context.host.reference(node.task.workload.operator)
         chosen = self._side(node, self._configs[node.key])
@@ -162,7 +162,7 @@ class Explainer:
                 best, other = config, needed
                 break
         sides[self._configs[node.key]] = chosen
-        return Explanation(
+        return KernelExplanation(
             self._extracted.name,
             node,
             reference.format(node.task.workload),

@@ -26,13 +26,13 @@ from tilewright_graph.selection.candidates import (
 )
 from tilewright_graph.selection.cost_table import CostTable
 from tilewright_graph.selection.dispatching import Best, Dispatched, dispatch_network, fixed_kernels
+from tilewright_graph.selection.graph_problem import GraphTuner, InfeasibleProblemError, Solution
 from tilewright_graph.selection.layout_problem import LayoutProblem, layout_problem
 from tilewright_graph.selection.prediction import Prediction, has_failed, predict, recorded_seconds
-from tilewright_graph.selection.problem import GraphTuner, InfeasibleProblemError, Solution
 from tilewright_graph.selection.transform_prices import family
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.tuning.loop import measure_configs
-from tilewright_pipeline.tuning.measurement import Spent, summed
+from tilewright_pipeline.tuning.measurement import MeasurementSpent, summed
 
 TRANSFORM_BUDGET = 200
 """Transforms of a network with a record at most, by default; one is measured in about 50 ms."""
@@ -134,7 +134,7 @@ class _GraphTuning:
         self._possible: dict[Task, None] = {}
         self._tried: set[_Measurable] = set()
         self._solver_seconds = 0.0
-        self._measurement = Spent().report(0.0)
+        self._measurement = MeasurementSpent().report(0.0)
 
     def tune(self) -> GraphChoice:
         while True:

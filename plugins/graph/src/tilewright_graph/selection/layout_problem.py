@@ -1,4 +1,4 @@
-"""The choice of configs for a network's kernels, put as a `Problem` of numbers."""
+"""The choice of configs for a network's kernels, put as a `GraphProblem` of numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.extraction.transforms import canonical_layout, logical_layout, transform_task
 from tilewright_graph.selection.candidates import Candidate
-from tilewright_graph.selection.problem import Matrix, Problem
+from tilewright_graph.selection.graph_problem import GraphProblem, Matrix
 
 TransformSeconds = Callable[[Task], float | None]
 """Seconds of a transform, None where it cannot be."""
@@ -48,7 +48,7 @@ class LayoutProblem:
               tensors that no kernel makes and several read
     """
 
-    problem: Problem
+    problem: GraphProblem
     options: tuple[tuple[Option, ...], ...]
     keys: tuple[str, ...]
 
@@ -119,7 +119,7 @@ class _Builder:
                     edges[node, first + reader] = matrix
         costs = tuple(tuple(option.seconds for option in own) for own in options)
         keys = tuple(kernel.key for kernel in self._kernels)
-        return LayoutProblem(Problem(costs, edges), tuple(map(tuple, options)), keys)
+        return LayoutProblem(GraphProblem(costs, edges), tuple(map(tuple, options)), keys)
 
     # --- nodes -----------------------------------------------------------------------------------
 

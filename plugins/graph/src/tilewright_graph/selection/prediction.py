@@ -11,7 +11,7 @@ from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_graph.selection.assembly import Call
 from tilewright_graph.selection.candidates import estimated_seconds
-from tilewright_graph.selection.problem import PROOF_TOLERANCE
+from tilewright_graph.selection.graph_problem import PROOF_TOLERANCE
 from tilewright_graph.selection.transform_prices import TransformPrices
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.time_text import time_text

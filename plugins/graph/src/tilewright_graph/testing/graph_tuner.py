@@ -13,7 +13,12 @@ from itertools import product
 import pytest
 
 from tilewright.host.plugin_host import PluginHost
-from tilewright_graph.selection.problem import GraphTuner, InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.graph_problem import (
+    GraphProblem,
+    GraphTuner,
+    InfeasibleProblemError,
+    Solution,
+)
 from tilewright_graph.testing.random_problems import random_problems
 from tilewright_testing.component import ComponentContract
 
@@ -34,14 +39,14 @@ class GraphTunerContract(ComponentContract):
         tuner: GraphTuner = self.made(host, host)
         return tuner
 
-    def _solved(self, tuner: GraphTuner) -> Iterator[tuple[Problem, Solution, float]]:
+    def _solved(self, tuner: GraphTuner) -> Iterator[tuple[GraphProblem, Solution, float]]:
         """Random problems with the tuner's solution and the least cost, but for those given up."""
         for problem, best in _problems(self.problems):
             solution = self._attempt(tuner, problem) if best is not None else None
             if best is not None and solution is not None:
                 yield problem, solution, best
 
-    def _attempt(self, tuner: GraphTuner, problem: Problem) -> Solution | None:
+    def _attempt(self, tuner: GraphTuner, problem: GraphProblem) -> Solution | None:
         """The solution; None where the tuner finds none, which it says by a ValueError."""
         try:
             return tuner.solve(problem)
@@ -89,13 +94,13 @@ class GraphTunerContract(ComponentContract):
                 tuner.solve(problem)
 
     def test_one_candidate_each_leaves_nothing_to_choose(self, tuner: GraphTuner) -> None:
-        problem = Problem(((1e-3,), (2e-3,)), {(0, 1): ((5e-4,),)})
+        problem = GraphProblem(((1e-3,), (2e-3,)), {(0, 1): ((5e-4,),)})
         solution = tuner.solve(problem)
         assert (solution.choice, solution.optimal) == ((0, 0), True)
         assert solution.cost == pytest.approx(3.5e-3)
 
     def test_no_node_costs_nothing(self, tuner: GraphTuner) -> None:
-        solution = tuner.solve(Problem((), {}))
+        solution = tuner.solve(GraphProblem((), {}))
         assert (solution.choice, solution.cost) == ((), 0)
 
     def test_the_problem_is_left_as_it_was(self, tuner: GraphTuner) -> None:
@@ -118,13 +123,13 @@ class ExactGraphTunerContract(GraphTunerContract):
             assert solution.cost == pytest.approx(best, rel=TOLERANCE), problem
 
 
-def _three_nodes_in_two_colours() -> Problem:
+def _three_nodes_in_two_colours() -> GraphProblem:
     """Every pair of nodes can be permitted, all three cannot."""
     differ = ((None, 0.0), (0.0, None))
-    return Problem(((1e-3, 1e-3),) * 3, {(0, 1): differ, (0, 2): differ, (1, 2): differ})
+    return GraphProblem(((1e-3, 1e-3),) * 3, {(0, 1): differ, (0, 2): differ, (1, 2): differ})
 
 
-def _problems(count: int) -> Iterator[tuple[Problem, float | None]]:
+def _problems(count: int) -> Iterator[tuple[GraphProblem, float | None]]:
     """Random problems with the least cost, None where no choice is permitted."""
     return zip(random_problems(count), _least_costs(count), strict=True)
 
@@ -138,5 +143,5 @@ def _least_costs(count: int) -> tuple[float | None, ...]:
     )
 
 
-def _choices(problem: Problem) -> Iterator[tuple[int, ...]]:
+def _choices(problem: GraphProblem) -> Iterator[tuple[int, ...]]:
     return product(*(range(len(costs)) for costs in problem.costs))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from types import MappingProxyType
 
-from tilewright_graph.selection.problem import Problem
+from tilewright_graph.selection.graph_problem import GraphProblem
 
 Pairs = list[tuple[int, int]]
 
@@ -45,7 +45,7 @@ SHAPES: Mapping[str, Callable[[random.Random, int], Pairs]] = MappingProxyType(
 )
 
 
-def random_problems(count: int, seed: int = 0) -> Iterator[Problem]:
+def random_problems(count: int, seed: int = 0) -> Iterator[GraphProblem]:
     """So many problems of at most 7 nodes with at most 4 candidates (at times a single one).
 
     Shapes take turns, and so do shares of forbidden pairs (none, some, many): some have no
@@ -58,7 +58,7 @@ def random_problems(count: int, seed: int = 0) -> Iterator[Problem]:
         sizes = [rng.randint(1, 4) for _ in range(nodes)]
         forbidden = (0.0, 0.2, 0.5)[number // len(shapes) % 3]
         pairs = shapes[number % len(shapes)](rng, nodes)
-        yield Problem(
+        yield GraphProblem(
             tuple(tuple(rng.uniform(1e-5, 1e-3) for _ in range(size)) for size in sizes),
             {
                 (a, b): tuple(

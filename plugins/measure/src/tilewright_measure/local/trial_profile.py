@@ -17,7 +17,7 @@ _RUN = ("load", "check", "time")
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class TrialPart:
     """One phase of a trial, in milliseconds.
 
     mean         over all trials, also those that failed before it
@@ -43,7 +43,7 @@ class TrialProfile:
     trials: int
     failures: int
     seconds: float
-    phases: tuple[Phase, ...]
+    phases: tuple[TrialPart, ...]
 
     @classmethod
     def of(cls, records: Iterable[Record], measured: Mapping[str, Any]) -> TrialProfile:
@@ -61,9 +61,9 @@ class TrialProfile:
             share = spent / seconds / (workers if name in _BUILT else 1)
             middle = median(each) if each else None
             late = quantiles(each, n=10)[-1] if len(each) > 1 else None
-            phases.append(Phase(name, 1e3 * spent / trials, share, middle, late))
+            phases.append(TrialPart(name, 1e3 * spent / trials, share, middle, late))
         rest = 1 - sum(phase.share for phase in phases)
-        phases.append(Phase("rest", 1e3 * rest * seconds / trials, rest))
+        phases.append(TrialPart("rest", 1e3 * rest * seconds / trials, rest))
         return cls(trials, measured["failures"], seconds, tuple(phases))
 
     def lines(self) -> Iterator[str]:

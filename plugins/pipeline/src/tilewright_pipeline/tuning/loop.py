@@ -24,7 +24,7 @@ from tilewright_pipeline.tuning.budget_text import together
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.history import adopted_configs, best_of_anchor, known_trials
 from tilewright_pipeline.tuning.interrupt import Interrupt
-from tilewright_pipeline.tuning.measurement import Measurement, Spent
+from tilewright_pipeline.tuning.measurement import Measurement, MeasurementSpent
 from tilewright_pipeline.tuning.narrowing import check_narrowing
 from tilewright_pipeline.tuning.noise import noise_told
 from tilewright_pipeline.tuning.proposed import proposed
@@ -67,7 +67,7 @@ def tune_tasks(
     stage = stage_key(tasks, context, options)
     known = context.store.spent(stage, context.device)
     if known.finished and more is None:
-        return TuneReport({}, Spent().report(0.0), skipped=True)
+        return TuneReport({}, MeasurementSpent().report(0.0), skipped=True)
     before = (known.seconds, known.trials)
     if more is not None:
         both = together(budget, more)

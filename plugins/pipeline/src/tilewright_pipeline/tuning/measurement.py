@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Spent:
+class MeasurementSpent:
     """What was measured so far.
 
     timings   seconds of lower, compile, load, check, time, summed over the trials; and of `search`,
@@ -89,7 +89,7 @@ class Spent:
 def summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Two `measurement` members of run.json as one."""
     names = ("trials", "failures", "disturbed")
-    spent = Spent(*(first.get(name, 0) + second.get(name, 0) for name in names))
+    spent = MeasurementSpent(*(first.get(name, 0) + second.get(name, 0) for name in names))
     for one in (first, second):
         spent.add(one.get("split", {}), one.get("counts", {}))
     return spent.report(first["seconds"] + second["seconds"])
@@ -115,7 +115,7 @@ class Measurement:
         stage: str | None = None,
         tasks: TaskSet | None = None,
     ) -> None:
-        self.spent = Spent()
+        self.spent = MeasurementSpent()
         self._tasks = tasks
         self._stage = stage
         self._charged_until = time.monotonic()
@@ -272,7 +272,7 @@ def _due(
 
 def _joined(results: Sequence[MeasureResult]) -> MeasureResult:
     """What a candidate's runs say together: all samples, or the first failure."""
-    spent = Spent()
+    spent = MeasurementSpent()
     for result in results:
         spent.add(result.timings)
     failure = next((each.failure for each in results if each.failure is not None), None)

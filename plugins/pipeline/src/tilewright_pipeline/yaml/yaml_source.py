@@ -32,10 +32,10 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(slots=True)
-class Node:
+class YamlNode:
     """A value of the file and where it begins; lines and columns count from 1.
 
-    A mapping's `value` is {key: Node}, its `keys` {key: (line, column)}; a sequence's a list.
+    A mapping's `value` is {key: YamlNode}, its `keys` {key: (line, column)}; a sequence's a list.
     `refused` means that a mistake was reported for it: its value is not used.
     """
 
@@ -55,7 +55,7 @@ class YamlSource:
     """
 
     name: str
-    root: Node
+    root: YamlNode
     written: bool = True
     mistakes: tuple[UsageError, ...] = ()
 
@@ -126,7 +126,7 @@ class YamlSource:
         """Whether a mistake was reported for this value or one that contains it."""
         return any(node.refused for node, _ in self._along(path))
 
-    def _along(self, path: Iterable[str | int]) -> Iterator[tuple[Node, tuple[int, int]]]:
+    def _along(self, path: Iterable[str | int]) -> Iterator[tuple[YamlNode, tuple[int, int]]]:
         """The values on the way to a path, as far as there are some, each with its place."""
         node = self.root
         yield node, (node.line, node.column)
@@ -170,10 +170,10 @@ class _Parser:
         self._name = name
         self._text = text
         self._events = self._checked_events()
-        self._anchors: dict[str, Node] = {}
+        self._anchors: dict[str, YamlNode] = {}
         self._count = 0
 
-    def document(self) -> Node:
+    def document(self) -> YamlNode:
         root = None
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
@@ -212,11 +212,11 @@ class _Parser:
             unreadable = UsageError(problem, where=where, remedy=remedy)
             raise UsageError.several([*self.mistakes, unreadable]) from None
 
-    def _node(self, event: Any, depth: int) -> Node:
+    def _node(self, event: Any, depth: int) -> YamlNode:
         self._count += 1
         if self._count > _MAX_VALUES:
             self._refuse(event, f"more than {_MAX_VALUES} values", "is this the right file?")
-        node = Node(None, event.start_mark.line + 1, event.start_mark.column + 1)
+        node = YamlNode(None, event.start_mark.line + 1, event.start_mark.column + 1)
         if isinstance(event, yaml.AliasEvent):
             known = self._anchors.get(str(event.anchor))
             if known is None:
@@ -242,7 +242,7 @@ class _Parser:
             self._anchors[event.anchor] = node
         return node
 
-    def _mapping(self, node: Node, depth: int) -> None:
+    def _mapping(self, node: YamlNode, depth: int) -> None:
         node.value = {}
         twice: set[str] = set()
         while not isinstance(key := next(self._events), yaml.MappingEndEvent):
@@ -262,7 +262,7 @@ class _Parser:
             node.keys[key.value] = mark.line + 1, mark.column + 1
             node.value[key.value] = self._node(next(self._events), depth + 1)
 
-    def _scalar(self, event: Any, node: Node) -> Any:
+    def _scalar(self, event: Any, node: YamlNode) -> Any:
         text = event.value
         if _NULL.match(text):
             return None
@@ -308,7 +308,7 @@ class _Expansion:
         self._name = name
         self._left = _MAX_VALUES
 
-    def plain(self, node: Node, depth: int = 1) -> Any:
+    def plain(self, node: YamlNode, depth: int = 1) -> Any:
         self._left -= 1
         if self._left < 0 or depth > _MAX_DEPTH:
             limit = f"more than {_MAX_VALUES} values" if self._left < 0 else f"depth {depth}"

@@ -13,7 +13,7 @@ from tilewright_search.models.interface import CostModel, SavesModels
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
-    from tilewright_search.models.signature import Signature
+    from tilewright_search.models.signature import FeatureSignature
 
 
 def checked_model(model: Any, host: PluginHost, name: str) -> CostModel:
@@ -37,11 +37,11 @@ class _CheckedModel(Blamed):
 
 
 class _SavingModel(_CheckedModel):
-    def save_model(self, path: Path, signature: Signature) -> None:
+    def save_model(self, path: Path, signature: FeatureSignature) -> None:
         with self.blaming():
             self._instance.save_model(path, signature)
 
-    def load_model(self, path: Path) -> Signature:
+    def load_model(self, path: Path) -> FeatureSignature:
         with self.blaming():
-            signature: Signature = self._instance.load_model(path)
+            signature: FeatureSignature = self._instance.load_model(path)
             return signature

@@ -16,7 +16,7 @@ from tilewright_search.models.experience import scores_of
 from tilewright_search.models.features import FeatureKind, Floats
 from tilewright_search.models.featurizer import Featurizer, widen
 from tilewright_search.models.interface import CostModel, SavesModels
-from tilewright_search.models.signature import Signature
+from tilewright_search.models.signature import FeatureSignature
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -77,7 +77,7 @@ class FeatureTable:
         parts = [featurizer.rows(each.task, each.configs) for each in tasks]
         total = sum(len(part) for part in parts)
         self.seconds = (time.perf_counter() - start) / max(1, total)
-        self.signature = Signature(kind, featurizer.names)
+        self.signature = FeatureSignature(kind, featurizer.names)
         self._tasks = tasks
         self._parts = [widen(part, len(featurizer.names)) for part in parts]
 

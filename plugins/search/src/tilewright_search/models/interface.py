@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tilewright.errors import UsageError
 from tilewright.plugins.blamed import Blamed
 from tilewright_search.models.features import Floats
-from tilewright_search.models.signature import Signature
+from tilewright_search.models.signature import FeatureSignature
 
 
 class CostModel(Protocol):
@@ -44,11 +44,11 @@ class SavesModels(CostModel, Protocol):
     >>> factory(options, context).load_model(path)  # the signature; it predicts as the saved one
     """
 
-    def save_model(self, path: Path, signature: Signature) -> None:
+    def save_model(self, path: Path, signature: FeatureSignature) -> None:
         """Write what was learned as JSON, or as UBJSON where the model has it and `.ubj` asks."""
         ...
 
-    def load_model(self, path: Path) -> Signature:
+    def load_model(self, path: Path) -> FeatureSignature:
         """Load what was saved. Raises UsageError for a file of another kind of model."""
         ...
 

@@ -13,7 +13,7 @@ from tilewright_search.models.features import Floats
 from tilewright_search.models.featurizer import Featurizer, widen
 from tilewright_search.models.interface import CostModel, saving
 from tilewright_search.models.knob_features import present_column
-from tilewright_search.models.signature import Signature
+from tilewright_search.models.signature import FeatureSignature
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -68,7 +68,7 @@ class PretrainedRanker:
         """Raise UsageError where the model can say nothing of a task's configs."""
         if configs:
             self._featurizer.rows(task, configs)
-            given = Signature(self._signature.kind, self._featurizer.names)
+            given = FeatureSignature(self._signature.kind, self._featurizer.names)
             self._signature.check(given, self._path)
 
     def score(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:

@@ -14,7 +14,7 @@ from tilewright.errors import UsageError
 from tilewright.options import Options
 from tilewright.reading import read_file
 from tilewright_search.models.features import Floats
-from tilewright_search.models.signature import Signature
+from tilewright_search.models.signature import FeatureSignature
 
 if TYPE_CHECKING:
     from tilewright.host.contexts import TunerContext
@@ -51,11 +51,11 @@ class RidgeModel:
         predicted: Floats = (self._expand(features) @ self._weights).astype(np.float32)
         return predicted
 
-    def save_model(self, path: Path, signature: Signature) -> None:
+    def save_model(self, path: Path, signature: FeatureSignature) -> None:
         learned = {name: values.tolist() for name, values in self._learned().items()}
         path.write_text(json.dumps({"ridge": learned, **signature.to_json()}), encoding="utf-8")
 
-    def load_model(self, path: Path) -> Signature:
+    def load_model(self, path: Path) -> FeatureSignature:
         try:
             data = json.loads(read_file(path))
             mean, scale, weights = (
@@ -65,7 +65,7 @@ class RidgeModel:
             raise UsageError(
                 f"no ridge model: {error}", where=str(path), remedy="give a .json of one"
             ) from None
-        signature = Signature.from_json(data, path)
+        signature = FeatureSignature.from_json(data, path)
         if not (mean.shape == scale.shape == (len(signature.names),)) or (
             weights.shape != (2 * len(mean),)
         ):

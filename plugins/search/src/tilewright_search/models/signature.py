@@ -12,7 +12,7 @@ from tilewright_search.models.knob_features import ALTERNATIVE
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class FeatureSignature:
     """Kind (`knobs` or `loops`) and column names, in order."""
 
     kind: FeatureKind
@@ -22,7 +22,7 @@ class Signature:
         return {"features": self.kind, "names": list(self.names)}
 
     @classmethod
-    def from_json(cls, data: Any, path: Path) -> Signature:
+    def from_json(cls, data: Any, path: Path) -> FeatureSignature:
         """The inverse of `to_json`. Raises UsageError for anything else."""
         match data:
             case {"features": "knobs" | "loops" as kind, "names": [*names]} if all(
@@ -35,7 +35,7 @@ class Signature:
             remedy="write one with `tilewright bench models --save`",
         )
 
-    def check(self, given: Signature, path: Path) -> None:
+    def check(self, given: FeatureSignature, path: Path) -> None:
         """Raise UsageError where the model can say nothing of rows with these columns.
 
         Loop features are the same for every program, so there the names have to be equal; of a

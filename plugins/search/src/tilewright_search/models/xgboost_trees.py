@@ -19,7 +19,7 @@ from tilewright.reading import open_file
 from tilewright_search.models.features import Floats
 from tilewright_search.models.interface import CostModel
 from tilewright_search.models.ridge import RidgeModel
-from tilewright_search.models.signature import Signature
+from tilewright_search.models.signature import FeatureSignature
 
 if TYPE_CHECKING:
     from tilewright.host.contexts import TunerContext
@@ -74,11 +74,11 @@ class XgboostModel:
         predicted: Floats = self._booster.inplace_predict(features)
         return predicted
 
-    def save_model(self, path: Path, signature: Signature) -> None:
+    def save_model(self, path: Path, signature: FeatureSignature) -> None:
         self._booster.set_attr(**{_ATTRIBUTE: json.dumps(signature.to_json())})
         self._booster.save_model(path)
 
-    def load_model(self, path: Path) -> Signature:
+    def load_model(self, path: Path) -> FeatureSignature:
         booster = self._xgboost.Booster({"nthread": 1})
         try:
             open_file(path).close()  # it would wait for a pipe
@@ -90,7 +90,7 @@ class XgboostModel:
                 "no xgboost model", where=str(path), remedy="give a .json or .ubj of one"
             ) from None
         self._booster = booster
-        return Signature.from_json(told, path)
+        return FeatureSignature.from_json(told, path)
 
 
 def what_xgboost_lacks() -> str:

@@ -16,13 +16,13 @@ from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright_search.models.features import Floats
 from tilewright_search.models.interface import CostModel, SavesModels
-from tilewright_search.models.signature import Signature
+from tilewright_search.models.signature import FeatureSignature
 from tilewright_testing.component import ComponentContract
 from tilewright_testing.support.landscape import Landscape
 from tilewright_testing.tuner import context_for
 
 _COLUMNS = 7
-_SIGNATURE = Signature("knobs", tuple("abcdefg"))
+_SIGNATURE = FeatureSignature("knobs", tuple("abcdefg"))
 _NO_MODELS = (b"", b"{}", b"[1, 2]", b"\x00\xff" * 40)
 
 

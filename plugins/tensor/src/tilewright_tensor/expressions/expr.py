@@ -71,7 +71,7 @@ class Load(Arithmetic):
 
 
 Value = Const | IndexValue | Op | Read | Load
-Operand = Any
+ValueLike = Any
 """A `Value`, a number, or an index; what `as_value` takes."""
 _NUMBERS = (int, float)
 
@@ -219,7 +219,7 @@ def indexes_in(value: Value) -> Iterator[Affine]:
 # --- building values ------------------------------------------------------------------------------
 
 
-def as_value(operand: Operand, dtype: str = "float32") -> Value:
+def as_value(operand: ValueLike, dtype: str = "float32") -> Value:
     """A value as it is, an index as an `IndexValue`, a number as a `Const` of the dtype.
 
     Raises ValueError for a number that the dtype does not have.
@@ -243,12 +243,12 @@ def as_value(operand: Operand, dtype: str = "float32") -> Value:
     raise ValueError(f"expected a value, an index or a number, got {operand!r}")
 
 
-def _plain(operand: Operand) -> Operand:
+def _plain(operand: ValueLike) -> ValueLike:
     """A scalar of numpy as Python's number; all else as it is."""
     return operand.item() if getattr(operand, "shape", None) == () else operand
 
 
-def _same_dtype(name: str, left: Operand, right: Operand) -> tuple[tuple[Value, ...], str]:
+def _same_dtype(name: str, left: ValueLike, right: ValueLike) -> tuple[tuple[Value, ...], str]:
     """The operands as values of the dtype that those have which are not mere numbers."""
     if isinstance(left, _VALUES) and isinstance(right, _VALUES):
         dtype = dtype_of(left)
@@ -273,7 +273,7 @@ _OF_INTEGERS = frozenset({"bitand", "bitor", "bitxor", "shl", "shr"})
 _NOT_OF_BOOL = frozenset({"sub", "div", "mod", "quo", "rem", "neg"})
 
 
-def binary(name: str, left: Operand, right: Operand) -> Op:
+def binary(name: str, left: ValueLike, right: ValueLike) -> Op:
     """An operation of two values of one dtype. Raises ValueError where it does not exist in it."""
     args, dtype = _same_dtype(name, left, right)
     _check(name, dtype)
@@ -286,7 +286,7 @@ def binary(name: str, left: Operand, right: Operand) -> Op:
     return Op(name, args, dtype)
 
 
-def unary(name: str, operand: Operand) -> Op:
+def unary(name: str, operand: ValueLike) -> Op:
     """An operation of one value. Raises ValueError where it does not exist in its dtype."""
     value = as_value(operand)
     dtype = dtype_of(value)
@@ -306,16 +306,16 @@ def _check(name: str, dtype: str) -> None:
         raise ValueError(f"% of {dtype}: write x - floor(x / y) * y")
 
 
-def _comparison(name: str) -> Callable[[Operand, Operand], Op]:
-    def compare(left: Operand, right: Operand) -> Op:
+def _comparison(name: str) -> Callable[[ValueLike, ValueLike], Op]:
+    def compare(left: ValueLike, right: ValueLike) -> Op:
         return Op(name, _same_dtype(name, left, right)[0], "bool")
 
     compare.__name__, compare.__doc__ = name, f"`{name}` of two values or indexes, dtype bool."
     return compare
 
 
-def _function(name: str) -> Callable[[Operand], Op]:
-    def function(operand: Operand) -> Op:
+def _function(name: str) -> Callable[[ValueLike], Op]:
+    def function(operand: ValueLike) -> Op:
         return unary(name, operand)
 
     function.__name__, function.__doc__ = name, f"`{name}` of a value, in its dtype."
@@ -328,10 +328,10 @@ expm1, log1p, sin, cos = (_function(name) for name in ("expm1", "log1p", "sin", 
 floor, ceil, round_, absolute = (_function(name) for name in ("floor", "ceil", "round", "abs"))
 
 
-def of_two(name: str, says: str) -> Callable[[Operand, Operand], Op]:
+def of_two(name: str, says: str) -> Callable[[ValueLike, ValueLike], Op]:
     """The function that builds an operation of two values; `says` is its docstring."""
 
-    def operation(left: Operand, right: Operand) -> Op:
+    def operation(left: ValueLike, right: ValueLike) -> Op:
         return binary(name, left, right)
 
     operation.__name__, operation.__doc__ = name, says
@@ -344,29 +344,29 @@ power = of_two("pow", "`left ** right`, of floats.")
 divide = of_two("div", "`left / right`; floors for integers, and is 0 by an integer 0.")
 
 
-def logical_and(*conditions: Operand) -> Value:
+def logical_and(*conditions: ValueLike) -> Value:
     """True where all are; of one condition, itself."""
     return _chain("and", conditions)
 
 
-def logical_or(*conditions: Operand) -> Value:
+def logical_or(*conditions: ValueLike) -> Value:
     """True where any is; of one condition, itself."""
     return _chain("or", conditions)
 
 
-def logical_not(condition: Operand) -> Op:
+def logical_not(condition: ValueLike) -> Op:
     """True where the condition is not."""
     return Op("not", (_condition("not", condition),), "bool")
 
 
-def _chain(name: str, conditions: tuple[Operand, ...]) -> Value:
+def _chain(name: str, conditions: tuple[ValueLike, ...]) -> Value:
     result, *rest = [_condition(name, one) for one in conditions]
     for condition in rest:
         result = Op(name, (result, condition), "bool")
     return result
 
 
-def _condition(name: str, operand: Operand) -> Value:
+def _condition(name: str, operand: ValueLike) -> Value:
     """An operand of dtype bool. Raises ValueError for any other."""
     if isinstance(operand, bool):
         return Const(operand, "bool")
@@ -376,7 +376,7 @@ def _condition(name: str, operand: Operand) -> Value:
     return operand
 
 
-def select(condition: Value, then: Operand, otherwise: Operand) -> Op:
+def select(condition: Value, then: ValueLike, otherwise: ValueLike) -> Op:
     """`then` where the condition holds, else `otherwise`; the side not taken is not evaluated.
 
     Raises ValueError where the condition is no comparison.
@@ -388,7 +388,7 @@ def select(condition: Value, then: Operand, otherwise: Operand) -> Op:
     return Op("select", (condition, *sides), dtype)
 
 
-def cast(operand: Operand, dtype: str) -> Value:
+def cast(operand: ValueLike, dtype: str) -> Value:
     """The value converted to the dtype.
 
     Floats to integers round towards zero and saturate, NaN becomes 0; integers are cut to their low

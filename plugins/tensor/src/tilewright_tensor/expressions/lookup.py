@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from tilewright_tensor.expressions.affine import Affine, Bounds, Element, Var
 from tilewright_tensor.expressions.comparisons import comparing_objects
 from tilewright_tensor.expressions.expr import (
-    Operand,
     Value,
+    ValueLike,
     as_value,
     cast,
     dtype_of,
@@ -62,7 +62,7 @@ class Lookup(Element):
         return f"[{value_text(self.value)}]"
 
 
-def lookup(value: Operand, extent: int) -> Affine:
+def lookup(value: ValueLike, extent: int) -> Affine:
     """The value as an index of an axis of `extent`: clamped to it. Values are whole numbers.
 
     Raises ValueError for a float, which has to be cast.

@@ -26,8 +26,8 @@ from tilewright_tensor.expressions.comparisons import Comparable, NoValue, defin
 from tilewright_tensor.expressions.expr import (
     Const,
     Op,
-    Operand,
     Value,
+    ValueLike,
     as_value,
     dtype_of,
     indexes_in,
@@ -159,7 +159,7 @@ MAX = Combiner("max", _operation("max"), _extreme(-1))
 MIN = Combiner("min", _operation("min"), _extreme(1))
 
 
-def reduce(combiner: Combiner, value: Operand, *axes: Axis) -> Reduction:
+def reduce(combiner: Combiner, value: ValueLike, *axes: Axis) -> Reduction:
     """The value combined over the axes. Raises TypeError for what is no axis.
 
     In the value's dtype: sums of bool and of narrow integers are to be cast first.
@@ -175,22 +175,22 @@ def reduce(combiner: Combiner, value: Operand, *axes: Axis) -> Reduction:
     return Reduction(combiner, term, axes)
 
 
-def reduce_sum(value: Operand, *axes: Axis) -> Reduction:
+def reduce_sum(value: ValueLike, *axes: Axis) -> Reduction:
     """The sum over the axes."""
     return reduce(SUM, value, *axes)
 
 
-def reduce_prod(value: Operand, *axes: Axis) -> Reduction:
+def reduce_prod(value: ValueLike, *axes: Axis) -> Reduction:
     """The product over the axes."""
     return reduce(PROD, value, *axes)
 
 
-def reduce_max(value: Operand, *axes: Axis) -> Reduction:
+def reduce_max(value: ValueLike, *axes: Axis) -> Reduction:
     """The largest over the axes; NaN if any is NaN."""
     return reduce(MAX, value, *axes)
 
 
-def reduce_min(value: Operand, *axes: Axis) -> Reduction:
+def reduce_min(value: ValueLike, *axes: Axis) -> Reduction:
     """The smallest over the axes; NaN if any is NaN."""
     return reduce(MIN, value, *axes)
 

@@ -25,8 +25,8 @@ from tilewright_tensor.ir.loop_ir import (
 )
 from tilewright_tensor.lowering.peel import peeled, ranges, renamed
 from tilewright_tensor.lowering.placement import PlacedLoop, Placement, place
+from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Stage
 
 
 def lower(schedule: Schedule, name: str) -> LoopProgram:
@@ -265,7 +265,7 @@ class _Lowering:
         return block([*found, statement]) if found else statement
 
 
-def _aligned(buffer: Buffer, stage: Stage) -> Buffer:
+def _aligned(buffer: Buffer, stage: ComputeStage) -> Buffer:
     """The scratch with its rows as far apart as the stage wants them."""
     factor, offset = stage.row_align
     if factor == 1 or not buffer.shape:

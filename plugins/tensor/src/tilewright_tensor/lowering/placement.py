@@ -30,8 +30,8 @@ from tilewright_tensor.expressions.facts import Condition, Facts
 from tilewright_tensor.expressions.fold import Fold, fold_of
 from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
 from tilewright_tensor.ir.loop_ir import LoopKind
+from tilewright_tensor.schedule.compute_stage import ComputeStage, Split
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Split, Stage
 
 
 class PlacedLoop(NamedTuple):
@@ -64,7 +64,7 @@ class Placement:
     guests          stages attached at each loop, in order of execution
     """
 
-    stage: Stage
+    stage: ComputeStage
     loops: tuple[PlacedLoop, ...]
     start: tuple[Affine, ...]
     region: tuple[int, ...]
@@ -149,7 +149,7 @@ class _Placer:
                     )
                 self.guests[consumer].setdefault(loop, []).append(stage.name)
 
-    def place(self, stage: Stage) -> None:
+    def place(self, stage: ComputeStage) -> None:
         around, facts = self._enclosing(stage)
         self.around[stage.name] = around
         start, region, folds = self._region(stage, around)
@@ -184,11 +184,11 @@ class _Placer:
             self.reads.setdefault(read.tensor.name, []).append((stage.name, read.indices))
         self.placed[stage.name] = Placement(
             stage, loops, start, region, local, point, reads, facts,
-            self._guards(stage, loops, conditions, facts),
+            self._guards(stage.name, loops, conditions, facts),
             {loop: tuple(names) for loop, names in self.guests[stage.name].items()}, folds,
         )  # fmt: skip
 
-    def _enclosing(self, stage: Stage) -> tuple[tuple[PlacedLoop, ...], Facts]:
+    def _enclosing(self, stage: ComputeStage) -> tuple[tuple[PlacedLoop, ...], Facts]:
         """The loops around the stage's nest, and the facts there."""
         if not stage.attach:
             return (), Facts(self.bounds)
@@ -202,7 +202,7 @@ class _Placer:
         return self.around[consumer] + host.loops[: depth + 1], host.facts_inside(depth)
 
     def _loops(
-        self, stage: Stage, around: tuple[PlacedLoop, ...], extents: Mapping[str, int]
+        self, stage: ComputeStage, around: tuple[PlacedLoop, ...], extents: Mapping[str, int]
     ) -> tuple[tuple[PlacedLoop, ...], list[Condition]]:
         """(the stage's loops, what holds for the threads it shares that have something to do)."""
         loops: list[PlacedLoop] = []
@@ -232,7 +232,7 @@ class _Placer:
         return tuple(loops), busy
 
     def _region(
-        self, stage: Stage, around: tuple[PlacedLoop, ...]
+        self, stage: ComputeStage, around: tuple[PlacedLoop, ...]
     ) -> tuple[tuple[Affine, ...], tuple[int, ...], tuple[Fold | None, ...]]:
         """Start and extent by axis of what has to be computed, and how it lies apart."""
         if not stage.attach:
@@ -273,7 +273,7 @@ class _Placer:
             folds.append(fold)
         return tuple(start), tuple(region), tuple(folds)
 
-    def _check_inside(self, readers: Collection[str], stage: Stage) -> None:
+    def _check_inside(self, readers: Collection[str], stage: ComputeStage) -> None:
         """Raise ValueError where one runs outside of the loop at which the stage is attached."""
         assert stage.attach
         consumer, at = stage.attach
@@ -287,16 +287,16 @@ class _Placer:
                 )
 
     def _guards(
-        self, stage: Stage, loops: Sequence[PlacedLoop], conditions: list[Condition], facts: Facts
+        self, stage: str, loops: Sequence[PlacedLoop], conditions: list[Condition], facts: Facts
     ) -> dict[tuple[int, bool], tuple[Condition, ...]]:
         if not conditions:
             return {}
         depth_of = {loop.var: depth for depth, loop in enumerate(loops) if not loop.shares}
         barrier = max(
-            (d for d, loop in enumerate(loops) if self._shares_inside(stage.name, loop.name)),
+            (d for d, loop in enumerate(loops) if self._shares_inside(stage, loop.name)),
             default=-1,
         )
-        threads = {loop.var for loop in (*self.around[stage.name], *loops) if _is_thread(loop.kind)}
+        threads = {loop.var for loop in (*self.around[stage], *loops) if _is_thread(loop.kind)}
         by_place: dict[tuple[int, bool], list[Condition]] = {}
         kept: list[Condition] = []
         for condition in conditions:

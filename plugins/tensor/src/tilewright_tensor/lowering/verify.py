@@ -35,8 +35,8 @@ from tilewright_tensor.ir.loop_ir import (
     Statement,
     Store,
 )
+from tilewright_tensor.schedule.compute_stage import Split
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Split
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from tilewright_tensor.expressions.expr import (
     substituted,
 )
 from tilewright_tensor.expressions.tensor import Axis, Tensor
-from tilewright_tensor.schedule.stage import Split, Stage
+from tilewright_tensor.schedule.compute_stage import ComputeStage, Split
 
-Stages = Mapping[str, Stage]
+Stages = Mapping[str, ComputeStage]
 
 
 def inlined(stages: Stages, name: str) -> Stages:
@@ -49,11 +49,11 @@ def with_cached_read(
     axes = tuple(Axis(f"ax{d}", extent) for d, extent in enumerate(tensor.shape))
     if tensor.name in stages:
         axes = stages[tensor.name].axes
-    copy = Stage.of(
+    copy = ComputeStage.of(
         Tensor(name, tensor.shape, tensor.dtype, axes, tensor[tuple(index(a) for a in axes)])
     )
     copy = copy.changed(scope=scope)
-    result: dict[str, Stage] = {} if tensor.name in stages else {name: copy}
+    result: dict[str, ComputeStage] = {} if tensor.name in stages else {name: copy}
     for key, stage in stages.items():
         result[key] = stage.with_reads(tensor.name, copy.tensor) if key in readers else stage
         if key == tensor.name:
@@ -65,7 +65,7 @@ def with_cached_write(stages: Stages, name: str, scope: Scope) -> Stages:
     """The stage `NAME.SCOPE` takes over body and loops, and the stage only copies its result."""
     stage = stages[name]
     writer = stage.changed(name=_free_name(stages, f"{name}.{scope}"), scope=scope, attach=None)
-    copy = Stage.of(
+    copy = ComputeStage.of(
         Tensor(
             name,
             stage.shape,
@@ -74,7 +74,7 @@ def with_cached_write(stages: Stages, name: str, scope: Scope) -> Stages:
             writer.tensor[tuple(index(a) for a in stage.axes)],
         )
     )
-    result: dict[str, Stage] = {}
+    result: dict[str, ComputeStage] = {}
     for key, one in stages.items():
         if key == name:
             result[writer.name] = writer
@@ -117,7 +117,7 @@ def with_factored_reduction(stages: Stages, name: str, loop: str) -> Stages:
             stage.dtype,
         )
     partial_name = _free_name(stages, f"{name}.rf")
-    partial = Stage.of(
+    partial = ComputeStage.of(
         Tensor(
             partial_name, (*stage.shape, factored.extent), stage.dtype,
             (*stage.axes, factored), body,
@@ -137,7 +137,7 @@ def with_factored_reduction(stages: Stages, name: str, loop: str) -> Stages:
         kinds={one: kind for one, kind in stage.kinds.items() if one in spatial},
         prefetches=(),
     )
-    result: dict[str, Stage] = {}
+    result: dict[str, ComputeStage] = {}
     for key, one in stages.items():
         if key == name:
             result[partial_name] = partial

@@ -12,7 +12,7 @@ from tilewright_tensor.ir.dag import Dag
 from tilewright_tensor.ir.loop_ir import LoopKind
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule import rewrite
-from tilewright_tensor.schedule.stage import Fuse, PrefetchNote, Split, Stage
+from tilewright_tensor.schedule.compute_stage import ComputeStage, Fuse, PrefetchNote, Split
 
 Step = tuple[Any, ...]
 """`(primitive, argument, ...)`, names and ints and tuples of them: JSON values."""
@@ -30,14 +30,14 @@ class Schedule:
     """
 
     dag: Dag
-    stages: Mapping[str, Stage]
+    stages: Mapping[str, ComputeStage]
     layouts: Mapping[str, Layout]
     steps: tuple[Step, ...] = ()
 
     @classmethod
     def of(cls, dag: Dag) -> Schedule:
         """Every stage by itself, in serial loops."""
-        return cls(dag, {tensor.name: Stage.of(tensor) for tensor in dag.computes}, {})
+        return cls(dag, {tensor.name: ComputeStage.of(tensor) for tensor in dag.computes}, {})
 
     @classmethod
     def replay(cls, dag: Dag, steps: Sequence[Sequence[Any]]) -> Schedule:
@@ -320,7 +320,7 @@ class Schedule:
 
     def _stage(
         self, primitive: str, stage: Name, argument: int = 1, parameter: str = "stage"
-    ) -> Stage:
+    ) -> ComputeStage:
         found = self.stages.get(_name(stage))
         if found is None:
             raise ValueError(
@@ -331,7 +331,12 @@ class Schedule:
         return found
 
     def _loop(
-        self, primitive: str, stage: Stage, loop: str, parameter: str = "loop", position: int = 2
+        self,
+        primitive: str,
+        stage: ComputeStage,
+        loop: str,
+        parameter: str = "loop",
+        position: int = 2,
     ) -> int:
         if loop not in stage.loops:
             raise ValueError(
@@ -362,10 +367,10 @@ class Schedule:
             found.changed(kinds={**found.kinds, **dict.fromkeys(loops, kind)}),
         )
 
-    def _changed(self, step: Step, stage: Stage) -> Schedule:
+    def _changed(self, step: Step, stage: ComputeStage) -> Schedule:
         return self._rewritten(step, {**self.stages, stage.name: stage})
 
-    def _rewritten(self, step: Step, stages: Mapping[str, Stage]) -> Schedule:
+    def _rewritten(self, step: Step, stages: Mapping[str, ComputeStage]) -> Schedule:
         return Schedule(self.dag, stages, self.layouts, (*self.steps, step))
 
     def __str__(self) -> str:

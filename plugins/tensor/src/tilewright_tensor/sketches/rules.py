@@ -27,8 +27,8 @@ from tilewright_tensor.sketches.structure.access import (
     reduction_size,
     spatial_size,
 )
-from tilewright_tensor.sketches.structure.plan import Plan
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.open_nest import OpenNest
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.sketches.structure.vectors import vectors_of
 
 _ENOUGH_WORK = 16
@@ -48,7 +48,7 @@ class State:
     schedule: Schedule
     pending: tuple[str, ...]
     settled: frozenset[str] = frozenset()
-    plans: tuple[Plan, ...] = ()
+    plans: tuple[OpenNest, ...] = ()
     names: tuple[str, ...] = ()
 
     @property
@@ -68,7 +68,7 @@ class State:
         """With the stage computed by its readers."""
         return replace(self, schedule=self.schedule.inline(self.stage)).settle(self.stage)
 
-    def planned(self, name: str, plan: Plan) -> State:
+    def planned(self, name: str, plan: OpenNest) -> State:
         """With one more plan."""
         return replace(
             self, plans=(*self.plans, plan), names=(*self.names, name) if name else self.names
@@ -80,12 +80,12 @@ class Rule:
     """A rule as data; `final` where no later rule is asked about the stage."""
 
     name: str
-    condition: Callable[[Problem, State], bool]
-    apply: Callable[[Problem, State], Sequence[State]]
-    final: Callable[[Problem, State], bool] = lambda _problem, _state: True
+    condition: Callable[[SketchInput, State], bool]
+    apply: Callable[[SketchInput, State], Sequence[State]]
+    final: Callable[[SketchInput, State], bool] = lambda _problem, _state: True
 
 
-def derive(problem: Problem, rules: Sequence[Rule] = ()) -> tuple[Sketch, ...]:
+def derive(problem: SketchInput, rules: Sequence[Rule] = ()) -> tuple[Sketch, ...]:
     """Every sketch of a problem; `rules` of a target come before those that all share."""
     schedule = Schedule.of(problem.dag)
     open_states = [State(schedule, tuple(schedule.stages))]
@@ -105,7 +105,7 @@ def derive(problem: Problem, rules: Sequence[Rule] = ()) -> tuple[Sketch, ...]:
     return tuple(found.values())
 
 
-def _sketch(problem: Problem, name: str, state: State) -> Sketch:
+def _sketch(problem: SketchInput, name: str, state: State) -> Sketch:
     """The finished sketch: only now is it known what is inlined, and so where vectors can run."""
     stages = state.schedule.stages
     plans = [
@@ -115,23 +115,23 @@ def _sketch(problem: Problem, name: str, state: State) -> Sketch:
     return Sketch(name, problem, state.schedule, tuple(plans))
 
 
-def _is_output(problem: Problem, state: State) -> bool:
+def _is_output(problem: SketchInput, state: State) -> bool:
     return state.stage == problem.output
 
 
-def _may_inline(problem: Problem, state: State) -> bool:
+def _may_inline(problem: SketchInput, state: State) -> bool:
     stage = state.schedule.stages[state.stage]
     return not _is_output(problem, state) and (
         is_strictly_inlineable(stage) or is_constant(state.schedule, state.stage)
     )
 
 
-def _sums_constants(_problem: Problem, state: State) -> bool:
+def _sums_constants(_problem: SketchInput, state: State) -> bool:
     stage = state.schedule.stages[state.stage]
     return stage.combiner is not None and bool(constant_axes(state.schedule, stage))
 
 
-def _simplify(_problem: Problem, state: State) -> list[State]:
+def _simplify(_problem: SketchInput, state: State) -> list[State]:
     stage, schedule = state.schedule.stages[state.stage], state.schedule
     plan = Unrolled(stage.name, constant_axes(schedule, stage))
     constants = constant_tensors(schedule, stage)
@@ -141,7 +141,7 @@ def _simplify(_problem: Problem, state: State) -> list[State]:
     return [state.planned("unrolled", plan)]
 
 
-def _tiled(problem: Problem, state: State) -> bool:
+def _tiled(problem: SketchInput, state: State) -> bool:
     return needs_tiling(state.schedule.stages[state.stage])
 
 
@@ -149,11 +149,11 @@ def _is_cached(state: State) -> bool:
     return state.stage.endswith(".register")
 
 
-def _wants_cache(problem: Problem, state: State) -> bool:
+def _wants_cache(problem: SketchInput, state: State) -> bool:
     return _tiled(problem, state) and matched_consumer(state.schedule, state.stage) is None
 
 
-def _cache(_problem: Problem, state: State) -> list[State]:
+def _cache(_problem: SketchInput, state: State) -> list[State]:
     name = state.stage
     pending = tuple(
         one
@@ -163,7 +163,7 @@ def _cache(_problem: Problem, state: State) -> list[State]:
     return [replace(state, schedule=state.schedule.cache_write(name, "register"), pending=pending)]
 
 
-def _wants_fusion(problem: Problem, state: State) -> bool:
+def _wants_fusion(problem: SketchInput, state: State) -> bool:
     consumer = matched_consumer(state.schedule, state.stage)
     return _tiled(problem, state) and consumer is not None
 
@@ -182,7 +182,7 @@ def _producers(state: State, stage: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fuse(problem: Problem, state: State) -> list[State]:
+def _fuse(problem: SketchInput, state: State) -> list[State]:
     stage = state.schedule.stages[state.stage]
     consumer = matched_consumer(state.schedule, state.stage)
     assert consumer is not None
@@ -201,14 +201,14 @@ def _without_nest(state: State, name: str) -> State:
     return replace(state, plans=tuple(plan for plan in plans if plan is not None))
 
 
-def _tile(problem: Problem, state: State) -> list[State]:
+def _tile(problem: SketchInput, state: State) -> list[State]:
     stage = state.schedule.stages[state.stage]
     producers = _producers(state, stage.name)
     plan = Tiling(stage.name, None, 0, producers=producers)
     return [state.settle(stage.name, *producers).planned("tiled", plan)]
 
 
-def _reduces_along_memory(problem: Problem, state: State) -> bool:
+def _reduces_along_memory(problem: SketchInput, state: State) -> bool:
     """Little to do side by side, much to combine: the condition of AddRfactor."""
     stage = state.schedule.stages[state.stage]
     if stage.combiner is None or _is_cached(state) or factored_axis(stage) is None:
@@ -219,7 +219,7 @@ def _reduces_along_memory(problem: Problem, state: State) -> bool:
     return terms > cores and vectors_of(problem, state.schedule, stage).axis is None
 
 
-def _factor(problem: Problem, state: State) -> list[State]:
+def _factor(problem: SketchInput, state: State) -> list[State]:
     """In vectors of partial results; and in parts, where rows alone do not occupy the threads."""
     stage = state.schedule.stages[state.stage]
     axis = factored_axis(stage)
@@ -250,7 +250,7 @@ def _nested(state: State, name: str, factored: Factored | None) -> State:
     return replace(state, plans=(*state.plans, plan), names=names)
 
 
-def _skip(problem: Problem, state: State) -> list[State]:
+def _skip(problem: SketchInput, state: State) -> list[State]:
     stage = state.schedule.stages[state.stage]
     consumer = matched_consumer(state.schedule, stage.name)
     storing = consumer if consumer == problem.output else None

@@ -10,8 +10,8 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.sketches.structure.plan import Plan, Values
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.open_nest import OpenNest, Values
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.sketches.structure.vectors import Vectors, layouts_of
 
 _LAYOUTS = "layouts"
@@ -28,9 +28,9 @@ class Sketch:
     """
 
     name: str
-    problem: Problem
+    problem: SketchInput
     schedule: Schedule
-    plans: tuple[Plan, ...]
+    plans: tuple[OpenNest, ...]
 
     def alternative(self, prefix: str) -> Alternative:
         """Its open choices as knobs."""
@@ -71,7 +71,7 @@ class Sketch:
             s = plan.apply(self.problem, s, own, layouts)
         return s
 
-    def _declared(self, prefix: str, problem: Problem) -> Alternative:
+    def _declared(self, prefix: str, problem: SketchInput) -> Alternative:
         knobs = Knobs(f"{prefix}/{self.name}")
         knobs.define_knob(_LAYOUTS, self._vectors.choices)
         for plan, names in zip(self.plans, self._names, strict=True):
@@ -80,7 +80,7 @@ class Sketch:
             knobs.include(own, names)
         return knobs.alternative()
 
-    def _each(self, values: Values) -> Iterator[tuple[Plan, Values]]:
+    def _each(self, values: Values) -> Iterator[tuple[OpenNest, Values]]:
         """Every plan with the values of its own knobs, under its own names, and the layouts."""
         for plan, names in zip(self.plans, self._names, strict=True):
             own = {name: values[here] for name, here in names.items()}

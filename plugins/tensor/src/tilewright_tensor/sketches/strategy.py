@@ -16,7 +16,7 @@ from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.rules import Rule, derive
 from tilewright_tensor.sketches.sketch import Sketch
 from tilewright_tensor.sketches.structure.limits import Limits
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
     constants,
@@ -100,7 +100,7 @@ class Derived(ScheduledImplementation):
         """The sketch with its choices made."""
         return self._derived(task)[1][config.strategy].chosen(schedule, config.values)
 
-    def _derive(self, task: Task) -> tuple[Problem, dict[str, Sketch]]:
+    def _derive(self, task: Task) -> tuple[SketchInput, dict[str, Sketch]]:
         workload = task.workload
         dag = self.operators.compute_dag(workload)
         anchor = self.operators.find(workload.operator)
@@ -110,5 +110,5 @@ class Derived(ScheduledImplementation):
             rank = Layout.logical(len(workload.inputs[number].shape)).letters
             own = anchor.operand(number).letters if number < count else ""
             letters[dag.inputs[number].name] = own or rank
-        problem = Problem(dag, letters, self.limits(task))
+        problem = SketchInput(dag, letters, self.limits(task))
         return problem, {f"{self.name}/{one.name}": one for one in derive(problem, self.rules)}

@@ -22,7 +22,7 @@ from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, mangled, 
 from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError, RegisterSlots
 
 
-class Operand(NamedTuple):
+class SsaValue(NamedTuple):
     """An SSA name or literal, and whether it differs from lane to lane."""
 
     text: str
@@ -102,7 +102,7 @@ class Memory:
 
     # --- loads ---
 
-    def load(self, node: Load) -> Operand:
+    def load(self, node: Load) -> SsaValue:
         """The element, or the elements of all lanes."""
         buffer, lanes = node.buffer, self.indexes.lanes
         try:
@@ -113,42 +113,42 @@ class Memory:
             return self._load_register(buffer, at)
         if lanes is None or not at.stride:
             if lanes and lanes.mask and not self.in_bounds(node):
-                return Operand(self._load_if_any(buffer, at, lanes.mask, lanes.width), False)
+                return SsaValue(self._load_if_any(buffer, at, lanes.mask, lanes.width), False)
             if lanes is None and self._lane and self._lane[0].mask and not self.in_bounds(node):
                 condition = self._lane_condition(*self._lane)
-                return Operand(self._load_if(buffer, at, condition), False)
-            return Operand(self._load_scalar(buffer, at), False)
+                return SsaValue(self._load_if(buffer, at, condition), False)
+            return SsaValue(self._load_scalar(buffer, at), False)
         unmasked = (lanes.mask is None and lanes.tail is None) or self.in_bounds(node)
         if at.stride == 1:
-            return Operand(self._load_vector(buffer, at, None if unmasked else self._mask()), True)
+            return SsaValue(self._load_vector(buffer, at, None if unmasked else self._mask()), True)
         if at.stride == 2 and unmasked:
-            return Operand(self._load_every_second(buffer, at, lanes.width), True)
+            return SsaValue(self._load_every_second(buffer, at, lanes.width), True)
         if lanes.mask and not unmasked:
-            return Operand(self._gather(buffer, at), True)
+            return SsaValue(self._gather(buffer, at), True)
         return self._load_lane_by_lane(node)
 
-    def _load_register(self, buffer: Buffer, at: Linear) -> Operand:
+    def _load_register(self, buffer: Buffer, at: Linear) -> SsaValue:
         lanes = self.indexes.lanes
         if at.terms:
             raise NeedsMemoryError(buffer)
         if lanes is None or not at.stride:
-            return Operand(self.registers.read_scalar(buffer, at.constant), False)
+            return SsaValue(self.registers.read_scalar(buffer, at.constant), False)
         if at.stride == 1 and self.registers.has_vector(
             buffer, at.constant, lanes.width, lanes.valid
         ):
             value = self.registers.read_vector(buffer, at.constant, lanes.width, lanes.valid)
-            return Operand(value, True)
+            return SsaValue(value, True)
         if at.stride > 1:
             across = self.registers.read_across(
                 buffer, at.constant, at.stride, lanes.width, lanes.valid
             )
             if across is not None:
-                return Operand(across, True)
+                return SsaValue(across, True)
         scalars = [
             self.registers.read_scalar(buffer, at.constant + lane * at.stride)
             for lane in range(lanes.valid)
         ]
-        return Operand(self._vector_of(scalars, LLVM_TYPES[buffer.dtype], lanes.width), True)
+        return SsaValue(self._vector_of(scalars, LLVM_TYPES[buffer.dtype], lanes.width), True)
 
     def _remember(self, buffer: Buffer, instruction: str, lanes: int) -> str:
         """The load's result, loaded once; a bool is narrowed to i1."""
@@ -249,10 +249,10 @@ class Memory:
             width,
         )
 
-    def _load_lane_by_lane(self, node: Load) -> Operand:
+    def _load_lane_by_lane(self, node: Load) -> SsaValue:
         return self.lane_by_lane(LLVM_TYPES[node.buffer.dtype], lambda: self.load(node).text)
 
-    def lane_by_lane(self, item: str, scalar: Callable[[], str]) -> Operand:
+    def lane_by_lane(self, item: str, scalar: Callable[[], str]) -> SsaValue:
         """A vector of what `scalar` writes at each lane; it loads where the lane is wanted."""
         lanes = self.indexes.lanes
         assert lanes is not None
@@ -262,7 +262,7 @@ class Memory:
             with self.indexes.at_lane(lane):
                 scalars.append(scalar())
             self._lane = None
-        return Operand(self._vector_of(scalars, item, lanes.width), True)
+        return SsaValue(self._vector_of(scalars, item, lanes.width), True)
 
     def _lane_condition(self, lanes: Lanes, lane: int) -> str:
         return self.function.define(f"extractelement <{lanes.width} x i1> {lanes.mask}, i32 {lane}")
@@ -285,7 +285,7 @@ class Memory:
 
     # --- stores ---
 
-    def store(self, node: Store, value: Operand) -> None:
+    def store(self, node: Store, value: SsaValue) -> None:
         """`node.buffer[...] = value`; a value that varies has one element a lane."""
         buffer, lanes = node.buffer, self.indexes.lanes
         try:
@@ -304,7 +304,7 @@ class Memory:
         else:
             self._store_lane_by_lane(node, value)
 
-    def _store_register(self, buffer: Buffer, at: Linear, value: Operand) -> None:
+    def _store_register(self, buffer: Buffer, at: Linear, value: SsaValue) -> None:
         lanes = self.indexes.lanes
         if at.terms:
             raise NeedsMemoryError(buffer)
@@ -347,7 +347,7 @@ class Memory:
             f"call void {name}({kind} {text}, ptr {pointer}, i32 {align}, <{width} x i1> {mask})"
         )
 
-    def _store_lane_by_lane(self, node: Store, value: Operand) -> None:
+    def _store_lane_by_lane(self, node: Store, value: SsaValue) -> None:
         lanes = self.indexes.lanes
         assert lanes is not None
         kind = LLVM_TYPES[node.buffer.dtype]
@@ -358,7 +358,7 @@ class Memory:
             )
             with self.indexes.at_lane(lane):
                 if condition is None:
-                    self.store(node, Operand(scalar, False))
+                    self.store(node, SsaValue(scalar, False))
                 else:
                     self._store_if(node, scalar, condition)
 

@@ -25,7 +25,7 @@ from tilewright_tensor.ir.loop_ir import (
 from tilewright_x86.llvm_ir.index_text import Indexes, LaneVaryingDivisionError, Linear
 from tilewright_x86.llvm_ir.lane_folding import LaneFold, lane_fold_of
 from tilewright_x86.llvm_ir.llvm_text import FunctionText
-from tilewright_x86.llvm_ir.memory_text import Memory, Operand
+from tilewright_x86.llvm_ir.memory_text import Memory, SsaValue
 from tilewright_x86.llvm_ir.module_text import KernelText, handing_over, workspace_layout
 from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError, RegisterSlots
 from tilewright_x86.machine.isa import Isa
@@ -213,7 +213,7 @@ class _Function:
         one = arithmetic.folded(fold.operation, vector, dtype, node.extent)
         held = self.values.emit(fold.held).text
         result = arithmetic.float_(fold.operation, [held, one], dtype, 0)
-        self.memory.store(fold.store, Operand(result, False))
+        self.memory.store(fold.store, SsaValue(result, False))
         return True
 
     def _rolled(

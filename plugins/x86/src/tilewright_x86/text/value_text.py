@@ -8,7 +8,7 @@ from tilewright_tensor.expressions.affine import Affine
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value, dtype_of, leaves
 from tilewright_x86.llvm_ir.index_text import Indexes, LaneVaryingDivisionError, Linear
 from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, constant, is_float, type_of
-from tilewright_x86.llvm_ir.memory_text import Memory, Operand
+from tilewright_x86.llvm_ir.memory_text import Memory, SsaValue
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text.arithmetic_text import Arithmetic
 
@@ -37,32 +37,32 @@ class Values:
 
     # --- entry points ---
 
-    def emit(self, value: Value) -> Operand:
+    def emit(self, value: Value) -> SsaValue:
         """The expression's value at the present place."""
         if isinstance(value, Load):
             return self.memory.load(value)
         if isinstance(value, Op):
             return self._operation(value)
         if isinstance(value, Const):
-            return Operand(constant(value.value, value.dtype), False)
+            return SsaValue(constant(value.value, value.dtype), False)
         if isinstance(value, IndexValue):
             return self._index(value)
         raise ValueError(f"a loop program holds no {type(value).__name__}")
 
-    def emit_all_lanes(self, value: Value) -> Operand:
+    def emit_all_lanes(self, value: Value) -> SsaValue:
         """As `emit`, with a value that is the same in all lanes repeated."""
-        return Operand(self.spread(self.emit(value), dtype_of(value)), True)
+        return SsaValue(self.spread(self.emit(value), dtype_of(value)), True)
 
-    def less(self, linear: Linear, limit: int) -> Operand:
+    def less(self, linear: Linear, limit: int) -> SsaValue:
         """`linear < limit`; "true" or "false" where the ranges of the loops decide it."""
         low, high = self.indexes.range(linear)
         if high < limit:
-            return Operand("true", False)
+            return SsaValue("true", False)
         if low >= limit:
-            return Operand("false", False)
+            return SsaValue("false", False)
         if not linear.stride:
             left, depth = self.indexes.text(linear), self.indexes.depth(linear)
-            return Operand(self.function.hoist(f"icmp slt i64 {left}, {limit}", depth), False)
+            return SsaValue(self.function.hoist(f"icmp slt i64 {left}, {limit}", depth), False)
         lanes = self.indexes.lanes
         assert lanes is not None
         # room + lane * stride < 0
@@ -74,9 +74,9 @@ class Values:
         kind = f"<{lanes.width} x {item}>"
         base = self._splat(room, item, lanes.width)
         position = self.function.define(f"add {kind} {base}, <{steps}>")
-        return Operand(self.function.define(f"icmp slt {kind} {position}, zeroinitializer"), True)
+        return SsaValue(self.function.define(f"icmp slt {kind} {position}, zeroinitializer"), True)
 
-    def less_lane_by_lane(self, affine: Affine, limit: int) -> Operand:
+    def less_lane_by_lane(self, affine: Affine, limit: int) -> SsaValue:
         """`less` for an index whose divisions differ from lane to lane."""
         return self.memory.lane_by_lane(
             "i1", lambda: self.less(self.indexes.linear(affine), limit).text
@@ -86,13 +86,13 @@ class Values:
         """Lanes of an operand, 0 for a scalar."""
         return self.indexes.lanes.width if varies and self.indexes.lanes else 0
 
-    def spread(self, operand: Operand, dtype: str) -> str:
+    def spread(self, operand: SsaValue, dtype: str) -> str:
         """The operand with one element a lane; itself outside a vectorised loop."""
         if operand.varies or self.indexes.lanes is None:
             return operand.text
         return self._splat(operand.text, LLVM_TYPES[dtype], self.indexes.lanes.width)
 
-    def _alike(self, operands: Sequence[Operand], dtypes: Sequence[str]) -> tuple[list[str], bool]:
+    def _alike(self, operands: Sequence[SsaValue], dtypes: Sequence[str]) -> tuple[list[str], bool]:
         """(their texts, whether they vary): where one does, each with one element a lane."""
         if not any(operand.varies for operand in operands):
             return [operand.text for operand in operands], False
@@ -109,7 +109,7 @@ class Values:
 
     # --- indexes as values ---
 
-    def _index(self, value: IndexValue) -> Operand:
+    def _index(self, value: IndexValue) -> SsaValue:
         try:
             linear = self.indexes.linear(value.value)
         except LaneVaryingDivisionError:
@@ -119,13 +119,13 @@ class Values:
         base = self.indexes.text(linear._replace(stride=0))
         lanes = self.indexes.lanes
         if lanes is None or not linear.stride:
-            return Operand(base, False)
+            return SsaValue(base, False)
         steps = ", ".join(f"i64 {lane * linear.stride}" for lane in range(lanes.width))
         kind = f"<{lanes.width} x i64>"
         spread = self._splat(base, "i64", lanes.width)
-        return Operand(self.function.define(f"add {kind} {spread}, <{steps}>"), True)
+        return SsaValue(self.function.define(f"add {kind} {spread}, <{steps}>"), True)
 
-    def _index_comparison(self, value: Op) -> Operand | None:
+    def _index_comparison(self, value: Op) -> SsaValue | None:
         """A comparison of indexes that ranges or one `less` decide, None if it is none."""
         sides: list[Affine | int] = []
         for arg in value.args:
@@ -147,14 +147,14 @@ class Values:
             return self.less(linear, 0 if value.name in ("lt", "gt") else 1)
         low, high = self.indexes.range(linear)
         if low > 0 or high < 0:
-            return Operand("false" if value.name == "eq" else "true", False)
+            return SsaValue("false" if value.name == "eq" else "true", False)
         if low == high:
-            return Operand("true" if value.name == "eq" else "false", False)
+            return SsaValue("true" if value.name == "eq" else "false", False)
         return None
 
     # --- operations ---
 
-    def _operation(self, value: Op) -> Operand:
+    def _operation(self, value: Op) -> SsaValue:
         name = value.name
         if name in _FLOAT_COMPARE:
             return self._comparison(value)
@@ -168,24 +168,24 @@ class Values:
             return self._logic(value)
         operands = [self.emit(arg) for arg in value.args]
         if name == "mul" and self._is_zero(operands[0], operands[1], value.dtype):
-            return Operand(constant(0.0, value.dtype), False)
+            return SsaValue(constant(0.0, value.dtype), False)
         texts, varies = self._alike(operands, [dtype_of(arg) for arg in value.args])
         width, arithmetic = self.width(varies), self.arithmetic
         if name == "cast":
             source = dtype_of(value.args[0])
-            return Operand(arithmetic.cast(texts[0], source, value.dtype, width), varies)
+            return SsaValue(arithmetic.cast(texts[0], source, value.dtype, width), varies)
         if is_float(value.dtype):
-            return Operand(arithmetic.float_(name, texts, value.dtype, width), varies)
-        return Operand(arithmetic.integer(name, texts, value.dtype, width), varies)
+            return SsaValue(arithmetic.float_(name, texts, value.dtype, width), varies)
+        return SsaValue(arithmetic.integer(name, texts, value.dtype, width), varies)
 
-    def _is_zero(self, first: Operand, second: Operand, dtype: str) -> bool:
+    def _is_zero(self, first: SsaValue, second: SsaValue, dtype: str) -> bool:
         """Whether a product has the number 0 as a factor, which is then its value, as in TVM.
 
         So it is with elements of constant tensors. That of an infinity would be no number.
         """
         return is_float(dtype) and constant(0.0, dtype) in (first.text, second.text)
 
-    def _fused(self, value: Op) -> Operand | None:
+    def _fused(self, value: Op) -> SsaValue | None:
         """`a*b + c` and its kin as one rounding; None where no argument is a product."""
         left, right = value.args
         if isinstance(right, Op) and right.name == "mul":
@@ -205,11 +205,11 @@ class Values:
                 c = self.function.define(f"fneg {kind} {c}")
             else:
                 a = self.function.define(f"fneg {kind} {a}")
-        return Operand(
+        return SsaValue(
             self.arithmetic.intrinsic("fma", [a, b, c], value.dtype, self.width(varies)), varies
         )
 
-    def _comparison(self, value: Op) -> Operand:
+    def _comparison(self, value: Op) -> SsaValue:
         decided = self._index_comparison(value)
         if decided:
             return decided
@@ -223,28 +223,28 @@ class Values:
         else:
             unsigned = dtype.startswith("uint") or dtype == "bool"
             compare = f"icmp {'u' if unsigned else 's'}{_INT_COMPARE[value.name]}"
-        return Operand(self.function.define(f"{compare} {kind} {texts[0]}, {texts[1]}"), varies)
+        return SsaValue(self.function.define(f"{compare} {kind} {texts[0]}, {texts[1]}"), varies)
 
-    def _logic(self, value: Op) -> Operand:
+    def _logic(self, value: Op) -> SsaValue:
         operands = [self.emit(arg) for arg in value.args]
         if value.name == "not":
-            operands.append(Operand("true", False))
+            operands.append(SsaValue("true", False))
             word = "xor"
         else:
             word = _LOGIC[value.name]
             absorbing, neutral = ("false", "true") if word == "and" else ("true", "false")
             if any(o.text == absorbing for o in operands):
-                return Operand(absorbing, False)
+                return SsaValue(absorbing, False)
             left = [o for o in operands if o.text != neutral]
             if len(left) < 2:
                 return left[0] if left else operands[0]
         texts, varies = self._alike(operands, ["bool"] * 2)
         kind = type_of("bool", self.width(varies))
-        return Operand(self.function.define(f"{word} {kind} {texts[0]}, {texts[1]}"), varies)
+        return SsaValue(self.function.define(f"{word} {kind} {texts[0]}, {texts[1]}"), varies)
 
     # --- select ---
 
-    def _select(self, value: Op) -> Operand:
+    def _select(self, value: Op) -> SsaValue:
         condition = self.emit(value.args[0])
         if condition.text in ("true", "false"):
             return self.emit(value.args[1 if condition.text == "true" else 2])
@@ -264,12 +264,12 @@ class Values:
         self.indexes.lanes = before
         return self._choose(condition, [then, other], value.dtype)
 
-    def _choose(self, condition: Operand, sides: list[Operand], dtype: str) -> Operand:
+    def _choose(self, condition: SsaValue, sides: list[SsaValue], dtype: str) -> SsaValue:
         varies = condition.varies or any(side.varies for side in sides)
         then, other = (self.spread(side, dtype) if varies else side.text for side in sides)
         kind = type_of(dtype, self.width(varies))
         mask = type_of("bool", self.width(condition.varies))
-        return Operand(
+        return SsaValue(
             self.function.define(f"select {mask} {condition.text}, {kind} {then}, {kind} {other}"),
             varies,
         )
@@ -278,7 +278,7 @@ class Values:
         """Whether evaluating where it is not wanted cannot fault."""
         return all(self.memory.in_bounds(one) for one in leaves(value) if isinstance(one, Load))
 
-    def _branch(self, condition: str, sides: tuple[Value, ...], dtype: str) -> Operand:
+    def _branch(self, condition: str, sides: tuple[Value, ...], dtype: str) -> SsaValue:
         function = self.function
         *labels, join = [function.fresh(name) for name in ("then", "else", "join")]
         function.effect(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}")
@@ -287,7 +287,7 @@ class Values:
             function.block(label)
             function.open_scope()
             before = self.memory.enter(())
-            operand = Operand(self.spread(self.emit(side), dtype), self.indexes.lanes is not None)
+            operand = SsaValue(self.spread(self.emit(side), dtype), self.indexes.lanes is not None)
             self.memory.leave(before, ())
             arms.append((operand, function.label))
             function.effect(f"br label %{join}")
@@ -295,6 +295,6 @@ class Values:
         function.block(join)
         varies = self.indexes.lanes is not None
         incoming = ", ".join(f"[ {operand.text}, %{label} ]" for operand, label in arms)
-        return Operand(
+        return SsaValue(
             function.value(f"phi {type_of(dtype, self.width(varies))} {incoming}"), varies
         )

@@ -19,18 +19,18 @@ from tilewright_tensor.sketches.structure.access import (
     reduction_size,
     spatial_size,
 )
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 
 _WARP = 32
 _MOST_THREADS = 1024
 
 
-def _inlines(problem: Problem, state: State) -> bool:
+def _inlines(problem: SketchInput, state: State) -> bool:
     stage = state.schedule.stages[state.stage]
     return stage.combiner is None and stage.name != problem.output
 
 
-def _reduces_by_rows(problem: Problem, state: State) -> bool:
+def _reduces_by_rows(problem: SketchInput, state: State) -> bool:
     """Many terms, and few elements where tiles would serve as well."""
     stage = state.schedule.stages[state.stage]
     if stage.combiner is None or stage.name.endswith(".register"):
@@ -41,7 +41,7 @@ def _reduces_by_rows(problem: Problem, state: State) -> bool:
     return terms > _WARP
 
 
-def _reduce_by_rows(problem: Problem, state: State) -> list[State]:
+def _reduce_by_rows(problem: SketchInput, state: State) -> list[State]:
     """The stage joins the rows of the output, where it shares some with it; else it has its own."""
     name, schedule = state.stage, state.schedule
     for plan in state.plans:
@@ -60,11 +60,11 @@ def _reduce_by_rows(problem: Problem, state: State) -> list[State]:
     return [replace(state, schedule=schedule).settle(name).planned("cross-thread", plan)]
 
 
-def _tiles(_problem: Problem, state: State) -> bool:
+def _tiles(_problem: SketchInput, state: State) -> bool:
     return needs_tiling(state.schedule.stages[state.stage])
 
 
-def _tile(problem: Problem, state: State) -> list[State]:
+def _tile(problem: SketchInput, state: State) -> list[State]:
     """SSSRRSRS, fused with the consumer, or with the copy that AddCacheWrite makes."""
     name, schedule = state.stage, state.schedule
     consumer = matched_consumer(schedule, name)
@@ -83,7 +83,7 @@ def _tile(problem: Problem, state: State) -> list[State]:
     return [state.planned("tiled", ThreadTiling(stage, consumer, producers))]
 
 
-def _skip(_problem: Problem, state: State) -> list[State]:
+def _skip(_problem: SketchInput, state: State) -> list[State]:
     return [state.settle(state.stage).planned("", ThreadNest(state.stage))]
 
 

@@ -13,15 +13,15 @@ from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.access import readers, reads, reduction_size, single_var
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.sketches.structure.plan import Plan, Values
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.open_nest import OpenNest, Values
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.sketches.structure.vectors import Vectors
 
 _THREADS = (32, 64, 128, 256, 512)
 
 
 @dataclass(frozen=True, eq=False)
-class RowNest(Plan):
+class RowNest(OpenNest):
     """A storing stage and the reductions of its rows.
 
     stage    what stores
@@ -45,13 +45,13 @@ class RowNest(Plan):
         """The same in unblocked layouts."""
         return replace(self, vectors=unblocked(vectors))
 
-    def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
+    def declare(self, problem: SketchInput, schedule: Schedule, knobs: Knobs) -> None:
         """Threads of a block."""
         most = max(reduction_size(schedule.stages[name]) for name in self.members)
         knobs.define_knob("threads", [n for n in _THREADS if n == _THREADS[0] or n <= most])
 
     def apply(
-        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
+        self, problem: SketchInput, s: Schedule, values: Values, layouts: Mapping[str, Layout]
     ) -> Schedule:
         """A block a row; the rest of the storing stage over its threads."""
         threads = RowThreads(1, values["threads"])

@@ -9,25 +9,25 @@ from tilewright.space.knobs import Knobs
 from tilewright_cuda.strategies.tiles.thread_loops import one_thread_an_element
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.sketches.structure.plan import Plan, Values
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.open_nest import OpenNest, Values
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.sketches.structure.vectors import Vectors
 
 
 @dataclass(frozen=True, eq=False)
-class ThreadNest(Plan):
+class ThreadNest(OpenNest):
     """What no other rule takes; the knob is the number of threads of a block."""
 
     def with_vectors(self, vectors: Vectors) -> ThreadNest:
         """The same in every possible unblocked layout."""
         return replace(self, vectors=unblocked(vectors))
 
-    def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
+    def declare(self, problem: SketchInput, schedule: Schedule, knobs: Knobs) -> None:
         """Threads of a block."""
         knobs.define_knob(f"{self.stage}.block", [64, 128, 256, 512])
 
     def apply(
-        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
+        self, problem: SketchInput, s: Schedule, values: Values, layouts: Mapping[str, Layout]
     ) -> Schedule:
         """Blocks and threads over the stage as its memory lies."""
         loops = s.loops(self.stage)

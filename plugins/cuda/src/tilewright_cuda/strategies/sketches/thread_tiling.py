@@ -21,12 +21,12 @@ from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.expr import ITEM_BYTES
 from tilewright_tensor.expressions.tensor import Axis
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Stage
 from tilewright_tensor.sketches.structure.access import reads
 from tilewright_tensor.sketches.structure.loops import fused
-from tilewright_tensor.sketches.structure.plan import Plan, Values
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.open_nest import OpenNest, Values
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.sketches.structure.splits import define_splits, product, tile_knob
 from tilewright_tensor.sketches.structure.vectors import Vectors
 
@@ -39,7 +39,7 @@ _THREADS = (32, 512)
 
 
 @dataclass(frozen=True, eq=False)
-class ThreadTiling(Plan):
+class ThreadTiling(OpenNest):
     """A reduction in tiles.
 
     stage      what reduces
@@ -54,7 +54,7 @@ class ThreadTiling(Plan):
         """The same in unblocked layouts."""
         return replace(self, vectors=unblocked(vectors))
 
-    def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
+    def declare(self, problem: SketchInput, schedule: Schedule, knobs: Knobs) -> None:
         """The parts of every axis, and whether the middle reduction is unrolled."""
         stage = schedule.stages[self.stage]
         wide = [axis for axis in stage.axes if axis.extent > 1]
@@ -78,7 +78,7 @@ class ThreadTiling(Plan):
             knobs.constrain(held <= SHARED_EVERYWHERE)
 
     def apply(
-        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
+        self, problem: SketchInput, s: Schedule, values: Values, layouts: Mapping[str, Layout]
     ) -> Schedule:
         """Blocks and threads on the consumer, sums inside, copies inside of these."""
         axes = s.stages[self.consumer].axes
@@ -115,7 +115,7 @@ class ThreadTiling(Plan):
         )
 
     def constant_layout(
-        self, problem: Problem, schedule: Schedule, name: str, values: Values
+        self, problem: SketchInput, schedule: Schedule, name: str, values: Values
     ) -> str | None:
         """Axes of the reduction outside, those along which neighbouring threads read inside."""
         stage = schedule.stages[self.stage]
@@ -152,7 +152,7 @@ class ThreadTiling(Plan):
         s = s.unroll(self.stage, *unrolled, *(level[1] if values["unroll"] else []))
         return s, level[0][-1]
 
-    def _cached(self, stage: Stage) -> tuple[str, ...]:
+    def _cached(self, stage: ComputeStage) -> tuple[str, ...]:
         """The tensors to copy to shared memory: all that the stage reads."""
         return tuple(dict.fromkeys(read.tensor.name for read in reads(stage)))
 
@@ -168,7 +168,7 @@ class ThreadTiling(Plan):
         s = s.split(copy, one, [threads])
         return s.bind(copy, f"{one}.1", "threadIdx.x")
 
-    def _held(self, stage: Stage, name: str) -> Expression | int:
+    def _held(self, stage: ComputeStage, name: str) -> Expression | int:
         """Elements of a block's copy of what the stage reads."""
         (read, *_) = (one for one in reads(stage) if one.tensor.name == name)
         held: Expression | int = 1
@@ -177,7 +177,7 @@ class ThreadTiling(Plan):
         return held
 
 
-def _extent(stage: Stage, index: Affine, whole: int) -> Expression | int:
+def _extent(stage: ComputeStage, index: Affine, whole: int) -> Expression | int:
     """How much of an axis a block reads at a time."""
     tiled = {a.var: a for a in (*stage.axes, *stage.reduce_axes)}
     total: Expression | int = 1

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from tilewright_graph.selection.problem import InfeasibleProblemError, Problem
+from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError
 
 
 class CostGraph:
@@ -22,7 +22,7 @@ class CostGraph:
     constant   seconds that every choice pays, of nodes that were taken away
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: GraphProblem) -> None:
         """All of a problem but the candidates that stand in no permitted choice.
 
         Raises InfeasibleProblemError.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tilewright.options import Options
-from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
 from tilewright_graph.selection.solvers.cost_graph import CostGraph
 from tilewright_graph.selection.solvers.dual_bound import DualBound
 from tilewright_graph.selection.solvers.elimination import elimination_order
@@ -38,7 +38,7 @@ class DpTuner:
     def __init__(self, options: DpOptions, _host: Any = None) -> None:
         self._limit = options.max_num_states
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: GraphProblem) -> Solution:
         graph = CostGraph(problem)
         remove_dominated(graph)
         # a table needs no axis for them, and an array has 64 axes at most

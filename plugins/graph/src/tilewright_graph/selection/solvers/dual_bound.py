@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright_graph.selection.problem import PROOF_TOLERANCE
+from tilewright_graph.selection.graph_problem import PROOF_TOLERANCE
 from tilewright_graph.selection.solvers.cost_graph import CostGraph
 
 _STEP = 1e-7

@@ -14,7 +14,7 @@ from pydantic import model_validator
 from tilewright.errors import UsageError
 from tilewright.options import Options
 from tilewright.plugins.loading.distributions import installer
-from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
 from tilewright_graph.selection.solvers.cost_graph import CostGraph
 from tilewright_graph.selection.solvers.integer_program import IntegerProgram
 from tilewright_graph.selection.solvers.pbqp import near_optimal
@@ -51,7 +51,7 @@ class ExactTuner:
     def __init__(self, options: ExactOptions, _host: Any = None) -> None:
         self._limit = options.time_limit_seconds
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: GraphProblem) -> Solution:
         deadline = time.monotonic() + self._limit
         graph = CostGraph(problem)
         reduced = simplify(graph)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.errors import UsageError
 from tilewright.options import Options
-from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
 
 
 class ExhaustiveOptions(Options):
@@ -24,7 +24,7 @@ class ExhaustiveTuner:
     def __init__(self, options: ExhaustiveOptions, _host: Any = None) -> None:
         self._limit = options.max_num_choices
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: GraphProblem) -> Solution:
         """Raises UsageError where the choices are too many."""
         sizes = tuple(len(costs) for costs in problem.costs)
         count = math.prod(sizes)

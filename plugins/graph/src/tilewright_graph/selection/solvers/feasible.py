@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright_graph.selection.problem import InfeasibleProblemError
+from tilewright_graph.selection.graph_problem import InfeasibleProblemError
 from tilewright_graph.selection.solvers.cost_graph import CostGraph
 
 MAX_DECISIONS = 20_000

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.options import Options
-from tilewright_graph.selection.problem import Problem, Solution
+from tilewright_graph.selection.graph_problem import GraphProblem, Solution
 from tilewright_graph.selection.solvers.cost_graph import CostGraph
 from tilewright_graph.selection.solvers.feasible import feasible_choice
 from tilewright_graph.selection.solvers.local_search import costs_beside, improve
@@ -28,7 +28,7 @@ class GreedyTuner:
     def __init__(self, options: GreedyOptions, _host: Any = None) -> None:
         self._sweeps = options.sweeps
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: GraphProblem) -> Solution:
         graph = CostGraph(problem)
         choice = improve(graph, _first_pass(graph), self._sweeps)
         return problem.solution(choice, graph.bound(), "greedy looks at one node at a time")

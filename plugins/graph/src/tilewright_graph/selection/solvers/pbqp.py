@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.options import Options
-from tilewright_graph.selection.problem import InfeasibleProblemError, Problem, Solution
+from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
 from tilewright_graph.selection.solvers.cost_graph import CostGraph
 from tilewright_graph.selection.solvers.dual_bound import DualBound
 from tilewright_graph.selection.solvers.feasible import feasible_choice
@@ -43,7 +43,7 @@ class PbqpTuner:
     def __init__(self, options: PbqpOptions, _host: Any = None) -> None:
         self._options = options
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: GraphProblem) -> Solution:
         graph = CostGraph(problem)
         reduced = simplify(graph)
         bound, left = graph.constant, len(graph.vectors)

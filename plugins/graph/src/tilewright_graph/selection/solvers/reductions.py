@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright_graph.selection.problem import InfeasibleProblemError
+from tilewright_graph.selection.graph_problem import InfeasibleProblemError
 from tilewright_graph.selection.solvers.cost_graph import CostGraph
 
 

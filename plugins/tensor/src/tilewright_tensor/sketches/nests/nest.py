@@ -9,12 +9,12 @@ from math import prod
 from tilewright.space.knobs import Knobs
 from tilewright_tensor.expressions.expr import ITEM_BYTES
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Stage
 from tilewright_tensor.sketches.nests.nest_steps import NestSteps, Row
 from tilewright_tensor.sketches.structure.access import readers, reads, single_var, stride
-from tilewright_tensor.sketches.structure.plan import Plan, Values, foreign_layouts
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.open_nest import OpenNest, Values, foreign_layouts
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 
 _PARTIALS = (1, 2, 4, 8)
 
@@ -29,7 +29,7 @@ class Factored:
 
 
 @dataclass(frozen=True, eq=False)
-class Nest(Plan):
+class Nest(OpenNest):
     """A stage and the producers that no rule inlined or tiled.
 
     stage     what stores the result
@@ -52,7 +52,7 @@ class Nest(Plan):
 
     # --- knobs ------------------------------------------------------------------------------------
 
-    def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
+    def declare(self, problem: SketchInput, schedule: Schedule, knobs: Knobs) -> None:
         """Where producers are computed, lanes of each innermost loop, partial results."""
         if self.members:
             knobs.define_knob("at", ["rows", "root"] if self._fits(problem, schedule) else ["root"])
@@ -83,7 +83,7 @@ class Nest(Plan):
     def _factored(self, name: str) -> Factored | None:
         return next((one for one in self.factored if one.stage == name), None)
 
-    def _fits(self, problem: Problem, schedule: Schedule) -> bool:
+    def _fits(self, problem: SketchInput, schedule: Schedule) -> bool:
         """Whether what a row needs stays in the cache."""
         if any(one.in_parts for one in self.factored):
             return False
@@ -112,7 +112,7 @@ class Nest(Plan):
         return rows
 
     def apply(
-        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
+        self, problem: SketchInput, s: Schedule, values: Values, layouts: Mapping[str, Layout]
     ) -> Schedule:
         """Every stage in its loops."""
         rows = self._rows(s) if values.get("at") == "rows" else None
@@ -126,7 +126,7 @@ class Nest(Plan):
         return s
 
 
-def _in_vectors(stage: Stage) -> bool:
+def _in_vectors(stage: ComputeStage) -> bool:
     """Whether all that is read lies together along the last axis, or stays where it is."""
     return all(
         stride(read, axis.var, Layout.logical(len(read.indices)), axis.extent) in (0, 1)
@@ -135,7 +135,7 @@ def _in_vectors(stage: Stage) -> bool:
     )
 
 
-def factored_axis(stage: Stage) -> str | None:
+def factored_axis(stage: ComputeStage) -> str | None:
     """The reduce axis along which what is read lies together, where one does."""
     for axis in stage.reduce_axes:
         steps = [
@@ -147,5 +147,5 @@ def factored_axis(stage: Stage) -> str | None:
     return None
 
 
-def _extent(stage: Stage, name: str) -> int:
+def _extent(stage: ComputeStage, name: str) -> int:
     return next(a.extent for a in (*stage.axes, *stage.reduce_axes) if a.name == name)

@@ -8,11 +8,11 @@ from typing import Any
 
 from tilewright_tensor.expressions.tensor import Axis
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Stage
 from tilewright_tensor.sketches.structure.access import reads, stride
 from tilewright_tensor.sketches.structure.loops import fused, memory_nest, vectorized
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 
 Row = tuple[str, str] | None
 """(stage, loop) inside which producers are computed."""
@@ -22,7 +22,7 @@ Row = tuple[str, str] | None
 class NestSteps:
     """One point; `rows` is the number of axes that all stages share, None for nests apart."""
 
-    problem: Problem
+    problem: SketchInput
     values: Mapping[str, Any]
     layouts: Mapping[str, Layout]
     rows: int | None
@@ -78,7 +78,7 @@ class NestSteps:
         s, loop = fused(s, name, around)
         return s.parallel(name, loop), (name, loop)
 
-    def _lies_together(self, stage: Stage, axis: Axis) -> bool:
+    def _lies_together(self, stage: ComputeStage, axis: Axis) -> bool:
         """Whether reads go element by element along the axis, or stay where they are."""
         return all(
             stride(read, axis.var, self.layouts[read.tensor.name], axis.extent) in (0, 1)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright_tensor.expressions.affine import Var
-from tilewright_tensor.schedule.stage import Stage
+from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.sketches.structure.access import reads, single_var
 from tilewright_tensor.sketches.structure.splits import reduction_split, spatial_split
 from tilewright_tensor.sketches.structure.vectors import Vectors
 
 
 def packed_layout(
-    stage: Stage, name: str, letters: str, vectors: Vectors, values: Mapping[str, Any]
+    stage: ComputeStage, name: str, letters: str, vectors: Vectors, values: Mapping[str, Any]
 ) -> str | None:
     """Layout text of a constant for the tiles of a stage: outer loops, inner sums, register tile.
 

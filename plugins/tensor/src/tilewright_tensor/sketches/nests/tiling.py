@@ -16,13 +16,13 @@ from tilewright.space.knobs import Knobs
 from tilewright_tensor.expressions.expr import ITEM_BYTES
 from tilewright_tensor.expressions.tensor import Axis, Tensor
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Stage
 from tilewright_tensor.sketches.nests.packed_constants import packed_layout
 from tilewright_tensor.sketches.nests.tiling_steps import TilingShape, TilingSteps
 from tilewright_tensor.sketches.structure.access import reads
-from tilewright_tensor.sketches.structure.plan import Values, foreign_layouts
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.open_nest import Values, foreign_layouts
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.sketches.structure.splits import (
     define_splits,
     product,
@@ -43,7 +43,7 @@ _ROWS_PER_COPY = 128
 class Tiling(TilingShape):
     """A reduction in tiles, its choices and its steps."""
 
-    def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
+    def declare(self, problem: SketchInput, schedule: Schedule, knobs: Knobs) -> None:
         """The tile of every axis, the order of the loops, unrolling, and what is packed where."""
         stage, unroll = schedule.stages[self.stage], (1, 2, 4, 8)
         wide = [axis for axis in stage.axes if axis.extent > 1]
@@ -72,7 +72,7 @@ class Tiling(TilingShape):
         self._constrain_blocks(stage, knobs)
 
     def apply(
-        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
+        self, problem: SketchInput, s: Schedule, values: Values, layouts: Mapping[str, Layout]
     ) -> Schedule:
         """The schedule with the stage, its consumer and its producers in their loops."""
         stage = s.stages[self.stage]
@@ -81,7 +81,7 @@ class Tiling(TilingShape):
         return steps.apply(s, copied, streamed)
 
     def constant_layout(
-        self, problem: Problem, schedule: Schedule, name: str, values: Values
+        self, problem: SketchInput, schedule: Schedule, name: str, values: Values
     ) -> str | None:
         """A constant's layout in the order in which the kernel reads it."""
         if name not in problem.constants:
@@ -113,7 +113,7 @@ class Tiling(TilingShape):
         extras = 0.2 * moved + 0.1 / turns + 0.05 * (waits + values["unroll"])
         return float(waste * (1 + loads) + extras)
 
-    def packable(self, problem: Problem, stage: Stage) -> tuple[str, ...]:
+    def packable(self, problem: SketchInput, stage: ComputeStage) -> tuple[str, ...]:
         """Activations with the vector axis that may be copied together, by tile or as a whole."""
         if self.vectors.axis is None or not self.deep:
             return ()
@@ -126,7 +126,7 @@ class Tiling(TilingShape):
             and not is_broadcast(stage, name, var)
         )
 
-    def streamed(self, problem: Problem, stage: Stage) -> dict[str, Axis]:
+    def streamed(self, problem: SketchInput, stage: ComputeStage) -> dict[str, Axis]:
         """Activations beyond the cache of which every tile reads whole rows, and their row axes.
 
         The next tile's rows can be fetched ahead: the processor itself stops at the end of a page.
@@ -149,7 +149,7 @@ class Tiling(TilingShape):
 
     # --- knobs and what ties them -----------------------------------------------------------------
 
-    def _declare_spatial(self, stage: Stage, axis: Axis, knobs: Knobs) -> set[int]:
+    def _declare_spatial(self, stage: ComputeStage, axis: Axis, knobs: Knobs) -> set[int]:
         """Declare the tile of an axis: (the register tiles there are, in vectors on their axis)."""
         unit = self._unit(stage, axis)
         reused = any(is_broadcast(stage, name, axis.var) for name in _names(stage))
@@ -161,9 +161,13 @@ class Tiling(TilingShape):
         return {-(-one[-1] // unit) for one in options}
 
     def _constrain_registers(
-        self, problem: Problem, stage: Stage, wide: Sequence[Axis], sizes: Sequence[set[int]],
+        self,
+        problem: SketchInput,
+        stage: ComputeStage,
+        wide: Sequence[Axis],
+        sizes: Sequence[set[int]],
         knobs: Knobs,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Accumulators, vectors and a broadcast fit; there are enough to hide the latency."""
         counts = {axis.name: self._register_tile(stage, axis) for axis in wide}
         held = [counts[axis.name] for axis in wide if self._is_vector(stage, axis)]
@@ -175,7 +179,7 @@ class Tiling(TilingShape):
         knobs.constrain(accumulators * Knob("unroll") <= _MOST_PER_BODY)
 
     def _constrain_outer(
-        self, problem: Problem, stage: Stage, wide: Sequence[Axis], knobs: Knobs
+        self, problem: SketchInput, stage: ComputeStage, wide: Sequence[Axis], knobs: Knobs
     ) -> None:
         """As many outer tiles as threads; where they are kept, they fit in the cache."""
         tiles = [Knob(tile_knob(axis.name)) for axis in wide]
@@ -185,7 +189,9 @@ class Tiling(TilingShape):
             held = product([tile.product(1) for tile in tiles])
             knobs.constrain(held * ITEM_BYTES[stage.dtype] <= problem.limits.cache_bytes)
 
-    def _declare_pack(self, problem: Problem, stage: Stage, name: str, knobs: Knobs) -> None:
+    def _declare_pack(
+        self, problem: SketchInput, stage: ComputeStage, name: str, knobs: Knobs
+    ) -> None:
         """A copy for every outer tile fits in the cache and is read often enough."""
         (read, *_) = (one for one in reads(stage) if one.tensor.name == name)
         held: Expression | int = ITEM_BYTES[read.tensor.dtype]
@@ -204,7 +210,7 @@ class Tiling(TilingShape):
             rows = product([Knob(tile_knob(axis.name)).product(1) for axis in again])
             knobs.constrain(apart | (rows >= min(_ROWS_PER_COPY, often)))
 
-    def _blocked_axis(self, stage: Stage) -> str | None:
+    def _blocked_axis(self, stage: ComputeStage) -> str | None:
         """The reduce axis that runs over the channels of an image, where that may be in blocks."""
         texts = {text for choice in self.vectors.choices for text in choice[:-1]}
         if all(max(Layout.parse(text).blocks) == 1 for text in texts):
@@ -216,7 +222,7 @@ class Tiling(TilingShape):
                         return axis.name
         return None
 
-    def _constrain_blocks(self, stage: Stage, knobs: Knobs) -> None:
+    def _constrain_blocks(self, stage: ComputeStage, knobs: Knobs) -> None:
         """Where channels are in blocks, the inner reduction runs over a block."""
         axis = self._blocked_axis(stage)
         for text in dict.fromkeys(choice[0] for choice in self.vectors.choices):
@@ -225,24 +231,24 @@ class Tiling(TilingShape):
                 inner = Knob(tile_knob(axis))[-1]
                 knobs.constrain((Knob("layouts")[0] != text) | (inner == block))
 
-    def _cuts(self, stage: Stage) -> bool:
+    def _cuts(self, stage: ComputeStage) -> bool:
         """Whether cutting reduce axes changes the order among several, or what is kept."""
         several = sum(1 for axis in stage.reduce_axes if axis.extent > 1) > 1
         return self.deep and (self.level < 2 or several)
 
-    def _register_tile(self, stage: Stage, axis: Axis) -> Expression:
+    def _register_tile(self, stage: ComputeStage, axis: Axis) -> Expression:
         unit = self._unit(stage, axis)
         inner = Knob(tile_knob(axis.name))[-1]
         return (inner + (unit - 1)) // unit if unit > 1 else inner
 
-    def _unit(self, stage: Stage, axis: Axis) -> int:
+    def _unit(self, stage: ComputeStage, axis: Axis) -> int:
         return self.vectors.width if self._is_vector(stage, axis) else 1
 
-    def _is_vector(self, stage: Stage, axis: Axis) -> bool:
+    def _is_vector(self, stage: ComputeStage, axis: Axis) -> bool:
         return self.vectors.axis is not None and stage.axes[self.vectors.axis] is axis
 
 
-def _names(stage: Stage) -> tuple[str, ...]:
+def _names(stage: ComputeStage) -> tuple[str, ...]:
     """Names of what the stage reads."""
     return tuple(dict.fromkeys(read.tensor.name for read in reads(stage)))
 

@@ -12,8 +12,8 @@ from tilewright_tensor.expressions.buffer import Scope
 from tilewright_tensor.expressions.expr import ITEM_BYTES
 from tilewright_tensor.expressions.tensor import Axis
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Stage
 from tilewright_tensor.sketches.structure.access import reads
 from tilewright_tensor.sketches.structure.loops import (
     cached,
@@ -22,15 +22,15 @@ from tilewright_tensor.sketches.structure.loops import (
     split_axes,
     vectorized,
 )
-from tilewright_tensor.sketches.structure.plan import Plan
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.open_nest import OpenNest
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.sketches.structure.splits import reduction_split, spatial_split
 
 _LINE_BYTES = 64
 
 
 @dataclass(frozen=True, eq=False)
-class TilingShape(Plan):
+class TilingShape(OpenNest):
     """A reduction in tiles: what is tiled, and what stores the tiles.
 
     stage      what reduces
@@ -51,8 +51,8 @@ class TilingSteps:
     """One point of a tiling: the stage as it was, the values and layouts chosen."""
 
     tiling: TilingShape
-    problem: Problem
-    stage: Stage
+    problem: SketchInput
+    stage: ComputeStage
     values: Mapping[str, Any]
     layouts: Mapping[str, Layout]
 

@@ -15,12 +15,12 @@ from tilewright.space.entities.split import divisors
 from tilewright.space.knobs import Knobs
 from tilewright_tensor.expressions.tensor import Axis
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Stage
 from tilewright_tensor.sketches.structure.access import reads
 from tilewright_tensor.sketches.structure.loops import cached, fused, vectorized
-from tilewright_tensor.sketches.structure.plan import Plan, Values
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.open_nest import OpenNest, Values
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.sketches.structure.splits import define_splits, product, tile_knob
 
 _MOST_TERMS = 2048
@@ -28,7 +28,7 @@ _MOST_INNER = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Unrolled(Plan):
+class Unrolled(OpenNest):
     """A sum of which some axes are unrolled; the others are in two levels, vectors innermost.
 
     constant_axes  names of the axes, reduce axes too, that index constant tensors
@@ -36,7 +36,7 @@ class Unrolled(Plan):
 
     constant_axes: frozenset[str]
 
-    def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
+    def declare(self, problem: SketchInput, schedule: Schedule, knobs: Knobs) -> None:
         """The inner part of every axis that is not unrolled."""
         stage, inner = schedule.stages[self.stage], []
         for axis in self._free(stage):
@@ -54,7 +54,7 @@ class Unrolled(Plan):
         return 0.01 * float(prod(tile[-1] for tile in tiles))
 
     def apply(
-        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
+        self, problem: SketchInput, s: Schedule, values: Values, layouts: Mapping[str, Layout]
     ) -> Schedule:
         """Outer loops in parallel, inner loops, then everything that is unrolled in registers."""
         name, stage = self.stage, s.stages[self.stage]
@@ -93,19 +93,19 @@ class Unrolled(Plan):
         s = s.reorder(total, [*rolled, *steps, *single, *unrolled, *lanes])
         return s.unroll(total, *steps, *unrolled)
 
-    def _free(self, stage: Stage) -> list[Axis]:
+    def _free(self, stage: ComputeStage) -> list[Axis]:
         return [a for a in stage.axes if a.name not in self.constant_axes and a.extent > 1]
 
-    def _vector_axis(self, stage: Stage) -> Axis | None:
+    def _vector_axis(self, stage: ComputeStage) -> Axis | None:
         axis = None if self.vectors.axis is None else stage.axes[self.vectors.axis]
         return None if axis is None or axis.name in self.constant_axes else axis
 
-    def _unit(self, stage: Stage, axis: Axis) -> int:
+    def _unit(self, stage: ComputeStage, axis: Axis) -> int:
         vector = self._vector_axis(stage)
         return self.vectors.width if vector is not None and vector.name == axis.name else 1
 
 
-def constant_tensors(schedule: Schedule, stage: Stage) -> tuple[str, ...]:
+def constant_tensors(schedule: Schedule, stage: ComputeStage) -> tuple[str, ...]:
     """The stages that a stage reads and that read nothing themselves."""
     names = dict.fromkeys(read.tensor.name for read in reads(stage))
     return tuple(name for name in names if name in schedule.stages and is_constant(schedule, name))
@@ -117,7 +117,7 @@ def is_constant(schedule: Schedule, name: str) -> bool:
     return stage.combiner is None and not reads(stage)
 
 
-def constant_axes(schedule: Schedule, stage: Stage) -> frozenset[str]:
+def constant_axes(schedule: Schedule, stage: ComputeStage) -> frozenset[str]:
     """Names of the axes that index constant tensors.
 
     Empty where unrolling them leaves no loop, or is too much code.

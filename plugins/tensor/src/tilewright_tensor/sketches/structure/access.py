@@ -9,13 +9,13 @@ from math import prod
 from tilewright_tensor.expressions.affine import Affine, FloorDiv, Mod, Var
 from tilewright_tensor.expressions.expr import Op, Read, Value, leaves, values_inside
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Stage
 
 _EXPENSIVE = frozenset({"exp", "expm1", "log", "log1p", "sqrt", "tanh", "erf", "sin", "cos", "pow"})
 
 
-def reads(stage: Stage) -> tuple[Read, ...]:
+def reads(stage: ComputeStage) -> tuple[Read, ...]:
     """Reads in the stage's body, repeats kept."""
     return tuple(x for x in leaves(stage.body) if isinstance(x, Read))
 
@@ -32,7 +32,7 @@ def single_var(index: Affine) -> Var | None:
     return None
 
 
-def is_ordered(stage: Stage, read: Read, *, complete: bool = False) -> bool:
+def is_ordered(stage: ComputeStage, read: Read, *, complete: bool = False) -> bool:
     """Whether indexes are axes of the stage (or constants on an extent of 1), in order, none twice.
 
     `complete`: and every axis of extent above 1 occurs, unshifted.
@@ -56,7 +56,7 @@ def operations(value: Value) -> frozenset[str]:
     return frozenset({value.name}).union(*(operations(arg) for arg in value.args))
 
 
-def is_strictly_inlineable(stage: Stage) -> bool:
+def is_strictly_inlineable(stage: ComputeStage) -> bool:
     """Whether readers lose nothing by computing it: ordered reads, no branch, nothing expensive."""
     names = operations(stage.body)
     return (
@@ -66,7 +66,7 @@ def is_strictly_inlineable(stage: Stage) -> bool:
     )
 
 
-def needs_tiling(stage: Stage) -> bool:
+def needs_tiling(stage: ComputeStage) -> bool:
     """Whether a reduction reads elements again and again: tiles in registers and caches pay.
 
     True where a producer misses an axis of the stage. Ansor also tiles what does not reduce, where
@@ -95,12 +95,12 @@ def matched_consumer(schedule: Schedule, name: str) -> str | None:
     return reader.name if matches else None
 
 
-def spatial_size(stage: Stage) -> int:
+def spatial_size(stage: ComputeStage) -> int:
     """Elements that the stage has."""
     return prod(stage.shape)
 
 
-def reduction_size(stage: Stage) -> int:
+def reduction_size(stage: ComputeStage) -> int:
     """Values that are combined into one element."""
     return prod(axis.extent for axis in stage.reduce_axes)
 

@@ -10,8 +10,8 @@ from itertools import product
 from tilewright_tensor.expressions.affine import Var
 from tilewright_tensor.expressions.expr import Read
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.schedule.stage import Stage
 from tilewright_tensor.sketches.structure.access import (
     has_division,
     needs_tiling,
@@ -19,7 +19,7 @@ from tilewright_tensor.sketches.structure.access import (
     reduction_size,
     stride,
 )
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 
 _IMAGE = 4
 _CHANNELS = 1
@@ -51,7 +51,7 @@ SCALAR = Vectors(None, 1, (), ((),))
 """No vectors, nothing known of layouts."""
 
 
-def vectors_of(problem: Problem, schedule: Schedule, stage: Stage) -> Vectors:
+def vectors_of(problem: SketchInput, schedule: Schedule, stage: ComputeStage) -> Vectors:
     """The best vector axis of a stage that computes the output or what the last stage stores.
 
     Channels first where they fill vectors as well as the last axis does; then the innermost axis
@@ -77,7 +77,7 @@ def vectors_of(problem: Problem, schedule: Schedule, stage: Stage) -> Vectors:
 
 
 def layouts_of(
-    problem: Problem, schedule: Schedule, vectors: Vectors, choice: Iterable[str]
+    problem: SketchInput, schedule: Schedule, vectors: Vectors, choice: Iterable[str]
 ) -> dict[str, Layout]:
     """Layout of every tensor under a choice; those of the epilogue follow the output."""
     *images, output = choice
@@ -104,7 +104,7 @@ def layouts_of(
     return found
 
 
-def is_broadcast(stage: Stage, name: str, var: Var) -> bool:
+def is_broadcast(stage: ComputeStage, name: str, var: Var) -> bool:
     """Whether the stage reads a tensor without the variable."""
     return all(
         var not in one.variables()
@@ -114,7 +114,7 @@ def is_broadcast(stage: Stage, name: str, var: Var) -> bool:
     )
 
 
-def _free_images(problem: Problem, schedule: Schedule, stage: Stage) -> tuple[str, ...]:
+def _free_images(problem: SketchInput, schedule: Schedule, stage: ComputeStage) -> tuple[str, ...]:
     """Activations of rank 4 behind the stage, where it makes the image that is the output."""
     if len(stage.shape) != _IMAGE or stage.shape != problem.dag.outputs[0].shape:
         return ()
@@ -131,7 +131,7 @@ def _free_images(problem: Problem, schedule: Schedule, stage: Stage) -> tuple[st
 
 
 def _good_choices(
-    problem: Problem, schedule: Schedule, stage: Stage, axis: int, aim: Vectors
+    problem: SketchInput, schedule: Schedule, stage: ComputeStage, axis: int, aim: Vectors
 ) -> Iterable[tuple[str, ...]]:
     """Layouts in which all that is read and written lies together along the axis."""
     shapes = {t.name: t.shape for t in problem.dag.inputs}

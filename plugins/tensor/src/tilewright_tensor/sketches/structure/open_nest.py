@@ -10,7 +10,7 @@ from typing import Any, Self
 from tilewright.space.knobs import Knobs
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.sketches.structure.problem import Problem
+from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.sketches.structure.vectors import SCALAR, Vectors
 
 Values = Mapping[str, Any]
@@ -24,7 +24,7 @@ def foreign_layouts(values: Values) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(ABC):
+class OpenNest(ABC):
     """How a stage is computed, sizes left open.
 
     stage    what it computes
@@ -39,12 +39,12 @@ class Plan(ABC):
         return replace(self, vectors=vectors)
 
     @abstractmethod
-    def declare(self, problem: Problem, schedule: Schedule, knobs: Knobs) -> None:
+    def declare(self, problem: SketchInput, schedule: Schedule, knobs: Knobs) -> None:
         """Declare the open choices."""
 
     @abstractmethod
     def apply(
-        self, problem: Problem, s: Schedule, values: Values, layouts: Mapping[str, Layout]
+        self, problem: SketchInput, s: Schedule, values: Values, layouts: Mapping[str, Layout]
     ) -> Schedule:
         """The schedule with the choices made."""
 
@@ -53,7 +53,7 @@ class Plan(ABC):
         """A guess at how bad the choices are, to compare those of one sketch by."""
 
     def constant_layout(
-        self, problem: Problem, schedule: Schedule, name: str, values: Values
+        self, problem: SketchInput, schedule: Schedule, name: str, values: Values
     ) -> str | None:
         """How a constant is best arranged; None, as here, where this part has no opinion."""
         return None

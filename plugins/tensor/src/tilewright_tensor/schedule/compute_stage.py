@@ -58,7 +58,7 @@ class PrefetchNote:
 
 
 @dataclass(frozen=True)
-class Stage:
+class ComputeStage:
     """A computation and its loops.
 
     loops       names of the loops there are now, outermost first
@@ -95,7 +95,7 @@ class Stage:
         return "\n".join(lines)
 
     @classmethod
-    def of(cls, tensor: Tensor) -> Stage:
+    def of(cls, tensor: Tensor) -> ComputeStage:
         """The stage of a compute before any step: one serial loop an axis, reductions innermost."""
         assert tensor.body is not None
         loops = tuple(axis.name for axis in tensor.axes + tensor.reduce_axes)
@@ -110,11 +110,11 @@ class Stage:
             loops,
         )
 
-    def changed(self, **fields: Any) -> Stage:
+    def changed(self, **fields: Any) -> ComputeStage:
         """The stage with other values in some fields."""
         # `dataclasses.replace` takes four times as long, and every step of a schedule changes one
         assert fields.keys() <= vars(self).keys(), fields
-        stage = object.__new__(Stage)
+        stage = object.__new__(ComputeStage)
         vars(stage).update(vars(self), **fields)
         return stage
 
@@ -127,7 +127,7 @@ class Stage:
         """Whether the body reads the tensor of that name."""
         return any(isinstance(x, Read) and x.tensor.name == name for x in leaves(self.body))
 
-    def with_reads(self, name: str, new: Tensor) -> Stage:
+    def with_reads(self, name: str, new: Tensor) -> ComputeStage:
         """The same stage reading `new` at the same indexes instead of the tensor of that name."""
 
         def leaf(value: Value) -> Value:

@@ -15,7 +15,7 @@ Matrix = tuple[tuple[float | None, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class GraphProblem:
     """Minimise the sum of the chosen candidates' costs and of the matrices' entries between them.
 
     Raises ValueError where a matrix does not fit its pair of nodes, or something costs an infinity.
@@ -128,7 +128,7 @@ class Solution:
 class GraphTuner(Protocol):
     """The role of graph tuners (`tilewright_graph_tuners`): they see numbers, never networks."""
 
-    def solve(self, problem: Problem) -> Solution:
+    def solve(self, problem: GraphProblem) -> Solution:
         """The best choice it finds; one without a proof says why in its `note`.
 
         Where each node has one candidate there is nothing to choose: that counts as proved.

@@ -10,7 +10,7 @@ from tilewright_tensor.sketches.structure.limits import Limits
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class SketchInput:
     """The input of every rule.
 
     constants   the placeholders that are rearranged once, before anything runs, and the letters
