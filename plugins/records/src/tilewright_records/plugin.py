@@ -8,6 +8,9 @@ from typing import Any
 
 from tilewright.plugins.plugin import Component, hookimpl
 
+OWN_FORMAT = "jsonl"
+"""The name of the store and of the reader: the format of all that inherit `JsonlRecordStore`."""
+
 _SUMMARY = "append-only JSON lines with checksums"
 
 
@@ -20,12 +23,12 @@ def tilewright_hookspecs() -> Sequence[ModuleType]:
 
 @hookimpl
 def tilewright_record_stores() -> Sequence[Component[Any]]:
-    return [Component("jsonl", _SUMMARY, _jsonl_store, default=True)]
+    return [Component(OWN_FORMAT, _SUMMARY, _jsonl_store, default=True)]
 
 
 @hookimpl
 def tilewright_record_readers() -> Sequence[Component[Any]]:
-    return [Component("jsonl", _SUMMARY, _jsonl_reader)]
+    return [Component(OWN_FORMAT, _SUMMARY, _jsonl_reader)]
 
 
 def _jsonl_store() -> Any:

@@ -27,7 +27,8 @@ from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.run_setup import make_context, open_store, own_records
 from tilewright_pipeline.context.time_text import time_text
 from tilewright_pipeline.options.mistakes import checked, checked_choice, with_checked_choices
-from tilewright_pipeline.stages.planned_stage import factories, stage_that_makes
+from tilewright_pipeline.stages.planned_stage import PlannedStage, factories, stage_that_makes
+from tilewright_pipeline.stages.values import RunValues
 from tilewright_pipeline.tuning.task_entry import task_entry
 from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_pipeline.tuning.tune_report import TuneReport
@@ -188,8 +189,8 @@ def compile(  # noqa: A001  the name users expect
             saves=out is not None,
         )
         values = _imported(network, context)
-        _run_stage("compile", options or {}, context, values)
-    return values[-1]
+        _run(_planned("compile", options or {}, host), context, values)
+    return next(values.latest())
 
 
 def explain(
@@ -233,17 +234,16 @@ def explain(
     if isinstance(source, Task):
         return [TaskExplanation.of(source, context)]
     values = _imported(source, context)
-    stage = host.component("stage", "compile")
-    _make_inputs(stage.load(), context, values)
-    chosen = [checked_choice("stage", Choice("compile", options or {}), host)]
-    networks = list(explainers(values, context, chosen))
+    stage = _planned("compile", options or {}, host)
+    _make_inputs(stage, context, values)
+    networks = list(explainers(values.latest(), context, [stage.options]))
     found = [told for network in networks for told in network.explain(part)]
     if part is not None and not found:
         raise no_such_part(part, networks)
     return found
 
 
-def _imported(network: Any, context: RunContext) -> list[Any]:
+def _imported(network: Any, context: RunContext) -> RunValues:
     """What the stages begin with: the value itself if one takes such, else the model imported."""
     compiler: Any = context.host.component("stage", "compile").load()
     if isinstance(network, tuple(compiler.produces)):
@@ -256,9 +256,9 @@ def _imported(network: Any, context: RunContext) -> list[Any]:
     elif isinstance(network, str | Path) or not _is_taken(network, context.host):
         options = {"model": network}
     else:
-        return [network]
-    values: list[Any] = []
-    _run_stage("import", options, context, values)
+        return RunValues([network])
+    values = RunValues()
+    _run(_planned("import", options, context.host), context, values)
     return values
 
 
@@ -267,24 +267,23 @@ def _is_taken(value: Any, host: PluginHost) -> bool:
     return any(isinstance(value, kind) for _, stage in factories(host) for kind in stage.consumes)
 
 
-def _run_stage(
-    name: str, options: Mapping[str, Any], context: RunContext, values: list[Any]
-) -> None:
-    """Run a stage, and those that make what it takes; what they make is added to the values."""
-    checked_choice("stage", Choice(name, options), context.host)
-    stage = context.host.make("stage", name, options, context)
+def _planned(name: str, options: Mapping[str, Any], host: PluginHost) -> PlannedStage:
+    checked = checked_choice("stage", Choice(name, options), host)
+    with host.blaming("stage", name):
+        return PlannedStage(name, checked, host.component("stage", name).load(), place="")
+
+
+def _run(stage: PlannedStage, context: RunContext, values: RunValues) -> None:
+    """Run a stage, and those before it that make what it takes."""
     _make_inputs(stage, context, values)
-    wanted = (*stage.consumes, *stage.optional)
-    given = {kind: value for kind in wanted for value in values if isinstance(value, kind)}
-    result = stage.run(given)
-    if result.branches:
+    values.run(stage, context)
+    if values.branches:
         raise UsageError("several networks, expected one", remedy="give each by itself")
-    values.extend(result.values)
 
 
-def _make_inputs(stage: Any, context: RunContext, values: list[Any]) -> None:
+def _make_inputs(stage: PlannedStage, context: RunContext, values: RunValues) -> None:
     """Run the stages that make what a stage takes, where the values lack it."""
-    for kind in stage.consumes:
+    for kind in stage.factory.consumes:
         maker = stage_that_makes(kind, context.host)
-        if maker and not any(isinstance(value, kind) for value in values):
-            _run_stage(maker, {}, context, values)
+        if maker and values.find(kind) is None:
+            _run(_planned(maker, {}, context.host), context, values)

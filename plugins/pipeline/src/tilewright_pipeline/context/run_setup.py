@@ -21,7 +21,7 @@ from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.writing import check_file, writing
 
 _log = logging.getLogger("tilewright")
-_LARGEST_SEED = 2**31 - 1
+LARGEST_SEED = 2**31 - 1
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -60,8 +60,8 @@ def make_context(
     writes    False: the records are only read, so that any folder will do
     saves     False: stages leave nothing in the run's folder
     """
-    if not 0 <= seed <= _LARGEST_SEED:
-        message = f"expected a whole number from 0 to {_LARGEST_SEED}, got {seed}"
+    if not 0 <= seed <= LARGEST_SEED:
+        message = f"expected a whole number from 0 to {LARGEST_SEED}, got {seed}"
         raise UsageError(message, where="seed", remedy="the default is 0")
     resolved = host.resolve_target(target)
     host.check_strategies(strategies, resolved, "strategies")
@@ -150,8 +150,7 @@ def open_store(path: Path, host: PluginHost, choice: Choice | None = None) -> Re
     Without a choice, the default one.
 
     Raises UsageError where the file cannot be read, holds no records, or is a log of another
-    format: one recognised by a reader that is neither the store's namesake nor `jsonl`, the format
-    of all stores that inherit `JsonlRecordStore`.
+    format: one recognised by a reader that is neither the store's namesake nor of `OWN_FORMAT`.
     """
     if not host.components("record_store"):
         _log.warning(
@@ -159,12 +158,13 @@ def open_store(path: Path, host: PluginHost, choice: Choice | None = None) -> Re
             how_to_get(["tilewright-records"]) or "`tilewright plugins` says why",
         )
         return MemoryRecordStore(path)
+    from tilewright_records.plugin import OWN_FORMAT
     from tilewright_records.readers import read_log, recognised_format
 
     choice = named(choice, "record_store", host.default)
     with writing(path, "records"):
         known = recognised_format(path, host) if is_file(path) else choice.name
-    foreign = known not in (None, choice.name, "jsonl")
+    foreign = known not in (None, choice.name, OWN_FORMAT)
     # Not by its first line alone, which may be that of any text.
     if foreign and any(isinstance(r, Record) for _, r in read_log(path, host)):
         raise UsageError(

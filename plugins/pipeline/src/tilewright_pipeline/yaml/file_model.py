@@ -11,6 +11,7 @@ from tilewright.errors import UsageError
 from tilewright.options import DEFAULT, Choice, Options
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.target import Target
+from tilewright_pipeline.context.run_setup import LARGEST_SEED
 
 
 def _target_text(value: Any) -> str:
@@ -75,7 +76,7 @@ class PipelineFile(Options):
     device: str | None = Field(default=None, description="One of the target's devices.")
     records: str | None = Field(default=None, min_length=1)
     record_store: Choice | None = None
-    seed: int = Field(default=0, ge=0, le=2**31 - 1)
+    seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     strategies: str = Field(default="*", description="Glob over alternatives.")
     plugins: tuple[str, ...] = ()
     measure: MeasureSection = MeasureSection()
