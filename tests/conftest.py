@@ -39,6 +39,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
+PLAIN = {"cli", "core", "faults", "pipeline", "records"}
+"""Folders whose tests run in the plain environment."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_is_left(tmp_path_factory, pytestconfig):
@@ -252,3 +255,10 @@ def call(capsys, toy, tmp_path, monkeypatch):
         return code, captured.out, captured.err
 
     return invoke
+
+
+@pytest.fixture(autouse=True)
+def _where_it_is_plain(request):
+    """In these folders every test does."""
+    if request.path.relative_to(Path(__file__).parent).parts[0] in PLAIN:
+        request.getfixturevalue("plain_environment")

@@ -10,9 +10,17 @@ import pytest
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.measure import Conditions, MeasureInput, MeasureResult, Trial
+from tilewright.vocabulary.measure import (
+    Conditions,
+    Failure,
+    FailureKind,
+    MeasureInput,
+    MeasureResult,
+    Trial,
+)
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.target import Target
+from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network
 from tilewright_graph.selection import graph_tuning
@@ -113,3 +121,26 @@ def residual_network(channels: int = 8, size: int = 5, name: str = "residual") -
     flat = b.reshape(pooled, shape=[1, channels])
     logits = b.add(b.dense(flat, weights(7, channels)), weights(1, 7))
     return b.network([b.softmax(logits)], observed=[logits])
+
+
+@pytest.fixture
+def chain(context):
+    """Three poolings whose channels allow every block."""
+    b = NetworkBuilder("chain")
+    y = b.input("x", (1, 8, 6, 6))
+    for size in (2, 3, 1):
+        y = b.max_pool2d(y, pool_size=size)
+    return extract(b.network([y]), context.target, Operators.of(context.host))
+
+
+@pytest.fixture
+def fail(context):
+    """Notes a failure of a config as a record."""
+
+    def noted(task, config):
+        conditions = context.conditions.for_workload(task.workload)
+        failure = Failure(FailureKind.BUILD_ERROR, "out of paper\n  in line 1")
+        trial = Trial(MeasureInput(task, config, conditions), MeasureResult(failure=failure))
+        context.store.append([Record.of(trial, context.device, 1)])
+
+    return noted

@@ -1,4 +1,4 @@
-"""Candidates from records, choices over the network, and choices kept as records."""
+"""Choices over the network, and choices kept as records."""
 
 from __future__ import annotations
 
@@ -6,36 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult, Trial
-from tilewright.vocabulary.record import Record
 from tilewright_graph.compiled.compile import compile_network
 from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network
 from tilewright_graph.selection import graph_tuning
-from tilewright_graph.selection.candidates import find_candidates
 from tilewright_graph.selection.dispatching import dispatch_network
 from tilewright_graph.selection.graph_problem import Solution
 from tilewright_graph.selection.graph_tuning import Effort, tune_graph
-from tilewright_graph.selection.prediction import predict, recorded_seconds
+from tilewright_graph.selection.prediction import predict
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
 from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_tensor.operators.operators import Operators
-
-
-@pytest.fixture
-def chain(context):
-    """Three poolings whose channels allow every block."""
-    b = NetworkBuilder("chain")
-    y = b.input("x", (1, 8, 6, 6))
-    for size in (2, 3, 1):
-        y = b.max_pool2d(y, pool_size=size)
-    return extract(b.network([y]), context.target, Operators.of(context.host))
 
 
 class First:
@@ -51,85 +37,6 @@ class First:
 def tune(extracted, context, **effort):
     tuner = ExhaustiveTuner(ExhaustiveOptions(), context.host)
     return tune_graph(extracted, tuner, context, Effort(**effort))
-
-
-def fail(context, task, config):
-    conditions = context.conditions.for_workload(task.workload)
-    failure = Failure(FailureKind.BUILD_ERROR, "out of paper\n  in line 1")
-    trial = Trial(MeasureInput(task, config, conditions), MeasureResult(failure=failure))
-    context.store.append([Record.of(trial, context.device, 1)])
-
-
-# --- candidates ----------------------------------------------------------------------------------
-
-
-def test_the_best_record_of_each_layout_is_a_candidate(chain, context, record):
-    task = chain.kernels[0].task
-    record(task, 1, 3e-6)
-    record(task, 8, 2e-6)
-    record(task, 4, 5e-6)
-    found = find_candidates(task, context)
-    assert [(c.config["block"], c.seconds, c.recorded) for c in found] == [
-        (8, 2e-6, True), (1, 3e-6, True), (4, 5e-6, True),
-    ]  # fmt: skip
-    assert find_candidates(task, context, max_sch_num=2) == found[:2]
-
-
-def test_a_layout_that_had_lost_to_a_finalist_is_no_faster_a_candidate_than_that(
-    chain, context, record
-):
-    task = chain.kernels[0].task
-    record(task, 8, 2.0e-6)
-    record(task, 1, 2.1e-6)
-    record(task, 8, 2.5e-6, turns=3)
-    first, second, *_ = find_candidates(task, context)
-    assert (first.config["block"], first.seconds) == (8, 2.5e-6)
-    assert (second.config["block"], second.seconds) == (1, pytest.approx(2.625e-6))
-    assert recorded_seconds(task, second.config, context) == second.seconds
-
-
-def test_without_a_record_the_fallback_is_estimated(chain, context):
-    found = find_candidates(chain.kernels[0].task, context)
-    assert {c.config["block"] for c in found} == {1, 4, 8}
-    assert not any(c.recorded for c in found)
-    assert len({c.seconds for c in found}) == 1
-    assert found[0].seconds > 0
-
-
-def test_the_best_in_another_layout_is_a_guess_until_it_is_measured(chain, context, record):
-    task = chain.kernels[0].task
-    record(task, 4, 2e-6)
-    found = find_candidates(task, context)
-    assert [(c.config["block"], c.seconds, c.recorded) for c in found] == [
-        (4, 2e-6, True), (1, 2e-6, False), (8, 2e-6, False),
-    ]  # fmt: skip
-
-
-def test_what_failed_is_no_candidate(chain, context, record):
-    task = chain.kernels[0].task
-    record(task, 1, 3e-6)
-    fail(context, task, ConfigEntity("paper", {"block": 4}))
-    assert [c.config["block"] for c in find_candidates(task, context)] == [1, 8]
-
-
-def test_where_the_fallback_failed_there_are_other_guesses(chain, context):
-    task = chain.kernels[0].task
-    fail(context, task, ConfigEntity("paper", {"block": 4}))
-    found = find_candidates(task, context)
-    assert {c.config["block"] for c in found} == {1, 8}
-    assert not any(c.recorded for c in found)
-
-
-def test_a_node_without_any_working_candidate_is_named(chain, context, measured):
-    for block in (1, 4, 8):
-        fail(context, chain.kernels[1].task, ConfigEntity("paper", {"block": block}))
-    with pytest.raises(UsageError) as error:
-        tune(chain, context)
-    first, second = str(error.value).splitlines()
-    assert (
-        first == "no candidate of max_pool2d(1x8x5x5, pool_size=3) works: build_error: out of paper"
-    )
-    assert second.startswith("  tune it")
 
 
 # --- choices -------------------------------------------------------------------------------------
@@ -219,13 +126,13 @@ def test_the_budget_for_transforms_holds(chain, context, measured, record):
 
 
 @pytest.fixture
-def transforms_fail(monkeypatch, context, record):
+def transforms_fail(monkeypatch, context, record, fail):
     """The tuning loop replaced by one in which transforms fail; kernels take 40 us."""
 
     def measure(pairs, context):
         for entry, config in pairs:
             if entry.task.workload.operator == TRANSFORM:
-                fail(context, entry.task, config)
+                fail(entry.task, config)
             else:
                 record(entry.task, config, 4e-5)
         asked.extend(pairs)
@@ -274,15 +181,15 @@ def test_a_dispatched_network_carries_its_prediction(chain, context, record):
     assert dispatched.prediction.seconds == pytest.approx(2e-6 * len(chain.kernels))
 
 
-def test_what_failed_is_not_compiled_where_there_is_other_advice(chain, context, record):
+def test_what_failed_is_not_compiled_where_there_is_other_advice(chain, context, record, fail):
     kernel = chain.kernels[0]
     advised = ConfigEntity("paper", {"block": 4})
     assert dispatch_network(chain, context, "default").configs[kernel.key] == advised
-    fail(context, kernel.task, advised)
+    fail(kernel.task, advised)
     assert dispatch_network(chain, context, "default").configs[kernel.key]["block"] == 1
 
 
-def test_the_best_of_another_epilogue_is_not_taken_where_it_failed_here(context, record):
+def test_the_best_of_another_epilogue_is_not_taken_where_it_failed_here(context, record, fail):
     b = NetworkBuilder("two")
     x = b.input("x", (1, 8, 6, 6))
     pooled = b.max_pool2d(x, pool_size=2)
@@ -293,7 +200,7 @@ def test_the_best_of_another_epilogue_is_not_taken_where_it_failed_here(context,
     record(plain.task, 8, 1e-6)
     history = ApplyHistoryBest(context.history)
     assert history.find(kin.task, None).config["block"] == 8
-    fail(context, kin.task, ConfigEntity("paper", {"block": 8}))
+    fail(kin.task, ConfigEntity("paper", {"block": 8}))
     assert history.find(kin.task, None) is None
 
 

@@ -21,7 +21,7 @@ from tilewright_graph.network.network import Network
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
 from tilewright_graph.stages.verify_stage import VerifyOptions, VerifyStage
 from tilewright_onnx.model.writer import write_model
-from tilewright_onnx.reader import read_model
+from tilewright_onnx.reader import OnnxFrontend, read_model
 from tilewright_onnx.runtime.runtime import OnnxRuntime
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
@@ -136,3 +136,8 @@ def verified_on_x86(
         return stage.run({CompiledNetwork: compiled, Network: network})
 
     return verify
+
+
+@pytest.fixture
+def frontend(host):
+    return OnnxFrontend(NoOptions(), host)

@@ -9,35 +9,11 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx_models import evaluated, node
 
 from tilewright.errors import UsageError
-from tilewright.options import NoOptions
 from tilewright_graph.network.builder import NetworkBuilder
-from tilewright_graph.network.evaluate import evaluate
-from tilewright_onnx.reader import OnnxFrontend, read_model
-from tilewright_tensor.operators.operators import builtin_operators
-
-node = helper.make_node
-
-
-def read(model, shapes=None):
-    return read_model(model, NetworkBuilder("model"), shapes or {})
-
-
-@pytest.fixture
-def frontend(host):
-    return OnnxFrontend(NoOptions(), host)
-
-
-def evaluated(network):
-    """The one output for an input of ones."""
-    inputs = {name: np.ones(network.specs[name].shape, np.float32) for name in network.inputs}
-    (answer,) = evaluate(network, inputs, builtin_operators()).values()
-    return answer
-
-
-def relu_model(make_model, shape=(1, 3)):
-    return make_model([node("Relu", ["x"], ["y"], name="first")], {"x": shape})
+from tilewright_onnx.reader import read_model
 
 
 def test_a_missing_file_is_named(frontend, tmp_path):
