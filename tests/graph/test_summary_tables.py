@@ -60,5 +60,5 @@ def test_answers_and_latency_are_shown_as_run_json_has_them():
 
 
 def test_without_this_plugin_only_the_tasks_are_shown(monkeypatch):
-    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx")
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx,openvino")
     assert [table.title for table in tables()] == ["tasks"]

@@ -121,7 +121,7 @@ def test_a_target_is_taken_as_a_value_too(choices, compiling, pipeline_file, tmp
 def compiling(toy, tmp_path, monkeypatch):
     """A host whose stage `compile` makes a text of lists."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx")
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx,openvino")
     stage = tmp_path / "compiling.py"
     stage.write_text(
         "from tilewright import Component, hookimpl\nfrom tilewright_pipeline.stages.stage import StageResult\n"

@@ -227,7 +227,7 @@ def tilewright_stages():
 
 
 def test_what_no_verify_leaves_out_may_lack_its_oracle(toy, tmp_path, monkeypatch):
-    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx")
+    monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "graph,onnx,openvino")
     (tmp_path / "lacking.py").write_text(LACKING)
     host = PluginHost.load([toy, tmp_path / "lacking.py"])
     source = YamlSource.parse(GOOD.replace("stages:\n", "stages:\n  - verify: {}\n"), "toy.yaml")
