@@ -19,7 +19,8 @@ from tilewright_graph.compiled.compile import compile_network
 from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.reports.explanation import Explainer
-from tilewright_graph.selection.graph_tuning import Effort, tune_graph
+from tilewright_graph.selection.effort import Effort
+from tilewright_graph.selection.graph_tuning import tune_graph
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.stages import compile_stage
 from tilewright_pipeline.api.task_explanation import TaskExplanation

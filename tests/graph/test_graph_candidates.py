@@ -7,7 +7,8 @@ import pytest
 from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright_graph.selection.candidates import find_candidates
-from tilewright_graph.selection.graph_tuning import Effort, tune_graph
+from tilewright_graph.selection.effort import Effort
+from tilewright_graph.selection.graph_tuning import tune_graph
 from tilewright_graph.selection.prediction import recorded_seconds
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 

@@ -25,7 +25,8 @@ from tilewright_graph.stages import benchmark_stage
 from tilewright_graph.stages.benchmark_stage import BenchmarkOptions, BenchmarkStage
 from tilewright_graph.stages.compile_stage import CompileOptions, CompileStage
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage
-from tilewright_graph.stages.graph_tune_stage import GraphTuneOptions, GraphTuneStage
+from tilewright_graph.stages.graph_tune_options import GraphTuneOptions
+from tilewright_graph.stages.graph_tune_stage import GraphTuneStage
 from tilewright_graph.stages.verify_stage import VerifyOptions, VerifyStage
 from tilewright_pipeline.pipeline import Pipeline
 from tilewright_tensor.operators.operators import Operators

@@ -14,8 +14,9 @@ from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network
 from tilewright_graph.selection import graph_tuning
 from tilewright_graph.selection.dispatching import dispatch_network
+from tilewright_graph.selection.effort import Effort
 from tilewright_graph.selection.graph_problem import Solution
-from tilewright_graph.selection.graph_tuning import Effort, tune_graph
+from tilewright_graph.selection.graph_tuning import tune_graph
 from tilewright_graph.selection.prediction import predict
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
 from tilewright_graph.stages.extract_stage import ExtractOptions, ExtractStage

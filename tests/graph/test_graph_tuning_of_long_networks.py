@@ -6,8 +6,9 @@ import pytest
 
 from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_graph.selection.effort import Effort
 from tilewright_graph.selection.graph_problem import GraphProblem
-from tilewright_graph.selection.graph_tuning import Effort, tune_graph
+from tilewright_graph.selection.graph_tuning import tune_graph
 from tilewright_graph.selection.solvers.dp import DpOptions, DpTuner
 from tilewright_tensor.operators.operators import Operators
 

@@ -14,29 +14,36 @@ from tilewright_cli.terminal.shared_options import Decorator, component
 
 
 def flags_of(
-    model: type[BaseModel], fields: Sequence[str], *, called: Mapping[str, str] | None = None
+    model: type[BaseModel],
+    fields: Sequence[str],
+    *,
+    called: Mapping[str, str] | None = None,
+    types: Mapping[str, Any] | None = None,
 ) -> Decorator:
     """Declare a flag for each of these fields of a model; None where it is not given.
 
     A field `early_stopping` is `--early-stopping`, or as it is `called`; a `Choice` names a part
-    of that role.
+    of that role. `types` has what click checks where the field's own type says too little.
     """
 
     def decorate(function: Any) -> Any:
         for name in reversed(fields):
             flag = (called or {}).get(name, f"--{name.replace('_', '-')}")
-            function = _flag(name, flag, model.model_fields[name])(function)
+            function = _flag(name, flag, model.model_fields[name], types or {})(function)
         return function
 
     return decorate
 
 
-def _flag(name: str, flag: str, field: FieldInfo) -> Decorator:
+def _flag(name: str, flag: str, field: FieldInfo, types: Mapping[str, Any]) -> Decorator:
     says = field.description or ""
     if field.annotation is Choice:
         return component(flag, help=says)
+    if field.annotation is bool:
+        return click.option(flag, name, is_flag=True, default=None, help=says)
     default = "" if field.default is None else f"  [default: {field.default}]"
-    return click.option(flag, name, type=_type(field), help=f"{says}{default}".strip())
+    kind = types[name] if name in types else _type(field)
+    return click.option(flag, name, type=kind, help=f"{says}{default}".strip())
 
 
 def _type(field: FieldInfo) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,3 +107,28 @@ def run_pipeline(
         networks = {name: branch.report for name, branch in result.branches.items()}
         shared.print_json({**result.report, **({"networks": networks} if networks else {})})
     return result.exit_code
+
+
+def stage_verb(name: str, stage: str) -> Callable[[Any], click.Command]:
+    """Make a function the verb of a stage: its docstring is the help, its flags are options."""
+
+    def decorate(declared: Any) -> click.Command:
+        own = getattr(declared, "__click_params__", [])
+
+        @click.argument("source", metavar="FILE.yaml|MODEL")
+        @pipeline_options
+        def run_stage(*, source: str, settings: tuple[str, ...], **options: Any) -> int:
+            given = [(option.name, options.pop(option.name)) for option in own]
+            asked = [
+                f"{stage}.{key}={json.dumps(value, default=str)}"
+                for key, value in given
+                if value is not None
+            ]
+            return run_pipeline(
+                pipeline_of(source), only=stage, settings=(*settings, *asked), **options
+            )
+
+        run_stage.__click_params__ += own
+        return click.command(name, help=declared.__doc__)(run_stage)
+
+    return decorate

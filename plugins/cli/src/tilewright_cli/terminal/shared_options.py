@@ -36,6 +36,7 @@ class _NamedPath(click.Path):
 
 
 NAMED_PATH = _NamedPath()
+NAMED_FILE = _NamedPath(dir_okay=False)
 
 plugin_files: Decorator = click.option(
     "--plugin",

@@ -9,7 +9,7 @@ from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.reports.explanation import Explainer, KernelExplanation
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.stages.compile_stage import CompileOptions
-from tilewright_graph.stages.graph_tune_stage import GraphTuneOptions
+from tilewright_graph.stages.graph_tune_options import GraphTuneOptions
 from tilewright_pipeline.context.run_context import RunContext
 
 

@@ -18,14 +18,10 @@ from tilewright.vocabulary.task_set import WeightedTask
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.selection.assembly import Assembly, Call, assemble
-from tilewright_graph.selection.candidates import (
-    MAX_SCH_NUM,
-    Accuracy,
-    Candidate,
-    estimated_seconds,
-)
+from tilewright_graph.selection.candidates import Candidate, estimated_seconds
 from tilewright_graph.selection.cost_table import CostTable
 from tilewright_graph.selection.dispatching import Best, Dispatched, dispatch_network, fixed_kernels
+from tilewright_graph.selection.effort import Effort
 from tilewright_graph.selection.graph_problem import GraphTuner, InfeasibleProblemError, Solution
 from tilewright_graph.selection.layout_problem import LayoutProblem, layout_problem
 from tilewright_graph.selection.prediction import Prediction, has_failed, predict, recorded_seconds
@@ -34,10 +30,7 @@ from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.tuning.loop import measure_configs
 from tilewright_pipeline.tuning.measurement import MeasurementSpent, summed
 
-TRANSFORM_BUDGET = 200
-"""Transforms of a network with a record at most, by default; one is measured in about 50 ms."""
-
-
+_USUAL = Effort()
 _Measurable = tuple[Task, ConfigEntity]
 
 
@@ -90,20 +83,11 @@ class GraphChoice:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """What may be used: see the options of the stage `graph-tune`."""
-
-    accuracy: Accuracy = "default"
-    max_sch_num: int = MAX_SCH_NUM
-    transform_budget: int = TRANSFORM_BUDGET
-
-
 def tune_graph(
     extracted: ExtractedNetwork,
     tuner: GraphTuner,
     context: RunContext,
-    effort: Effort = Effort(),
+    effort: Effort = _USUAL,
 ) -> GraphChoice:
     """The tuner's choice, or history best where that beats it; kept as records.
 

@@ -7,45 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field
-
-from tilewright.options import DEFAULT, Choice, Options, completed
+from tilewright.options import completed
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.pictures.layout_flow import layout_flow
 from tilewright_graph.pictures.layout_picture import layout_picture
-from tilewright_graph.selection.candidates import MAX_SCH_NUM, Accuracy
-from tilewright_graph.selection.graph_tuning import (
-    TRANSFORM_BUDGET,
-    Effort,
-    GraphChoice,
-    tune_graph,
-)
+from tilewright_graph.selection.graph_tuning import GraphChoice, tune_graph
+from tilewright_graph.stages.graph_tune_options import GraphTuneOptions
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.writing import check_file, writing
 
 _log = logging.getLogger("tilewright")
-
-
-class GraphTuneOptions(Options):
-    """Options of the stage `graph-tune`.
-
-    accuracy          as in `compile`
-    max_sch_num       candidates of a kernel at most: the fastest, one for each signature of layouts
-    transform_budget  of the layout transforms that the candidates may need, so many have a record
-                      when the choice is made; a fitted model prices the rest, and what is chosen is
-                      measured in any case
-    proof             exit code 3 unless it is proved that no choice is better
-    svg               file for a picture of the layouts before and after; each of several networks
-                      puts its name in
-    """
-
-    graph_tuner: Choice = DEFAULT
-    accuracy: Accuracy = "default"
-    max_sch_num: int = Field(MAX_SCH_NUM, ge=1)
-    transform_budget: int = Field(TRANSFORM_BUDGET, ge=0)
-    proof: bool = False
-    svg: str | None = None
 
 
 class GraphTuneStage:
@@ -67,8 +39,7 @@ class GraphTuneStage:
         picture = None if options.svg is None else self._picture_of(options.svg)
         if picture is not None:
             check_file(picture, "svg")
-        effort = Effort(options.accuracy, options.max_sch_num, options.transform_budget)
-        choice = tune_graph(extracted, tuner, context, effort)
+        choice = tune_graph(extracted, tuner, context, options)
         unproved = options.proof and not choice.solution.optimal
         if unproved:
             why = choice.solution.note or "this solver proves nothing"

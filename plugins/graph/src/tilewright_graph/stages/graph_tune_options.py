@@ -1,0 +1,19 @@
+"""What the stage `graph-tune` is asked for: declared here, for YAML and flags alike."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tilewright.options import DEFAULT, Choice
+from tilewright_graph.selection.effort import Effort
+
+
+class GraphTuneOptions(Effort):
+    """Options of the stage `graph-tune`, and of `tilewright graph-tune`."""
+
+    graph_tuner: Choice = DEFAULT
+    proof: bool = Field(default=False, description="Exit with 3 unless the choice is proved best.")
+    svg: str | None = Field(
+        default=None,
+        description="Draw the layouts before and after; several networks each into FILE-NETWORK.",
+    )
