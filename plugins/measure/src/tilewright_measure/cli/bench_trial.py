@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tilewright_cli.terminal import shared_options as shared
+from tilewright_cli.terminal.model_flags import flags_of
+from tilewright_pipeline.tuning.tune_options import TuneOptions
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.task_set import TaskSet
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 @shared.target
 @shared.device
 @click.option("--count", type=click.IntRange(1), default=16, show_default=True, help="Per task.")
-@shared.component("--tuner", help="NAME or {NAME: {option: value}}.")
+@flags_of(TuneOptions, ("tuner",))
 @shared.seed
 @shared.plugin_files
 @shared.as_json
@@ -44,7 +46,6 @@ def trial(
     from tilewright_cli.terminal.choice_text import choice_of
     from tilewright_measure.local.trial_profile import TrialProfile
     from tilewright_pipeline.context.run_setup import make_context
-    from tilewright_pipeline.tuning.tune_options import TuneOptions
     from tilewright_pipeline.tuning.tune_stage import TuneStage
 
     host = shared.load_host(plugin)
