@@ -16,6 +16,7 @@ from tilewright_tensor.c_text.dialect import Dialect
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Var, floor_div, index, mod
 from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.expressions.dtype import limits
 from tilewright_tensor.expressions.expr import (
     OPERATIONS,
     Const,
@@ -24,7 +25,6 @@ from tilewright_tensor.expressions.expr import (
     Op,
     Value,
     cast,
-    limits,
     lt,
 )
 from tilewright_tensor.expressions.lookup import lookup

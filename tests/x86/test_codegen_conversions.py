@@ -13,7 +13,8 @@ import pytest
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Var, index
 from tilewright_tensor.expressions.buffer import Buffer
-from tilewright_tensor.expressions.expr import DTYPES, OPERATIONS, Const, Load, Op, limits
+from tilewright_tensor.expressions.dtype import DTYPES, limits
+from tilewright_tensor.expressions.expr import OPERATIONS, Const, Load, Op
 from tilewright_tensor.ir.loop_ir import Block, Loop, LoopProgram, Store
 from tilewright_x86.kernel.jit import assembly
 from tilewright_x86.machine.isa import ISAS, Isa

@@ -1,1 +1,1 @@
-"""The verbs of `tilewright network`."""
+"""The verbs `tilewright network` and `graph-tune`."""

@@ -15,7 +15,7 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.network.network import Network, Node
 from tilewright_graph.network.network_bytes import check_network_bytes
-from tilewright_tensor.expressions.expr import DTYPES, ITEM_BYTES
+from tilewright_tensor.expressions.dtype import DTYPES, ITEM_BYTES
 from tilewright_tensor.operators.operators import Operators, builtin_operators
 from tilewright_tensor.operators.trials.checked_output import checked_output
 

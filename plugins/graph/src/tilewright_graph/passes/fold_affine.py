@@ -9,6 +9,7 @@ import numpy as np
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network, Node
 from tilewright_graph.passes.rewrite import rewrite
+from tilewright_tensor.expressions.dtype import is_float
 from tilewright_tensor.operators.definition.operator_def import AxisPairs
 from tilewright_tensor.operators.operators import Operators
 
@@ -64,7 +65,7 @@ def _into_operand(node: Node, layer: Node, factor: Any, builder: NetworkBuilder)
     varying = {axis for axis, extent in enumerate(factor.shape) if extent != 1}
     for position, name in enumerate(layer.inputs):
         weight = builder.constants.get(name)
-        if weight is None or "float" not in str(weight.dtype):
+        if weight is None or not is_float(str(weight.dtype)):
             continue
         pairs = definition.scaled_axes(position, weight.ndim, factor.ndim)
         if pairs is None or not varying.issubset(axis for _, axis in pairs):
@@ -93,7 +94,7 @@ def _along(pairs: AxisPairs, factor: Any, rank: int) -> Any:
 
 def _data_and_constant(node: Node, builder: NetworkBuilder) -> tuple[str, Any] | None:
     """(data, constant in float64) of a sum or product that keeps the shape of the data."""
-    if _SUM != node.operator != _PRODUCT or "float" not in builder.specs[node.inputs[0]].dtype:
+    if _SUM != node.operator != _PRODUCT or not is_float(builder.specs[node.inputs[0]].dtype):
         return None
     for data, constant in (node.inputs, node.inputs[::-1]):
         fits = all(

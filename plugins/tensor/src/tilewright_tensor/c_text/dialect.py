@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright_tensor.expressions.dtype import is_float, is_whole
 from tilewright_tensor.expressions.expr import Const, Op, dtype_of
 
 INFIX: Mapping[str, str] = {
@@ -86,7 +87,7 @@ class Dialect:
         Whole numbers wrap: gcc and clang need `-fwrapv` for that.
         """
         name, dtype = value.name, dtype_of(value.args[0])
-        floating = dtype.startswith("float")
+        floating = is_float(dtype)
         if name in INFIX:
             return self.wrapped(f"({args[0]} {INFIX[name]} {args[1]})", value.dtype)
         if name == "select":
@@ -96,7 +97,7 @@ class Dialect:
         if name == "not":
             return f"(!{args[0]})"
         if name == "cast":
-            if floating and not value.dtype.startswith(("float", "bool")):
+            if floating and is_whole(value.dtype):
                 return self.call("tw_whole", dtype, args, helpers, value.dtype)
             return f"({self.type_of(value.dtype)})({args[0]})"
         if name == "div" and floating:
@@ -117,7 +118,7 @@ class Dialect:
         kind = self.type_of(value.dtype)
         if value.dtype == "bool":
             return "true" if value.value else "false"
-        if not value.dtype.startswith("float"):
+        if not is_float(value.dtype):
             return f"({kind}){int(value.value)}"
         suffix = "f" if value.dtype == "float32" else ""
         number = np.dtype(value.dtype).type(value.value)

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from functools import cache
 
 from tilewright_tensor.c_text.dialect import Dialect
-from tilewright_tensor.expressions.expr import ITEM_BYTES, Const, limits
+from tilewright_tensor.expressions.dtype import ITEM_BYTES, is_float, is_whole, limits
+from tilewright_tensor.expressions.expr import Const
 
 _EXTREME = """\
 static inline {T} {name}({T} a, {T} b) {{ return a {sign} b{or_nan} ? a : b; }}
@@ -83,10 +84,10 @@ def _definitions() -> dict[str, str]:
         found[name] = text.format(name=name, T=kind, dtype=dtype, **words)
 
     for dtype in Dialect.types:
-        or_nan = " || a != a" if dtype.startswith("float") else ""
+        or_nan = " || a != a" if is_float(dtype) else ""
         define(f"tw_max_{dtype}", _EXTREME, dtype, sign=">", or_nan=or_nan)
         define(f"tw_min_{dtype}", _EXTREME, dtype, sign="<", or_nan=or_nan)
-        if dtype.startswith(("float", "bool")):
+        if not is_whole(dtype):
             continue
         low, high = limits(dtype)
         negative = "1" if low < 0 else "0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.expressions.comparisons import Comparable
+from tilewright_tensor.expressions.dtype import is_float
 
 if TYPE_CHECKING:
     from tilewright_tensor.expressions.expr import Op, Value
@@ -98,14 +99,14 @@ def _built(name: str, left: Any, right: Any) -> Op:
 
 def _quotient(left: Any, right: Any) -> Op:
     result = _built("div", left, right)
-    if not result.dtype.startswith("float"):
+    if not is_float(result.dtype):
         raise ValueError(f"/ of {result.dtype}: write x // y, or cast(x, 'float32') / y")
     return result
 
 
 def _floored(left: Any, right: Any) -> Op:
     result = _built("div", left, right)
-    if result.dtype.startswith("float"):  # floor(1.0 / 0.1) is 10, and 1.0 // 0.1 is 9
+    if is_float(result.dtype):  # floor(1.0 / 0.1) is 10, and 1.0 // 0.1 is 9
         raise ValueError(f"// of {result.dtype}: write floor(x / y)")
     return result
 

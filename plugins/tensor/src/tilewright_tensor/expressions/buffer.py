@@ -8,7 +8,7 @@ from math import prod
 from typing import Literal
 
 from tilewright_tensor.expressions.affine import Affine, Atom
-from tilewright_tensor.expressions.expr import ITEM_BYTES
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
 
 Scope = Literal["global", "shared", "local", "register"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright_tensor.expressions.affine import Affine, Bounds, IndexArithmetic, Var, index
 from tilewright_tensor.expressions.arithmetic import Arithmetic
 from tilewright_tensor.expressions.comparisons import NoValue, comparable
+from tilewright_tensor.expressions.dtype import DTYPES, is_float, is_whole, limits
 from tilewright_tensor.expressions.elements import elements, with_elements
 
 if TYPE_CHECKING:
@@ -105,24 +106,6 @@ def dtype_of(value: Value) -> str:
     if isinstance(value, Read):
         return value.tensor.dtype
     return value.buffer.dtype if isinstance(value, Load) else "int64"
-
-
-ITEM_BYTES: Mapping[str, int] = {
-    "bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8,
-    "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "float16": 2, "float32": 4, "float64": 8,
-}  # fmt: skip
-"""What an element of a tensor may be, and the bytes of one."""
-DTYPES = tuple(ITEM_BYTES)
-
-
-def limits(dtype: str) -> tuple[float, float]:
-    """The least and the greatest value of a dtype: whole numbers, or infinities of a float."""
-    if dtype == "bool":
-        return False, True
-    if not dtype.startswith(("int", "uint")):
-        return -inf, inf
-    bits, unsigned = int(dtype.lstrip("uint")), dtype.startswith("u")
-    return (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def map_value(
@@ -295,10 +278,10 @@ def unary(name: str, operand: ValueLike) -> Op:
 
 
 def _check(name: str, dtype: str) -> None:
-    floating = dtype.startswith("float")
+    floating = is_float(dtype)
     if name in _OF_FLOATS and not floating:
         raise ValueError(f"{name} of {dtype}: cast it first, e.g. cast(x, 'float32')")
-    if name in _OF_INTEGERS and "int" not in dtype:
+    if name in _OF_INTEGERS and not is_whole(dtype):
         raise ValueError(f"{name} of {dtype}: cast it first, e.g. cast(x, 'int32')")
     if name in _NOT_OF_BOOL and dtype == "bool":
         raise ValueError(f"{name} of bool: cast it first, e.g. cast(x, 'int32')")

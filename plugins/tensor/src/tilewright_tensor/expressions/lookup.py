@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tilewright_tensor.expressions.affine import Affine, Bounds, Element, Var
 from tilewright_tensor.expressions.comparisons import comparing_objects
+from tilewright_tensor.expressions.dtype import is_whole
 from tilewright_tensor.expressions.expr import (
     Value,
     ValueLike,
@@ -68,7 +69,7 @@ def lookup(value: ValueLike, extent: int) -> Affine:
     Raises ValueError for a float, which has to be cast.
     """
     found = as_value(value)
-    if dtype_of(found).startswith(("float", "bool")):
+    if not is_whole(dtype_of(found)):
         raise ValueError(f"an index is no {dtype_of(found)}: cast it, e.g. cast(x, 'int64')")
     if dtype_of(found) == "uint64":  # half of them are no int64: clamped before they are cast
         found = minimum(found, extent - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright_tensor.expressions.affine import Affine, Element, Var
+from tilewright_tensor.expressions.dtype import is_float
 from tilewright_tensor.expressions.expr import IndexValue, Load, Op, Value
 from tilewright_tensor.ir.loop_ir import Store
 
@@ -30,7 +31,7 @@ def operations(store: Store) -> list[int]:
 def _count(value: Value, counts: list[int]) -> None:
     if isinstance(value, Op):
         kind = _KIND.get(value.name, _FUNCTION)
-        whole = kind != _LOGIC and not value.dtype.startswith("float")
+        whole = kind != _LOGIC and not is_float(value.dtype)
         counts[_INTEGER if whole else kind] += 1
         for arg in value.args:
             _count(arg, counts)

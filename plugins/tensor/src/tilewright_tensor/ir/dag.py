@@ -23,6 +23,7 @@ from typing import Any
 
 from tilewright_tensor.expressions.bounds import check_size, size_of
 from tilewright_tensor.expressions.comparisons import Comparable, NoValue, defining
+from tilewright_tensor.expressions.dtype import is_float, limits
 from tilewright_tensor.expressions.expr import (
     Const,
     Op,
@@ -31,7 +32,6 @@ from tilewright_tensor.expressions.expr import (
     as_value,
     dtype_of,
     indexes_in,
-    limits,
 )
 from tilewright_tensor.expressions.tensor import Axis, Combiner, Tensor, counted
 from tilewright_tensor.expressions.value_text import value_text
@@ -265,7 +265,7 @@ _FREE = frozenset({"select", "cast", "lt", "le", "gt", "ge", "eq", "ne", "and", 
 def _operations(value: Value) -> int:
     if not isinstance(value, Op):
         return 0
-    own = value.name not in _FREE and value.dtype.startswith("float")
+    own = value.name not in _FREE and is_float(value.dtype)
     return own + sum(_operations(arg) for arg in value.args)
 
 

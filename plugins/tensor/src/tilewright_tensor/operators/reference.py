@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.workload import Workload
+from tilewright_tensor.expressions.dtype import is_float
 from tilewright_tensor.ir.dag import terms_per_element
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.definition.operator_def import Operand, OperatorDef
@@ -56,8 +57,8 @@ class OperatorReference:
         operands, output = self._drawn_as(workload), dag.outputs[0]
         made = rounding(dag, [one.values for one in operands])
         first = draw_inputs(workload.inputs, operands, made, (seed,))
-        sums = any("float" in t.dtype and terms_per_element(t) > 1 for t in dag.computes)
-        if not sums or "float" not in output.dtype or prod(output.shape) > _FEW_ELEMENTS:
+        sums = any(is_float(t.dtype) and terms_per_element(t) > 1 for t in dag.computes)
+        if not sums or not is_float(output.dtype) or prod(output.shape) > _FEW_ELEMENTS:
             return first
 
         def largest(inputs: Sequence[Array]) -> float:

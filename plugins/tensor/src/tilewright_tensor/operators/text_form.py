@@ -20,7 +20,7 @@ from typing import Any
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError
 from tilewright.vocabulary.workload import EpilogueOp, Role, TensorSpec, Workload
-from tilewright_tensor.expressions.expr import DTYPES
+from tilewright_tensor.expressions.dtype import DTYPES
 from tilewright_tensor.operators.definition.attribute import Attribute, Attributes
 from tilewright_tensor.operators.definition.operator_def import NAME, Operand, OperatorDef
 from tilewright_tensor.operators.operators import Operators

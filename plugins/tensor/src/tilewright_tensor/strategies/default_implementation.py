@@ -8,7 +8,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_tensor.expressions.expr import DTYPES
+from tilewright_tensor.expressions.dtype import DTYPES
 from tilewright_tensor.expressions.tensor import Tensor
 from tilewright_tensor.ir.dag import Dag, operations_per_element
 from tilewright_tensor.operators.operators import Operators

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tilewright_tensor.expressions.dtype import is_float
 from tilewright_tensor.expressions.expr import Load, Op
 from tilewright_tensor.ir.loop_ir import Loop, Store
-from tilewright_x86.llvm_ir.llvm_text import is_float
 
 _FOLDED = ("add", "mul", "max", "min")
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from tilewright_tensor.expressions.dtype import is_float
+
 LLVM_TYPES = {
     "float16": "half", "float32": "float", "float64": "double",
     "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32",
@@ -22,11 +24,6 @@ LLVM_TYPES = {
 def memory_type(dtype: str) -> str:
     """LLVM type of an element in memory; a bool is a byte there."""
     return "i8" if dtype == "bool" else LLVM_TYPES[dtype]
-
-
-def is_float(dtype: str) -> bool:
-    """Whether a dtype is a floating-point one."""
-    return dtype.startswith("float")
 
 
 def type_of(dtype: str, width: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.vocabulary.task import Task
-from tilewright_tensor.expressions.expr import ITEM_BYTES
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.sketches.rules import Rule
 from tilewright_tensor.sketches.strategy import Derived

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilewright_x86.llvm_ir.llvm_text import (
-    LLVM_TYPES,
-    FunctionText,
-    constant,
-    is_float,
-    mangled,
-    type_of,
-)
+from tilewright_tensor.expressions.dtype import is_float, is_unsigned
+from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, constant, mangled, type_of
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text import vector_math
 
@@ -145,7 +139,7 @@ class Arithmetic:
 
     def integer(self, name: str, texts: list[str], dtype: str, width: int) -> str:
         define, kind = self.function.define, type_of(dtype, width)
-        unsigned = dtype.startswith("uint") or dtype == "bool"
+        unsigned = is_unsigned(dtype)
         binary = _BOOL_BINARY if dtype == "bool" else _INT_BINARY
         if name in binary:
             return define(f"{binary[name]} {kind} {texts[0]}, {texts[1]}")
@@ -178,8 +172,8 @@ class Arithmetic:
         define, kind = self.function.define, type_of(dtype, width)
         mask, item = type_of("bool", width), LLVM_TYPES[dtype]
         one = f"splat ({item} 1)" if width else "1"
-        raised = right if dtype.startswith("uint") else define(f"add {kind} {right}, {one}")
-        least = "ult" if dtype.startswith("uint") else "ule"
+        raised = right if is_unsigned(dtype) else define(f"add {kind} {right}, {one}")
+        least = "ult" if is_unsigned(dtype) else "ule"
         traps = define(f"icmp {least} {kind} {raised}, {one}")  # 0, and -1 of signed numbers
         divisor = define(f"select {mask} {traps}, {kind} {one}, {kind} {right}")
         result = self._divided(name, left, divisor, dtype, width)
@@ -191,7 +185,7 @@ class Arithmetic:
     def _divided(self, name: str, left: str, right: str, dtype: str, width: int) -> str:
         define, kind = self.function.define, type_of(dtype, width)
         mask, zero = type_of("bool", width), "zeroinitializer" if width else "0"
-        sign = "u" if dtype.startswith("uint") else "s"
+        sign = "u" if is_unsigned(dtype) else "s"
         if sign == "u" or name in ("quo", "rem"):
             return define(f"{sign}{_DIVISIONS[name]} {kind} {left}, {right}")
         rest = define(f"srem {kind} {left}, {right}")
@@ -217,14 +211,14 @@ class Arithmetic:
             zero = "zeroinitializer" if width else constant(0, source)
             compare = "fcmp une" if is_float(source) else "icmp ne"
             return self.function.define(f"{compare} {before} {text}, {zero}")
-        unsigned = source == "bool" or source.startswith("uint")
+        unsigned = is_unsigned(source)
         if (source, dtype) == ("float64", "float16"):
             return self.cast(self._rounded_to_odd(text, width), "float32", "float16", width)
         if is_float(source) and is_float(dtype):
             wider = ["float16", "float32", "float64"]
             word = "fpext" if wider.index(dtype) > wider.index(source) else "fptrunc"
         elif is_float(source):
-            word = "fptoui" if dtype.startswith("uint") else "fptosi"
+            word = "fptoui" if is_unsigned(dtype) else "fptosi"
             kinds = [mangled(LLVM_TYPES[one]) for one in (dtype, source)]
             suffix = ".".join(f"v{width}{one}" if width else one for one in kinds)
             name = f"@llvm.{word}.sat.{suffix}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilewright_tensor.expressions.affine import Affine
+from tilewright_tensor.expressions.dtype import is_float, is_unsigned
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value, dtype_of, leaves
 from tilewright_x86.llvm_ir.index_text import Indexes, LaneVaryingDivisionError, Linear
-from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, constant, is_float, type_of
+from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, constant, type_of
 from tilewright_x86.llvm_ir.memory_text import Memory, SsaValue
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text.arithmetic_text import Arithmetic
@@ -221,7 +222,7 @@ class Values:
         elif value.name in ("eq", "ne"):
             compare = f"icmp {value.name}"
         else:
-            unsigned = dtype.startswith("uint") or dtype == "bool"
+            unsigned = is_unsigned(dtype)
             compare = f"icmp {'u' if unsigned else 's'}{_INT_COMPARE[value.name]}"
         return SsaValue(self.function.define(f"{compare} {kind} {texts[0]}, {texts[1]}"), varies)
 

@@ -18,7 +18,7 @@ from tilewright.space.knobs import Knobs
 from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.thread_nest import unblocked
 from tilewright_tensor.expressions.affine import Affine, Var
-from tilewright_tensor.expressions.expr import ITEM_BYTES
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.expressions.tensor import Axis
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.compute_stage import ComputeStage

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.expressions import expr as e
 from tilewright_tensor.expressions import whole_numbers
+from tilewright_tensor.expressions.dtype import ITEM_BYTES, is_float, is_whole, limits
 from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.operators.definition.attribute import (
     Attribute,
@@ -42,7 +43,7 @@ _SQRT_HALF = math.sqrt(0.5)
 
 def _clip(x: Any, **bounds: float | None) -> Any:
     low, high = bounds["min"], bounds["max"]
-    least, greatest = e.limits(e.dtype_of(x))
+    least, greatest = limits(e.dtype_of(x))
 
     def bound(value: float, whole: Callable[[float], int]) -> float:
         return value if least == -math.inf else min(max(whole(value), least), greatest)
@@ -53,11 +54,11 @@ def _clip(x: Any, **bounds: float | None) -> Any:
 
 def _divide(x: Any, y: Any) -> Any:
     """Whole numbers are cut towards zero, as ONNX and C have it."""
-    return x / y if "float" in e.dtype_of(x) else whole_numbers.quotient(x, y)
+    return x / y if is_float(e.dtype_of(x)) else whole_numbers.quotient(x, y)
 
 
 def _modulo(x: Any, y: Any) -> Any:
-    if "float" not in e.dtype_of(x):
+    if not is_float(e.dtype_of(x)):
         return whole_numbers.modulo(x, y)
     rest = whole_numbers.remainder(x, y)
     below = e.logical_and(e.lt(rest, 0.0), e.lt(0.0, y))
@@ -66,16 +67,16 @@ def _modulo(x: Any, y: Any) -> Any:
 
 
 def _inverted(x: Any) -> Any:
-    low, high = e.limits(e.dtype_of(x))
+    low, high = limits(e.dtype_of(x))
     return whole_numbers.bitwise_xor(x, -1 if low else high)
 
 
 def _shifted(shift: Callable[[Any, Any], Any], x: Any, count: Any) -> Any:
     """By less than nothing, or by all bits: 0, and at the right the sign."""
     dtype = e.dtype_of(x)
-    inside: Any = e.lt(count, 8 * e.ITEM_BYTES[dtype])
+    inside: Any = e.lt(count, 8 * ITEM_BYTES[dtype])
     beyond: Any = e.as_value(0, dtype)
-    if e.limits(dtype)[0]:
+    if limits(dtype)[0]:
         inside = e.logical_and(e.le(0, count), inside)
         if shift is whole_numbers.shift_right:
             beyond = e.select(e.lt(x, 0), -1, beyond)
@@ -83,7 +84,7 @@ def _shifted(shift: Callable[[Any, Any], Any], x: Any, count: Any) -> Any:
 
 
 def _sign(x: Any) -> Any:
-    below = e.select(e.lt(x, 0), -1, x) if e.limits(e.dtype_of(x))[0] else x
+    below = e.select(e.lt(x, 0), -1, x) if limits(e.dtype_of(x))[0] else x
     return e.select(e.lt(0, x), 1, below)
 
 
@@ -110,7 +111,7 @@ class _Dtypes:
         for one in inputs[: self.conditions]:
             expect(one.dtype == "bool", f"expected a condition of dtype bool, got {one.dtype}")
         dtype = one_dtype(inputs[self.conditions :] or inputs)
-        expect(not self.whole or "int" in dtype, f"expected whole numbers, got {dtype}")
+        expect(not self.whole or is_whole(dtype), f"expected whole numbers, got {dtype}")
         return broadcast_shapes(*shapes), "bool" if self.gives_bool else dtype
 
 

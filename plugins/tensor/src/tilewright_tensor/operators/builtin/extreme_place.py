@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.expressions import expr as e
+from tilewright_tensor.expressions.dtype import is_float
 from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_max, reduce_min
 from tilewright_tensor.operators.definition.attribute import (
     Attribute,
@@ -62,7 +63,7 @@ def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Te
         along = reduce_axis(data.shape[axis], "r")
         one = data[lines(place, along)]
         chosen: Any = e.eq(one, extremes[place])
-        if data.dtype.startswith("float"):
+        if is_float(data.dtype):
             chosen = e.logical_or(chosen, e.ne(one, one))
         return place_of(e.select(chosen, along, nowhere), along)
 

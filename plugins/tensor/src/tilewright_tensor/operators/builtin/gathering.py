@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tilewright_tensor.expressions.dtype import DATA_TYPES, is_whole
 from tilewright_tensor.expressions.expr import cast, lt, select
 from tilewright_tensor.expressions.lookup import lookup
 from tilewright_tensor.ir.dag import compute
@@ -33,7 +34,7 @@ def _axis(inputs: Inputs, attributes: Attributes) -> int:
     data, indices = inputs
     rank, axis = len(data.shape), int(attributes["axis"])
     expect_axis(axis, rank)
-    expect("int" in indices.dtype, f"expected whole numbers as indices, got {indices.dtype}")
+    expect(is_whole(indices.dtype), f"expected whole numbers as indices, got {indices.dtype}")
     return axis % rank
 
 
@@ -57,7 +58,7 @@ def _take_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
 
 
 def _from_front(index: Value, dtype: str, extent: int) -> Value:
-    if dtype.startswith("uint"):
+    if DATA_TYPES[dtype].kind == "uint":
         return index
     found = cast(index, "int64")
     return select(lt(found, 0), found + extent, found)

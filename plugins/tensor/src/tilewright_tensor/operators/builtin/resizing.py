@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.expressions.affine import divided
+from tilewright_tensor.expressions.dtype import is_float
 from tilewright_tensor.expressions.expr import cast, le, lt, select
 from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.operators.definition.attribute import Attribute, Attributes, integers, text
@@ -37,7 +38,7 @@ def _infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str
     data, shape = inputs[0], attributes["shape"]
     expect(len(shape) == len(data.shape), f"expected a shape of {len(data.shape)} numbers")
     expect(
-        attributes["mode"] == "nearest" or data.dtype.startswith("float"),
+        attributes["mode"] == "nearest" or is_float(data.dtype),
         f"expected floats to be linear between, got {data.dtype}",
     )
     return tuple(shape), data.dtype

@@ -8,7 +8,7 @@ from math import inf, isfinite
 from typing import Any
 
 from tilewright.sizes import MOST_STEP
-from tilewright_tensor.expressions.expr import DTYPES
+from tilewright_tensor.expressions.dtype import DTYPES
 
 Attributes = Mapping[str, Any]
 """Name to canonical value."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.vocabulary.workload import Role, TensorSpec
-from tilewright_tensor.expressions.expr import DTYPES
+from tilewright_tensor.expressions.dtype import DTYPES, is_float
 from tilewright_tensor.operators.definition.attribute import REQUIRED, Attribute, Attributes
 
 if TYPE_CHECKING:
@@ -216,8 +216,7 @@ class OperatorDef:
                     f"{self.name}: expected operands of {', '.join(DTYPES)}, got {spec.dtype}",
                     where=where,
                 )
-            is_float = "float" in spec.dtype
-            if (self.values == "float" and not is_float) or (
+            if (self.values == "float" and not is_float(spec.dtype)) or (
                 self.values == "number" and spec.dtype == "bool"
             ):
                 raise UsageError(

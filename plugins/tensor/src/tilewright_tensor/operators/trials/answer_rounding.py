@@ -9,6 +9,7 @@ from functools import reduce
 from math import log10, sqrt
 from operator import and_
 
+from tilewright_tensor.expressions.dtype import DATA_TYPES, is_float
 from tilewright_tensor.expressions.expr import Const, Op, Read, Value
 from tilewright_tensor.expressions.tensor import Tensor
 from tilewright_tensor.ir.dag import PROD, SUM, Dag, terms_per_element
@@ -71,7 +72,7 @@ def rounding(dag: Dag, drawn: Sequence[Values]) -> Rounding:
     if products:
         return _of_products(dag, products)
     eps = _coarsest(dag)
-    sums = [t for t in sums if "float" in t.dtype]
+    sums = [t for t in sums if is_float(t.dtype)]
     if not eps or not sums:
         return Rounding(_tolerance(eps, 1))
     longest = max(map(terms_per_element, sums))
@@ -105,7 +106,7 @@ def network_tolerance(dtypes: Iterable[str]) -> float:
 
 def _of_products(dag: Dag, products: Sequence[Tensor]) -> Rounding:
     factors = frozenset(dag.inputs.index(x) for t in products for x in _factors(t.body))
-    left = _FACTORS if "float" in products[0].dtype else _WHOLE_FACTORS
+    left = _FACTORS if is_float(products[0].dtype) else _WHOLE_FACTORS
     made = _thinned(
         _tolerance(_coarsest(dag), left), factors, left / max(map(terms_per_element, products))
     )
@@ -124,16 +125,13 @@ def _tolerance(eps: float, terms: float) -> float:
 
 def _coarsest(dag: Dag) -> float:
     """The eps of what the answer is rounded to on its way; 0 for whole numbers."""
-    if "float" not in dag.outputs[0].dtype:
+    if not is_float(dag.outputs[0].dtype):
         return 0.0
     return _largest_eps(tensor.dtype for tensor in dag.computes)
 
 
 def _largest_eps(dtypes: Iterable[str]) -> float:
-    import numpy as np
-
-    floats = {np.dtype(dtype) for dtype in dtypes}
-    return max((float(np.finfo(one).eps) for one in floats if one.kind == "f"), default=0.0)
+    return max((DATA_TYPES[dtype].eps for dtype in dtypes), default=0.0)
 
 
 def _factors(value: Value | None) -> Counter[Tensor]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright_tensor.evaluation.evaluate import evaluate, widened
 from tilewright_tensor.evaluation.numpy_value import Array
+from tilewright_tensor.expressions.dtype import is_float
 from tilewright_tensor.ir.dag import Dag, placeholder
 from tilewright_tensor.operators.definition.attribute import Attributes
 from tilewright_tensor.operators.definition.broadcast import check_elementwise
@@ -60,7 +61,7 @@ def _try_each(definition: OperatorDef, inputs: Inputs, attributes: Attributes) -
         axis = joined_axis([spec.shape for spec in inputs], dag.outputs[0].shape)
         trial.gives("a concatenation", lambda data: np.concatenate(data, axis))
     for position, spec in enumerate(inputs):
-        floats = "float" in spec.dtype and "float" in dag.outputs[0].dtype
+        floats = is_float(spec.dtype) and is_float(dag.outputs[0].dtype)
         if floats and definition.operand(position).linear is not None:
             trial.is_linear(position)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright.space.knobs import Knobs
-from tilewright_tensor.expressions.expr import ITEM_BYTES
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule

@@ -13,7 +13,7 @@ from math import prod
 
 from tilewright.space.feasible.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
-from tilewright_tensor.expressions.expr import ITEM_BYTES
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.expressions.tensor import Axis, Tensor
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.compute_stage import ComputeStage

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from tilewright_tensor.expressions.buffer import Scope
-from tilewright_tensor.expressions.expr import ITEM_BYTES
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.expressions.tensor import Axis
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.compute_stage import ComputeStage

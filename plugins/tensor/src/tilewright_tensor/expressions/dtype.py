@@ -1,0 +1,83 @@
+"""Data types of elements: the one place that knows what a name such as `float16` means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Literal
+
+Kind = Literal["bool", "int", "uint", "float"]
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """What an element may be.
+
+    item_bytes   of one in memory
+    significand  binary digits of a float, the implied one included; 0 of all else
+    """
+
+    name: str
+    kind: Kind
+    item_bytes: int
+    significand: int = 0
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the greatest value: whole numbers, or infinities of a float."""
+        if self.kind == "bool":
+            return False, True
+        if self.kind == "float":
+            return -inf, inf
+        bits = 8 * self.item_bytes
+        return (
+            (0, 2**bits - 1) if self.kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        )
+
+    @property
+    def eps(self) -> float:
+        """From 1 to the next float; 0 where there are no others between whole numbers."""
+        return 2.0 ** (1 - self.significand) if self.significand else 0.0
+
+
+DATA_TYPES: Mapping[str, DataType] = {
+    one.name: one
+    for one in (
+        DataType("bool", "bool", 1),
+        DataType("int8", "int", 1),
+        DataType("int16", "int", 2),
+        DataType("int32", "int", 4),
+        DataType("int64", "int", 8),
+        DataType("uint8", "uint", 1),
+        DataType("uint16", "uint", 2),
+        DataType("uint32", "uint", 4),
+        DataType("uint64", "uint", 8),
+        DataType("float16", "float", 2, significand=11),
+        DataType("float32", "float", 4, significand=24),
+        DataType("float64", "float", 8, significand=53),
+    )
+}
+"""By name."""
+DTYPES = tuple(DATA_TYPES)
+ITEM_BYTES: Mapping[str, int] = {name: one.item_bytes for name, one in DATA_TYPES.items()}
+
+
+def is_float(dtype: str) -> bool:
+    """Whether it is of floating-point numbers."""
+    return DATA_TYPES[dtype].kind == "float"
+
+
+def is_whole(dtype: str) -> bool:
+    """Whether it is of whole numbers, of which bool is none."""
+    return DATA_TYPES[dtype].kind in ("int", "uint")
+
+
+def is_unsigned(dtype: str) -> bool:
+    """Whether no value is below 0: of bool, too."""
+    return DATA_TYPES[dtype].kind in ("bool", "uint")
+
+
+def limits(dtype: str) -> tuple[float, float]:
+    """The least and the greatest value of a dtype: whole numbers, or infinities of a float."""
+    return DATA_TYPES[dtype].limits
