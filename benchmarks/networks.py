@@ -44,9 +44,9 @@ from tilewright_graph.selection.graph_tuning import tune_graph
 from tilewright_graph.selection.prediction import recorded_seconds
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.run_setup import make_context
-from tilewright_pipeline.tuning.budget_text import parse_budget
+from tilewright_pipeline.options.budget_text import parse_budget
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.loop import measure_incumbents, tune_tasks
-from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_tensor.operators.operators import Operators
 
 MODELS = (

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 LINES = 400
 PLUGIN_LINES = 80
+MODULES = 13
 DRAWERS = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 
 
 def test_no_file_is_longer_than_the_limit(sources: Sequence[Any]) -> None:
     long = {s.place: lines for s in sources if (lines := s.text.count("\n")) > LINES}
     assert long == {}
+
+
+def test_no_folder_has_more_modules_than_one_can_take_in(sources: Sequence[Any]) -> None:
+    folders = Counter(s.path.parent for s in sources if s.path.name != "__init__.py")
+    assert [folder for folder, modules in folders.items() if modules > MODULES] == []
 
 
 def test_plugin_files_are_short(sources: Sequence[Any]) -> None:

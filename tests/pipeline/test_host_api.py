@@ -22,8 +22,8 @@ from tilewright_pipeline.context.events import (
     StageOutcome,
     TuneProgress,
 )
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.pipeline import Pipeline
-from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_pipeline.yaml.file_model import MeasureSection, PipelineFile
 from tilewright_records.store.store import JsonlRecordStore
 

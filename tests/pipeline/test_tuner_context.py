@@ -11,9 +11,9 @@ from tilewright.options import Choice, Options
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_setup import make_context
-from tilewright_pipeline.tuning.budget_text import parse_budget
+from tilewright_pipeline.options.budget_text import parse_budget
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.loop import tune_tasks
-from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_testing.support.landscape import Landscape
 from tilewright_testing.tuner import context_for
 

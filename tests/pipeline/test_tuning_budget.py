@@ -14,9 +14,9 @@ from tilewright.json_object import BadLineError
 from tilewright.options import Choice
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_setup import make_context
-from tilewright_pipeline.tuning.budget_text import parse_budget
+from tilewright_pipeline.options.budget_text import parse_budget
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.loop import tune_tasks
-from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_records.line import unseal
 from tilewright_records.store.compact import compact_log
 from tilewright_records.store.store import JsonlRecordStore

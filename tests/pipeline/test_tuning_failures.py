@@ -16,10 +16,10 @@ from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureResult, Trial
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_setup import make_context
-from tilewright_pipeline.tuning.budget_text import parse_budget
+from tilewright_pipeline.options.budget_text import parse_budget
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.task_track import commonest_errors
-from tilewright_pipeline.tuning.tune_options import TuneOptions
 
 
 @pytest.fixture

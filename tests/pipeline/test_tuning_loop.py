@@ -19,10 +19,10 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright.vocabulary.workload import EpilogueOp
 from tilewright_pipeline.context.run_setup import make_context
-from tilewright_pipeline.tuning.budget_text import parse_budget
+from tilewright_pipeline.options.budget_text import parse_budget
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.history import best_of_anchor
 from tilewright_pipeline.tuning.loop import measure_incumbents, tune_tasks
-from tilewright_pipeline.tuning.tune_options import TuneOptions
 
 TASKS = TaskSet((entry(8), entry(16), entry(32)))
 

@@ -16,8 +16,7 @@ from tilewright_tensor.layouts.winograd import Winograd
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.nests.unrolled import Unrolled
 from tilewright_tensor.sketches.rules import derive
-from tilewright_tensor.sketches.structure.limits import Limits
-from tilewright_tensor.sketches.structure.sketch_input import SketchInput
+from tilewright_tensor.sketches.structure.sketch_input import Limits, SketchInput
 
 Rows = Sequence[Sequence[float]]
 

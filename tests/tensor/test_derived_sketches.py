@@ -19,8 +19,7 @@ from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.rules import RULES, Rule, State, derive
-from tilewright_tensor.sketches.structure.limits import Limits
-from tilewright_tensor.sketches.structure.sketch_input import SketchInput
+from tilewright_tensor.sketches.structure.sketch_input import Limits, SketchInput
 
 LIMITS = Limits(lanes=4, registers=16, cache_bytes=1 << 16, threads=1)
 CASES = """

@@ -15,8 +15,7 @@ from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.layouts.winograd import Winograd
 from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.sketches.rules import derive
-from tilewright_tensor.sketches.structure.limits import Limits
-from tilewright_tensor.sketches.structure.sketch_input import SketchInput
+from tilewright_tensor.sketches.structure.sketch_input import Limits, SketchInput
 from tilewright_x86.machine.isa import ISAS
 from tilewright_x86.text.emit import emit
 

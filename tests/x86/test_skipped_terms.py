@@ -16,7 +16,7 @@ from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Affine, Var, index
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value, lt, select
-from tilewright_tensor.expressions.facts import Facts
+from tilewright_tensor.ir.facts import Facts
 from tilewright_tensor.ir.loop_ir import (
     Block,
     Guard,

@@ -16,9 +16,9 @@ from tilewright_pipeline.context.exit_codes import DONE, FAILED, INTERRUPTED, PA
 from tilewright_pipeline.context.explaining import Explains, explainers
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.run_setup import make_context
+from tilewright_pipeline.options.budget_text import parse_budget, together
 from tilewright_pipeline.run.running import PipelineRun, RunResult
 from tilewright_pipeline.stages.values import RunValues
-from tilewright_pipeline.tuning.budget_text import parse_budget, together
 from tilewright_pipeline.writing import check_folder
 from tilewright_pipeline.yaml.file_model import PipelineFile
 from tilewright_pipeline.yaml.plan import Plan

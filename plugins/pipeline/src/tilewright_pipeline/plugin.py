@@ -28,8 +28,11 @@ def tilewright_hookspecs() -> Sequence[ModuleType]:
 def tilewright_stages() -> Sequence[Component[Any]]:
     """The tuning loop as a step of a pipeline."""
     stage, options = (
-        late(f"tilewright_pipeline.tuning.{home}", name)
-        for home, name in (("tune_stage", "TuneStage"), ("tune_options", "TuneOptions"))
+        late(f"tilewright_pipeline.{home}", name)
+        for home, name in (
+            ("tuning.tune_stage", "TuneStage"),
+            ("options.tune_options", "TuneOptions"),
+        )
     )
     return [Component("tune", "measure candidates for every task", stage, options)]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tilewright_tensor.operators.definition.operator_def import OperatorDef
 
 _PROGRAM = ("tilewright_tensor.ir.loop_ir", "LoopProgram")
-_LIMITS = ("tilewright_tensor.sketches.structure.limits", "Limits")
+_LIMITS = ("tilewright_tensor.sketches.structure.sketch_input", "Limits")
 # By role, what no annotation of core can name: `tilewright plugins --protocols` shows it.
 MORE_VALUES = {
     "strategy": (_PROGRAM, _LIMITS, ("tilewright_tensor.schedule.schedule", "Schedule")),

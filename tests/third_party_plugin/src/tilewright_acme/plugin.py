@@ -66,7 +66,7 @@ def _backend() -> Any:
 def _derived(host: Any) -> Any:
     from tilewright_tensor.operators.operators import Operators
     from tilewright_tensor.sketches.strategy import Derived
-    from tilewright_tensor.sketches.structure.limits import Limits
+    from tilewright_tensor.sketches.structure.sketch_input import Limits
 
     limits = Limits(lanes=4, registers=16, cache_bytes=256 << 10, threads=1)
     return Derived(Operators.of(host), "acme-derived", lambda _task: limits)

@@ -13,7 +13,7 @@ from tilewright_cli.terminal.choice_text import choice_of
 from tilewright_cli.terminal.model_flags import flags_of
 from tilewright_pipeline.context.exit_codes import DONE, PARTIAL
 from tilewright_pipeline.context.time_text import time_text
-from tilewright_pipeline.tuning.tune_options import TuneOptions
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.yaml.file_model import MeasureSection, PipelineFile
 
 _BEFORE_ITS_BUDGET = {

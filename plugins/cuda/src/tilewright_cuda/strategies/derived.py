@@ -7,7 +7,7 @@ from tilewright_cuda.program.arch import SHARED_EVERYWHERE
 from tilewright_cuda.strategies.sketches.gpu_rules import GPU_RULES
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.sketches.strategy import Derived
-from tilewright_tensor.sketches.structure.limits import Limits
+from tilewright_tensor.sketches.structure.sketch_input import Limits
 
 
 def limits(_task: Task) -> Limits:

@@ -13,7 +13,7 @@ from tilewright_cuda.text.value_text import KernelValues, unmasked
 from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value, indexes_in
-from tilewright_tensor.expressions.facts import Condition, condition_of
+from tilewright_tensor.ir.facts import Condition, condition_of
 from tilewright_tensor.ir.loop_ir import Block, Guard, Loop, Statement, Store
 
 _LANES = "xyzw"

@@ -21,7 +21,7 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.compiled import saved_network
-from tilewright_graph.network.signature_text import signature_text, tensors_text
+from tilewright_graph.network.network import signature_text, tensors_text
 from tilewright_pipeline.context.run_setup import find_device
 from tilewright_pipeline.context.time_text import time_text
 

@@ -10,7 +10,7 @@ import click
 
 from tilewright_cli.terminal import shared_options as shared
 from tilewright_cli.terminal.model_flags import flags_of
-from tilewright_pipeline.tuning.tune_options import TuneOptions
+from tilewright_pipeline.options.tune_options import TuneOptions
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.task_set import TaskSet

@@ -27,10 +27,10 @@ from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.run_setup import make_context, open_store, own_records
 from tilewright_pipeline.context.time_text import time_text
 from tilewright_pipeline.options.mistakes import checked, checked_choice, with_checked_choices
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.stages.planned_stage import PlannedStage, factories, stage_that_makes
 from tilewright_pipeline.stages.values import RunValues
 from tilewright_pipeline.tuning.task_entry import task_entry
-from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_pipeline.tuning.tune_report import TuneReport
 from tilewright_pipeline.tuning.tune_stage import TuneStage
 from tilewright_pipeline.writing import check_folder

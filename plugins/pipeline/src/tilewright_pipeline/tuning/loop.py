@@ -20,7 +20,8 @@ from tilewright.vocabulary.record import BudgetRecord
 from tilewright.vocabulary.task_set import ChecksTasks, TaskSet, WeightedTask
 from tilewright_pipeline.context.events import EndReason, TuneProgress
 from tilewright_pipeline.context.run_context import RunContext
-from tilewright_pipeline.tuning.budget_text import together
+from tilewright_pipeline.options.budget_text import together
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.history import adopted_configs, best_of_anchor, known_trials
 from tilewright_pipeline.tuning.interrupt import Interrupt
@@ -30,7 +31,6 @@ from tilewright_pipeline.tuning.noise import noise_told
 from tilewright_pipeline.tuning.proposed import proposed
 from tilewright_pipeline.tuning.stage_key import stage_key
 from tilewright_pipeline.tuning.task_track import TaskTrack
-from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_pipeline.tuning.tune_report import TuneReport, TuningFailedError, TuningInterrupted
 
 _BATCH = 16

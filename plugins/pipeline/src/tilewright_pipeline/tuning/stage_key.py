@@ -10,7 +10,7 @@ from tilewright.options import Choice
 if TYPE_CHECKING:
     from tilewright.vocabulary.task_set import TaskSet
     from tilewright_pipeline.context.run_context import RunContext
-    from tilewright_pipeline.tuning.tune_options import TuneOptions
+    from tilewright_pipeline.options.tune_options import TuneOptions
 
 
 def stage_key(tasks: TaskSet, context: RunContext, options: TuneOptions) -> str:

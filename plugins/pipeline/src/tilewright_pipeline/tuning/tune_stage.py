@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.tuning.loop import tune_tasks
 from tilewright_pipeline.tuning.task_entry import task_entry
-from tilewright_pipeline.tuning.tune_options import TuneOptions
 from tilewright_pipeline.tuning.tune_report import TuneReport
 
 

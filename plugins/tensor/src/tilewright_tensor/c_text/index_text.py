@@ -10,7 +10,7 @@ from tilewright_tensor.c_text.dialect import Dialect
 from tilewright_tensor.expressions.affine import Affine, Element, FloorDiv, Mod, Var
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Value
-from tilewright_tensor.expressions.facts import Condition
+from tilewright_tensor.ir.facts import Condition
 
 INT_MAX = 2**31 - 1
 

@@ -9,7 +9,7 @@ from tilewright_tensor.c_text.dialect import INFIX, SMALL
 from tilewright_tensor.c_text.index_text import IndexText
 from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value
-from tilewright_tensor.expressions.facts import condition_of
+from tilewright_tensor.ir.facts import condition_of
 
 
 class ValueText:

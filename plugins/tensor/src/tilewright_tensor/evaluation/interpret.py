@@ -19,7 +19,7 @@ from tilewright_tensor.evaluation.numpy_value import Array, element, index_at, v
 from tilewright_tensor.expressions.affine import Var
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Read, leaves
-from tilewright_tensor.expressions.facts import Condition
+from tilewright_tensor.ir.facts import Condition
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,

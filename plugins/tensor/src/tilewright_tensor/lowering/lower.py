@@ -8,7 +8,7 @@ from dataclasses import replace
 from tilewright_tensor.expressions.affine import Affine, Var, divided, mod, multiples
 from tilewright_tensor.expressions.buffer import Buffer, Scope
 from tilewright_tensor.expressions.expr import Load, Read
-from tilewright_tensor.expressions.facts import Facts
+from tilewright_tensor.ir.facts import Facts
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,

@@ -13,7 +13,7 @@ from math import gcd
 
 from tilewright_tensor.expressions.affine import Affine, Bounds, Element, Mod, Var
 from tilewright_tensor.expressions.expr import Load, Value, map_value, substituted, with_inside
-from tilewright_tensor.expressions.facts import Condition, Facts
+from tilewright_tensor.ir.facts import Condition, Facts
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Around,

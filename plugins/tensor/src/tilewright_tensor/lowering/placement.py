@@ -26,10 +26,10 @@ from tilewright_tensor.expressions.expr import (
     values_inside,
     with_inside,
 )
-from tilewright_tensor.expressions.facts import Condition, Facts
-from tilewright_tensor.expressions.fold import Fold, fold_of
 from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
+from tilewright_tensor.ir.facts import Condition, Facts
 from tilewright_tensor.ir.loop_ir import LoopKind
+from tilewright_tensor.lowering.fold import Fold, fold_of
 from tilewright_tensor.schedule.compute_stage import ComputeStage, Split
 from tilewright_tensor.schedule.schedule import Schedule
 

@@ -21,7 +21,7 @@ from tilewright_tensor.expressions.expr import (
     leaves,
     values_inside,
 )
-from tilewright_tensor.expressions.facts import Condition, Facts
+from tilewright_tensor.ir.facts import Condition, Facts
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,

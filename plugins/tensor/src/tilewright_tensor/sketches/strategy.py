@@ -15,8 +15,7 @@ from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.rules import Rule, derive
 from tilewright_tensor.sketches.sketch import Sketch
-from tilewright_tensor.sketches.structure.limits import Limits
-from tilewright_tensor.sketches.structure.sketch_input import SketchInput
+from tilewright_tensor.sketches.structure.sketch_input import Limits, SketchInput
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
     constants,

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from tilewright_tensor.expressions.affine import Affine, index
 from tilewright_tensor.expressions.expr import Const, Load, Op, Value
-from tilewright_tensor.expressions.facts import Condition, Facts, condition_of
+from tilewright_tensor.ir.facts import Condition, Facts, condition_of
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Block,

@@ -9,7 +9,7 @@ from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.sketches.rules import Rule
 from tilewright_tensor.sketches.strategy import Derived
-from tilewright_tensor.sketches.structure.limits import Limits
+from tilewright_tensor.sketches.structure.sketch_input import Limits
 from tilewright_x86.machine.isa import isa_of
 from tilewright_x86.strategies.tiles.vector_blocks import registers
 

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.expressions import expr as e
-from tilewright_tensor.expressions import whole_numbers
 from tilewright_tensor.expressions.dtype import ITEM_BYTES, is_float, is_whole, limits
 from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.operators.definition.attribute import (
@@ -54,13 +53,13 @@ def _clip(x: Any, **bounds: float | None) -> Any:
 
 def _divide(x: Any, y: Any) -> Any:
     """Whole numbers are cut towards zero, as ONNX and C have it."""
-    return x / y if is_float(e.dtype_of(x)) else whole_numbers.quotient(x, y)
+    return x / y if is_float(e.dtype_of(x)) else e.quotient(x, y)
 
 
 def _modulo(x: Any, y: Any) -> Any:
     if not is_float(e.dtype_of(x)):
-        return whole_numbers.modulo(x, y)
-    rest = whole_numbers.remainder(x, y)
+        return e.modulo(x, y)
+    rest = e.remainder(x, y)
     below = e.logical_and(e.lt(rest, 0.0), e.lt(0.0, y))
     above = e.logical_and(e.lt(0.0, rest), e.lt(y, 0.0))
     return e.select(e.logical_or(below, above), rest + y, rest)
@@ -68,7 +67,7 @@ def _modulo(x: Any, y: Any) -> Any:
 
 def _inverted(x: Any) -> Any:
     low, high = limits(e.dtype_of(x))
-    return whole_numbers.bitwise_xor(x, -1 if low else high)
+    return e.bitwise_xor(x, -1 if low else high)
 
 
 def _shifted(shift: Callable[[Any, Any], Any], x: Any, count: Any) -> Any:
@@ -78,7 +77,7 @@ def _shifted(shift: Callable[[Any, Any], Any], x: Any, count: Any) -> Any:
     beyond: Any = e.as_value(0, dtype)
     if limits(dtype)[0]:
         inside = e.logical_and(e.le(0, count), inside)
-        if shift is whole_numbers.shift_right:
+        if shift is e.shift_right:
             beyond = e.select(e.lt(x, 0), -1, beyond)
     return e.select(inside, shift(x, count), beyond)
 
@@ -236,13 +235,13 @@ OPERATORS = (
     _unary_step("round", e.round_, domain="float"),
     _unary_step("sign", _sign, domain="number"),
     _binary_step("modulo", _modulo, domain="number", data=_DIVIDED),
-    _binary_step("remainder", whole_numbers.remainder, domain="number", data=_DIVIDED),
-    _binary_step("bitwise_and", whole_numbers.bitwise_and, commutative=True, dtypes=_WHOLE),
-    _binary_step("bitwise_or", whole_numbers.bitwise_or, commutative=True, dtypes=_WHOLE),
-    _binary_step("bitwise_xor", whole_numbers.bitwise_xor, commutative=True, dtypes=_WHOLE),
+    _binary_step("remainder", e.remainder, domain="number", data=_DIVIDED),
+    _binary_step("bitwise_and", e.bitwise_and, commutative=True, dtypes=_WHOLE),
+    _binary_step("bitwise_or", e.bitwise_or, commutative=True, dtypes=_WHOLE),
+    _binary_step("bitwise_xor", e.bitwise_xor, commutative=True, dtypes=_WHOLE),
     _unary_step("bitwise_not", _inverted, dtypes=_WHOLE),
-    _binary_step("shift_left", partial(_shifted, whole_numbers.shift_left), dtypes=_WHOLE),
-    _binary_step("shift_right", partial(_shifted, whole_numbers.shift_right), dtypes=_WHOLE),
+    _binary_step("shift_left", partial(_shifted, e.shift_left), dtypes=_WHOLE),
+    _binary_step("shift_right", partial(_shifted, e.shift_right), dtypes=_WHOLE),
     _unary_step("logical_not", e.logical_not, dtypes=_Dtypes(conditions=1)),
     _binary_step("logical_and", e.logical_and, commutative=True, dtypes=_Dtypes(conditions=2)),
     _binary_step("logical_or", e.logical_or, commutative=True, dtypes=_Dtypes(conditions=2)),

@@ -9,8 +9,8 @@ from typing import Any
 from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.elements import elements
 from tilewright_tensor.expressions.expr import IndexValue, Op, Read, Value, leaves, values_inside
-from tilewright_tensor.expressions.facts import Condition, Facts, condition_of
 from tilewright_tensor.expressions.tensor import Tensor
+from tilewright_tensor.ir.facts import Condition, Facts, condition_of
 
 _MOST_POINTS = 1 << 18
 Path = tuple[tuple[Value, bool], ...]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright_tensor.ir.dag import Dag
-from tilewright_tensor.sketches.structure.limits import Limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,3 +29,19 @@ class SketchInput:
     def activations(self) -> tuple[str, ...]:
         """Names of the placeholders that are no constants, in operand order."""
         return tuple(t.name for t in self.dag.inputs if t.name not in self.constants)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes of a processor that bound what is worth trying.
+
+    lanes         elements of a vector
+    registers     vector registers, one of which is left to addresses and broadcasts
+    cache_bytes   scratch that one thread keeps close at hand
+    threads       threads that share the work
+    """
+
+    lanes: int
+    registers: int
+    cache_bytes: int
+    threads: int

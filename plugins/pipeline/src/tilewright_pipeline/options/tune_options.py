@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from tilewright.errors import UsageError
 from tilewright.options import DEFAULT, Choice, Options
 from tilewright.vocabulary.budget import Budget
+from tilewright_pipeline.options.budget_text import parse_budget
 from tilewright_pipeline.options.mistakes import BadValueError
-from tilewright_pipeline.tuning.budget_text import parse_budget
 
 
 def _budget(value: Any) -> Budget:
