@@ -53,6 +53,7 @@ DATA_TYPES: Mapping[str, DataType] = {
         DataType("uint16", "uint", 2),
         DataType("uint32", "uint", 4),
         DataType("uint64", "uint", 8),
+        DataType("bfloat16", "float", 2, significand=8),
         DataType("float16", "float", 2, significand=11),
         DataType("float32", "float", 4, significand=24),
         DataType("float64", "float", 8, significand=53),
