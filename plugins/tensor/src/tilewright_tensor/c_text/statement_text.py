@@ -19,6 +19,7 @@ from tilewright_tensor.ir.loop_ir import (
     Prefetch,
     Statement,
     Store,
+    Tensorized,
 )
 
 
@@ -73,6 +74,8 @@ class StatementText:
             self.allocate(statement)
         elif isinstance(statement, Store):
             self.store(statement)
+        elif isinstance(statement, Tensorized):
+            self.statement(statement.body)
         elif not isinstance(statement, Prefetch):
             self.synchronise(statement)
 

@@ -32,6 +32,7 @@ from tilewright_tensor.ir.loop_ir import (
     Prefetch,
     Statement,
     Store,
+    Tensorized,
     synchronises,
 )
 
@@ -146,6 +147,8 @@ class _Interpreter:
             self._run(statement.body, points, memory)
         elif isinstance(statement, Store):
             _store(statement, points, memory, 1)
+        elif isinstance(statement, Tensorized):
+            self._run(statement.body, points, memory)
         else:
             assert isinstance(statement, Prefetch | Loop | Guard)
 
@@ -177,10 +180,10 @@ def _run_at_once(loop: Loop, points: _Points, memory: _Memory) -> bool:
     loops: list[Loop] = []
     conditions: list[Condition] = []
     statement: Statement = loop
-    while isinstance(statement, Loop | Guard):
+    while isinstance(statement, Loop | Guard | Tensorized):
         if isinstance(statement, Loop):
             loops.append(statement)
-        else:
+        elif isinstance(statement, Guard):
             conditions += statement.conditions
         statement = statement.body
     if not isinstance(statement, Store):

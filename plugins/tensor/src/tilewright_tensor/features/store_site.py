@@ -17,6 +17,7 @@ from tilewright_tensor.ir.loop_ir import (
     Prefetch,
     Statement,
     Store,
+    Tensorized,
 )
 
 
@@ -78,7 +79,7 @@ class Sites:
         elif isinstance(statement, Allocate):
             self.scratch.append((statement.buffer, runs[-1]))
             self._visit(statement.body, loops, runs, guards)
-        elif isinstance(statement, CopyGroup):
+        elif isinstance(statement, CopyGroup | Tensorized):
             self._visit(statement.body, loops, runs, guards)
         elif isinstance(statement, Prefetch):
             self.prefetches.append((statement, runs[-1]))

@@ -16,6 +16,7 @@ from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, Value, map_value
 from tilewright_tensor.expressions.value_text import value_text
+from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 
 LoopKind = Literal[
     "serial", "parallel", "unrolled", "vectorized",
@@ -111,7 +112,23 @@ class CopyWait:
     pending: int
 
 
-Around = Loop | Guard | Allocate | CopyGroup
+@dataclass(frozen=True, slots=True)
+class Tensorized:
+    """The nest inside is one instruction; see `instruction_operands`, which proves it.
+
+    Texts of targets that lack the instruction write the nest instead.
+    """
+
+    instruction: TensorInstruction
+    body: Statement
+
+    @property
+    def variables(self) -> frozenset[Var]:
+        """Those of the loops inside."""
+        return frozenset(one.var for one in walk(self.body) if isinstance(one, Loop))
+
+
+Around = Loop | Guard | Allocate | CopyGroup | Tensorized
 """Statements with one statement inside."""
 Statement = Around | Store | Block | Prefetch | Barrier | CopyWait
 
@@ -253,6 +270,9 @@ def _statement_lines(statement: Statement, depth: int, lines: list[str]) -> None
     elif isinstance(statement, Prefetch):
         target = f"{statement.buffer.name}[{', '.join(map(str, statement.indices))}]"
         lines.append(f"{indent}prefetch {target} + {statement.offset_bytes} bytes")
+    elif isinstance(statement, Tensorized):
+        lines.append(f"{indent}{statement.instruction}:")
+        _statement_lines(statement.body, depth + 1, lines)
     elif isinstance(statement, CopyGroup):
         lines.append(f"{indent}copies:")
         _statement_lines(statement.body, depth + 1, lines)

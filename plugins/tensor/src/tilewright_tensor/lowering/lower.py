@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tilewright_tensor.expressions.affine import Affine, Var, divided, mod, multiples
 from tilewright_tensor.expressions.buffer import Buffer, Scope
-from tilewright_tensor.expressions.expr import Load, Read
+from tilewright_tensor.expressions.expr import Load, Read, Value, leaves
 from tilewright_tensor.ir.facts import Facts
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
@@ -25,6 +25,8 @@ from tilewright_tensor.ir.loop_ir import (
 )
 from tilewright_tensor.lowering.peel import peeled, ranges, renamed
 from tilewright_tensor.lowering.placement import PlacedLoop, Placement, place
+from tilewright_tensor.lowering.tensorized import tensorized
+from tilewright_tensor.lowering.zero_terms import without_zero_terms
 from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
 
@@ -94,11 +96,14 @@ class _Lowering:
         indices = self._element(placement)
         buffer = self.buffers[stage.name]
         value = placement.value(self._load)
+        if stage.overhangs:
+            self._check_overhang(stage, value)
         # a reduction over one element is that element
         reduces = stage.combiner is not None and first < len(loops)
         if stage.combiner is not None and reduces:
             value = stage.combiner.operation(Load(buffer, indices), value)
-        statement: Statement = Store(buffer, indices, value)
+        store = Store(buffer, indices, value)
+        statement = without_zero_terms(store) if stage.instruction else store
         for depth in range(len(loops) - 1, -1, -1):
             loop = loops[depth]
             statement = guarded(guards.get((depth, True), ()), statement)
@@ -110,9 +115,21 @@ class _Lowering:
                 statement = self._with_prefetches(placement, depth, statement)
                 statement = guarded(guards.get((depth, False), ()), statement)
                 statement = _looped(loop, loop.var, statement)
+            if stage.instruction and stage.instruction[0] == loop.name:
+                statement = tensorized(stage.instruction[1], statement)
             if depth == first and reduces:
                 statement = block([self._initial(placement, indices), statement])
         return guarded(guards.get((-1, False), ()), statement)
+
+    def _check_overhang(self, stage: ComputeStage, value: Value) -> None:
+        """Raise ValueError where what overhangs reads elements that no format has."""
+        for load in (leaf for leaf in leaves(value) if isinstance(leaf, Load)):
+            for index, extent in zip(load.indices, load.buffer.shape, strict=True):
+                if index.range(self.facts.bounds)[1] >= extent:
+                    raise ValueError(
+                        f"overhang of {stage.name}: {load.buffer.name} has no element at {index}, "
+                        f"expected below {extent}: choose a format in blocks"
+                    )
 
     def _element(self, placement: Placement) -> tuple[Affine, ...]:
         """Where the stage's element lies in its buffer."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-from tilewright_tensor.expressions.affine import Affine, Bounds, Var
+from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.expr import (
     IndexValue,
     Load,
@@ -29,7 +29,8 @@ from tilewright_tensor.expressions.expr import (
 from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
 from tilewright_tensor.ir.facts import Condition, Facts
 from tilewright_tensor.ir.loop_ir import LoopKind
-from tilewright_tensor.lowering.fold import Fold, fold_of
+from tilewright_tensor.lowering.fold import Fold
+from tilewright_tensor.lowering.spans import common_span, span_of
 from tilewright_tensor.schedule.compute_stage import ComputeStage, Split
 from tilewright_tensor.schedule.schedule import Schedule
 
@@ -171,10 +172,11 @@ class _Placer:
             (indices[relation.parent], extents[relation.parent])
             for relation in stage.relations
             if isinstance(relation, Split)
+            and relation.parent not in stage.overhangs
             and prod(extents[child] for child in relation.children) != extents[relation.parent]
         ]
         if stage.attach:
-            for axis in stage.axes:
+            for axis in (one for one in stage.axes if one.name not in stage.overhangs):
                 low, high = point[axis.var].range(self.bounds)
                 if low < 0 or high >= axis.extent:
                     conditions += [(point[axis.var], axis.extent), (-point[axis.var], 1)]
@@ -254,7 +256,7 @@ class _Placer:
             zip(*(indices for _, indices in known), strict=True), stage.shape, strict=True
         ):
             distinct = {id(index): index for index in indices}.values()
-            span = _common([_span(index, fixed, self.bounds) for index in distinct])
+            span = common_span([span_of(index, fixed, self.bounds) for index in distinct])
             if span is None:
                 low, high, origin, fold = 0, extent - 1, Affine(), None
             else:
@@ -339,44 +341,6 @@ def _thread_of(kind: LoopKind, around: tuple[PlacedLoop, ...]) -> PlacedLoop | N
     if not kind.startswith("threadIdx"):
         return None
     return next((other for other in around if other.kind == kind), None)
-
-
-class _Span(NamedTuple):
-    """An index as the part of fixed variables, and the range of the rest and how it lies apart."""
-
-    origin: Affine
-    low: int
-    high: int
-    fold: Fold | None
-
-
-def _span(index: Affine, fixed: set[Var], bounds: Bounds) -> _Span | None:
-    """None where fixed variables and others mix."""
-    if not index.terms:
-        return _Span(Affine(), index.constant, index.constant, None)
-    outer, inner = [], []
-    for term in index.terms:
-        atom = term[0]
-        variables = {atom} if isinstance(atom, Var) else atom.variables()
-        if variables <= fixed:
-            outer.append(term)
-        elif fixed.isdisjoint(variables):
-            inner.append(term)
-        else:
-            return None
-    low, high = Affine(tuple(inner), index.constant).range(bounds)
-    return _Span(Affine(tuple(outer)), low, high, fold_of(inner, bounds))
-
-
-def _common(spans: Sequence[_Span | None]) -> _Span | None:
-    """The span of several indexes from one origin; None where they have none in common."""
-    first, *others = spans
-    for one in others:
-        if first is None or one is None or one.origin != first.origin:
-            return None
-        fold = first.fold if first.fold == one.fold else None
-        first = _Span(first.origin, min(first.low, one.low), max(first.high, one.high), fold)
-    return first
 
 
 def _reads(value: Value, point: Mapping[Var, Affine], facts: Facts) -> dict[int, Read]:

@@ -22,6 +22,7 @@ from tilewright_tensor.expressions.expr import (
     values_inside,
 )
 from tilewright_tensor.ir.facts import Condition, Facts
+from tilewright_tensor.ir.instruction_match import instruction_operands
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
@@ -34,6 +35,7 @@ from tilewright_tensor.ir.loop_ir import (
     Prefetch,
     Statement,
     Store,
+    Tensorized,
 )
 from tilewright_tensor.schedule.compute_stage import Split
 from tilewright_tensor.schedule.schedule import Schedule
@@ -41,7 +43,11 @@ from tilewright_tensor.schedule.schedule import Schedule
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A statement and what is around it; `copies`: a group of copies is."""
+    """A statement and what is around it.
+
+    copies        whether a group of copies is
+    instruction   variables of the instruction that it is part of
+    """
 
     program: LoopProgram
     statement: Statement
@@ -49,11 +55,13 @@ class Site:
     buffers: Mapping[str, Buffer]
     facts: Facts
     copies: bool = False
+    instruction: frozenset[Var] = frozenset()
 
     @property
     def expanded(self) -> frozenset[Var]:
         """Variables that code generation replaces by numbers."""
-        return frozenset(loop.var for loop in self.loops if loop.kind in ("unrolled", "vectorized"))
+        expanded = (loop.var for loop in self.loops if loop.kind in ("unrolled", "vectorized"))
+        return self.instruction.union(expanded)
 
 
 def verify(program: LoopProgram) -> list[str]:
@@ -129,6 +137,9 @@ def _sites(site: Site) -> Iterator[Site]:
     elif isinstance(statement, Guard):
         facts = _within(site.facts.with_conditions(statement.conditions), statement)
         yield from _sites(replace(site, statement=statement.body, facts=facts))
+    elif isinstance(statement, Tensorized):
+        inside = replace(site, statement=statement.body, instruction=statement.variables)
+        yield from _sites(inside)
     elif isinstance(statement, CopyGroup):
         yield from _sites(replace(site, statement=statement.body, copies=True))
     elif isinstance(statement, Allocate):
@@ -240,6 +251,7 @@ def _registers_are_constant(site: Site) -> Iterator[str]:
 def _vector_loops_are_innermost(site: Site) -> Iterator[str]:
     if (
         site.loops
+        and not site.instruction
         and site.loops[-1].kind == "vectorized"
         and isinstance(site.statement, Loop | Allocate | Barrier)
     ):
@@ -280,6 +292,14 @@ def _copies_fill_shared_memory(site: Site) -> Iterator[str]:
         yield f"a group of copies holds a {type(site.statement).__name__.lower()}"
 
 
+def _instructions_are_their_nests(site: Site) -> Iterator[str]:
+    if isinstance(site.statement, Tensorized):
+        try:
+            instruction_operands(site.statement)
+        except ValueError as error:
+            yield str(error)
+
+
 def _values_are_lowered(site: Site) -> Iterator[str]:
     for leaf in leaves(site.statement.value) if isinstance(site.statement, Store) else ():
         if isinstance(leaf, Read):
@@ -296,5 +316,6 @@ RULES: tuple[Callable[[Site], Iterator[str]], ...] = (
     _threads_are_outside,
     _barriers_are_met_by_all,
     _copies_fill_shared_memory,
+    _instructions_are_their_nests,
     _values_are_lowered,
 )

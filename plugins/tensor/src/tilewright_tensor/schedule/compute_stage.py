@@ -13,6 +13,7 @@ from tilewright_tensor.expressions.expr import Read, Value, leaves, map_value
 from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
 from tilewright_tensor.expressions.tensor import Axis, Combiner, Tensor
 from tilewright_tensor.ir.loop_ir import LoopKind
+from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class ComputeStage:
     kinds       of the loops that are not serial
     attach      (consumer, loop) inside which the stage is computed, None for a nest of its own
     pipelines   how many tiles of shared memory there are for loops that fill them ahead
+    instruction (loop, instruction): from that loop on, the nest is one instruction
+    overhangs   axes and loops whose tiles compute what lies beyond their end, too
     row_align   (factor, offset): rows of its scratch begin `offset` elements behind a multiple of
                 `factor`
     """
@@ -85,6 +88,8 @@ class ComputeStage:
     prefetches: tuple[PrefetchNote, ...] = ()
     pipelines: Mapping[str, int] = field(default_factory=dict)
     row_align: tuple[int, int] = (1, 0)
+    instruction: tuple[str, TensorInstruction] | None = None
+    overhangs: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         """The nest as planned, before extents are known."""
@@ -154,6 +159,8 @@ class ComputeStage:
         bound = [loop for loop, kind in self.kinds.items() if "Idx" in kind]
         for relation in self.relations:
             if isinstance(relation, Split):
+                if relation.parent in self.overhangs:
+                    bound += relation.children
                 extents = relation.extents(found[relation.parent], bound)
                 found.update(zip(relation.children, extents, strict=True))
             else:

@@ -7,21 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from tilewright_tensor.expressions.buffer import Scope
-from tilewright_tensor.expressions.tensor import Tensor
 from tilewright_tensor.ir.dag import Dag
 from tilewright_tensor.ir.loop_ir import LoopKind
+from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule import rewrite
 from tilewright_tensor.schedule.compute_stage import ComputeStage, Fuse, PrefetchNote, Split
+from tilewright_tensor.schedule.schedule_state import Name, ScheduleState, name_of
 
-Step = tuple[Any, ...]
-"""`(primitive, argument, ...)`, names and ints and tuples of them: JSON values."""
-Name = Tensor | str
 _BINDINGS = tuple(kind for kind in get_args(LoopKind) if "Idx" in kind or kind == "vthread")
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(ScheduleState):
     """An immutable state; every primitive gives a new one with one more step.
 
     A stage starts with one serial loop an axis, named as the axis, reductions innermost. `split`
@@ -29,21 +27,26 @@ class Schedule:
     arguments are ValueErrors that say which.
     """
 
-    dag: Dag
-    stages: Mapping[str, ComputeStage]
-    layouts: Mapping[str, Layout]
-    steps: tuple[Step, ...] = ()
-
     @classmethod
     def of(cls, dag: Dag) -> Schedule:
         """Every stage by itself, in serial loops."""
         return cls(dag, {tensor.name: ComputeStage.of(tensor) for tensor in dag.computes}, {})
 
     @classmethod
-    def replay(cls, dag: Dag, steps: Sequence[Sequence[Any]]) -> Schedule:
-        """The schedule that the steps of another one give; equal steps, equal schedule."""
+    def replay(
+        cls,
+        dag: Dag,
+        steps: Sequence[Sequence[Any]],
+        instructions: Mapping[str, TensorInstruction] = {},
+    ) -> Schedule:
+        """The schedule that the steps of another one give; equal steps, equal schedule.
+
+        `instructions` by name are those that `tensorize` steps name.
+        """
         schedule = cls.of(dag)
         for primitive, *arguments in steps:
+            if primitive == "tensorize" and arguments[2] in instructions:
+                arguments[2] = instructions[arguments[2]]
             if primitive not in PRIMITIVES:
                 raise ValueError(
                     f"no primitive named '{primitive}', there are {', '.join(PRIMITIVES)}"
@@ -168,7 +171,7 @@ class Schedule:
         """
         found = self._stage("prefetch", stage)
         self._loop("prefetch", found, loop)
-        name = _name(tensor)
+        name = name_of(tensor)
         if not found.reads(name):
             raise ValueError(
                 f"argument 3, 'tensor' of prefetch: {found.name} does not read '{name}'"
@@ -177,6 +180,34 @@ class Schedule:
         return self._changed(
             ("prefetch", found.name, loop, name, offset_bytes, step),
             found.changed(prefetches=(*found.prefetches, note)),
+        )
+
+    def tensorize(self, stage: Name, loop: str, instruction: TensorInstruction) -> Schedule:
+        """The loop and all inside it are one instruction of the target.
+
+        They have to be the loops of its meaning: their number and extents are compared here, the
+        expression, its operands' data types and how they lie when the schedule is lowered.
+        """
+        found = self._stage("tensorize", stage)
+        inside = found.loops[self._loop("tensorize", found, loop) :]
+        if not isinstance(instruction, TensorInstruction):
+            raise TypeError(
+                "argument 3, 'instruction' of tensorize: expected a TensorInstruction, "
+                f"got {instruction!r}; replay takes them by name"
+            )
+        axes = instruction.meaning.axes + instruction.meaning.reduce_axes
+        extents, reductions = found.full_extents(), found.reductions()
+        have = [f"{'+' * (name in reductions)}{extents[name]}" for name in inside]
+        reduced = {axis.name for axis in instruction.meaning.reduce_axes}
+        want = [f"{'+' * (axis.name in reduced)}{axis.extent}" for axis in axes]
+        if have != want:
+            raise ValueError(
+                f"argument 2, 'loop' of tensorize: from {loop} on, loops of {found.name} run "
+                f"{', '.join(have)} times, {instruction} wants {', '.join(want)} (+ is a reduction)"
+            )
+        return self._changed(
+            ("tensorize", found.name, loop, instruction.name),
+            found.changed(instruction=(loop, instruction)),
         )
 
     def pipeline(self, stage: Name, loop: str, tiles: int) -> Schedule:
@@ -248,7 +279,7 @@ class Schedule:
 
     def cache_read(self, tensor: Name, scope: Scope, readers: Sequence[Name]) -> Schedule:
         """The readers read a copy of the tensor, a new stage named `TENSOR.SCOPE`."""
-        name, names = _name(tensor), tuple(map(_name, readers))
+        name, names = name_of(tensor), tuple(map(name_of, readers))
         placeholders = {one.name: one for one in self.dag.inputs}
         source = placeholders.get(name) or self._stage("cache_read", name, 1, "tensor").tensor
         for reader in names:
@@ -293,12 +324,31 @@ class Schedule:
 
         The computation stays as it is.
         """
-        name = _name(tensor)
+        name = name_of(tensor)
         if name not in {one.name for one in self.dag.inputs}:
             self._stage("transform_layout", name, 1, "tensor")
         layouts = {**self.layouts, name: Layout.parse(layout)}
         return replace(
             self, layouts=layouts, steps=(*self.steps, ("transform_layout", name, layout))
+        )
+
+    def overhang(self, stage: Name, loop: str) -> Schedule:
+        """Tiles of the loop that reach beyond its end compute what is there, without guards.
+
+        For formats whose blocks are padded with zeros: products with them add nothing, and what is
+        computed beyond the end of an axis of the stage is never stored.
+        """
+        found = self._stage("overhang", stage)
+        known = {axis.name for axis in found.axes + found.reduce_axes}
+        known |= {one.parent for one in found.relations if isinstance(one, Split)}
+        if loop not in known:
+            raise ValueError(
+                f"argument 2, 'loop' of overhang: {found.name} has no axis or split loop '{loop}', "
+                f"there are {', '.join(sorted(known))}"
+            )
+        return self._changed(
+            ("overhang", found.name, loop),
+            found.changed(overhangs=found.overhangs | {loop}),
         )
 
     def storage_align(self, stage: Name, factor: int, offset: int) -> Schedule:
@@ -316,70 +366,6 @@ class Schedule:
             found.changed(row_align=(factor, offset)),
         )
 
-    # --- how a step is made -----------------------------------------------------------------------
-
-    def _stage(
-        self, primitive: str, stage: Name, argument: int = 1, parameter: str = "stage"
-    ) -> ComputeStage:
-        found = self.stages.get(_name(stage))
-        if found is None:
-            raise ValueError(
-                f"argument {argument}, '{parameter}' of {primitive}: "
-                f"no stage named '{_name(stage)}', "
-                f"stages are {', '.join(self.stages)}"
-            )
-        return found
-
-    def _loop(
-        self,
-        primitive: str,
-        stage: ComputeStage,
-        loop: str,
-        parameter: str = "loop",
-        position: int = 2,
-    ) -> int:
-        if loop not in stage.loops:
-            raise ValueError(
-                f"argument {position}, '{parameter}' of {primitive}: no loop named '{loop}', "
-                f"loops of {stage.name} are {', '.join(stage.loops)}"
-            )
-        for other in self.stages.values() if primitive in ("split", "fuse") else ():
-            if other.attach == (stage.name, loop):
-                raise ValueError(
-                    f"argument 2, '{parameter}' of {primitive}: "
-                    f"{other.name} is computed at '{loop}'"
-                )
-        return stage.loops.index(loop)
-
-    def _annotated(
-        self, primitive: str, stage: Name, loops: Sequence[str], kind: LoopKind
-    ) -> Schedule:
-        found = self._stage(primitive, stage)
-        for loop in loops:
-            self._loop(primitive, found, loop)
-            if kind != "unrolled" and loop in found.reductions():
-                raise ValueError(
-                    f"argument 2, 'loop' of {primitive}: '{loop}' is a reduction, use rfactor first"
-                )
-        arguments = (kind,) if primitive == "bind" else ()
-        return self._changed(
-            (primitive, found.name, *loops, *arguments),
-            found.changed(kinds={**found.kinds, **dict.fromkeys(loops, kind)}),
-        )
-
-    def _changed(self, step: Step, stage: ComputeStage) -> Schedule:
-        return self._rewritten(step, {**self.stages, stage.name: stage})
-
-    def _rewritten(self, step: Step, stages: Mapping[str, ComputeStage]) -> Schedule:
-        return Schedule(self.dag, stages, self.layouts, (*self.steps, step))
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.stages.values()))
-
-
-def _name(tensor: Name) -> str:
-    return tensor if isinstance(tensor, str) else tensor.name
-
 
 PRIMITIVES: Mapping[str, Callable[..., Schedule]] = {
     method.__name__: method
@@ -387,6 +373,6 @@ PRIMITIVES: Mapping[str, Callable[..., Schedule]] = {
         Schedule.split, Schedule.fuse, Schedule.reorder, Schedule.unroll, Schedule.vectorize,
         Schedule.parallel, Schedule.bind, Schedule.prefetch, Schedule.compute_at, Schedule.inline,
         Schedule.cache_read, Schedule.cache_write, Schedule.rfactor, Schedule.transform_layout,
-        Schedule.storage_align, Schedule.pipeline,
+        Schedule.storage_align, Schedule.pipeline, Schedule.tensorize, Schedule.overhang,
     )
 }  # fmt: skip

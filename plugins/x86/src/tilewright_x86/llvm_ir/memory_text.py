@@ -60,6 +60,10 @@ class Memory:
         """End the region: its loads are out of reach, those of stored buffers are stale."""
         self._loaded = {name: loads for name, loads in before.items() if name not in stored}
 
+    def forget(self, buffer: Buffer) -> None:
+        """Loads of the buffer are stale: something was stored to it."""
+        self._loaded.pop(buffer.name, None)
+
     # --- addresses ---
 
     def flat(self, node: Load | Store | Prefetch) -> Affine:
@@ -80,7 +84,7 @@ class Memory:
             return False
         return low >= 0 and high < prod(node.buffer.shape)
 
-    def _address(self, buffer: Buffer, at: Linear) -> tuple[str, int]:
+    def address(self, buffer: Buffer, at: Linear) -> tuple[str, int]:
         """Pointer to the first lane, and its alignment in bytes.
 
         Operands start on 64-byte lines.
@@ -150,7 +154,7 @@ class Memory:
         ]
         return SsaValue(self._vector_of(scalars, LLVM_TYPES[buffer.dtype], lanes.width), True)
 
-    def _remember(self, buffer: Buffer, instruction: str, lanes: int) -> str:
+    def remember(self, buffer: Buffer, instruction: str, lanes: int) -> str:
         """The load's result, loaded once; a bool is narrowed to i1."""
         loads = self._loaded.setdefault(buffer.name, {})
         name = loads.get(instruction)
@@ -164,23 +168,23 @@ class Memory:
         return name
 
     def _load_scalar(self, buffer: Buffer, at: Linear) -> str:
-        return self._remember(buffer, self._scalar(buffer, at), 0)
+        return self.remember(buffer, self._scalar(buffer, at), 0)
 
     def _scalar(self, buffer: Buffer, at: Linear) -> str:
-        pointer, align = self._address(buffer, at)
+        pointer, align = self.address(buffer, at)
         return f"load {memory_type(buffer.dtype)}, ptr {pointer}, align {align}"
 
     def _load_vector(self, buffer: Buffer, at: Linear, mask: str | None) -> str:
         assert self.indexes.lanes is not None
         width = self.indexes.lanes.width
-        pointer, align = self._address(buffer, at)
+        pointer, align = self.address(buffer, at)
         item = memory_type(buffer.dtype)
         kind = f"<{width} x {item}>"
         if mask is None:
-            return self._remember(buffer, f"load {kind}, ptr {pointer}, align {align}", width)
+            return self.remember(buffer, f"load {kind}, ptr {pointer}, align {align}", width)
         name = f"@llvm.masked.load.v{width}{mangled(item)}.p0"
         self.declare(f"{kind} {name}(ptr, i32, <{width} x i1>, {kind})")
-        return self._remember(
+        return self.remember(
             buffer,
             f"call {kind} {name}(ptr {pointer}, i32 {align}, <{width} x i1> {mask}, "
             f"{kind} zeroinitializer)",
@@ -216,11 +220,11 @@ class Memory:
 
     def _load_if(self, buffer: Buffer, at: Linear, condition: str) -> str:
         one = self.function.define(f"insertelement <1 x i1> poison, i1 {condition}, i32 0")
-        pointer, align = self._address(buffer, at)
+        pointer, align = self.address(buffer, at)
         item = memory_type(buffer.dtype)
         name = f"@llvm.masked.load.v1{mangled(item)}.p0"
         self.declare(f"<1 x {item}> {name}(ptr, i32, <1 x i1>, <1 x {item}>)")
-        vector = self._remember(
+        vector = self.remember(
             buffer,
             f"call <1 x {item}> {name}(ptr {pointer}, i32 {align}, <1 x i1> {one}, "
             f"<1 x {item}> zeroinitializer)",
@@ -233,7 +237,7 @@ class Memory:
     def _gather(self, buffer: Buffer, at: Linear) -> str:
         assert self.indexes.lanes is not None
         width, item = self.indexes.lanes.width, memory_type(buffer.dtype)
-        pointer, align = self._address(buffer, at)
+        pointer, align = self.address(buffer, at)
         align = min(align, buffer.item_bytes)
         steps = ", ".join(f"i64 {lane * at.stride}" for lane in range(width))
         pointers = self.function.define(
@@ -242,7 +246,7 @@ class Memory:
         kind = f"<{width} x {item}>"
         name = f"@llvm.masked.gather.v{width}{mangled(item)}.v{width}p0"
         self.declare(f"{kind} {name}(<{width} x ptr>, i32, <{width} x i1>, {kind})")
-        return self._remember(
+        return self.remember(
             buffer,
             f"call {kind} {name}(<{width} x ptr> {pointers}, i32 {align}, "
             f"<{width} x i1> {self._mask()}, {kind} zeroinitializer)",
@@ -296,7 +300,7 @@ class Memory:
         if buffer.name not in self.bases:
             self._store_register(buffer, at, value)
             return
-        self._loaded.pop(buffer.name, None)
+        self.forget(buffer)
         if lanes is None:
             self._store_scalar(buffer, at, value.text)
         elif at.stride == 1:
@@ -323,7 +327,7 @@ class Memory:
         self.registers.write_vector(buffer, at.constant, width, valid, text)
 
     def _store_scalar(self, buffer: Buffer, at: Linear, text: str) -> None:
-        pointer, align = self._address(buffer, at)
+        pointer, align = self.address(buffer, at)
         if buffer.dtype == "bool":
             text = self.function.define(f"zext i1 {text} to i8")
         self.function.effect(
@@ -333,7 +337,7 @@ class Memory:
     def _store_vector(self, buffer: Buffer, at: Linear, text: str) -> None:
         assert self.indexes.lanes is not None
         width, item = self.indexes.lanes.width, memory_type(buffer.dtype)
-        pointer, align = self._address(buffer, at)
+        pointer, align = self.address(buffer, at)
         kind = f"<{width} x {item}>"
         if buffer.dtype == "bool":
             text = self.function.define(f"zext <{width} x i1> {text} to {kind}")
@@ -366,8 +370,8 @@ class Memory:
         buffer = node.buffer
         if buffer.name not in self.bases:
             raise NeedsMemoryError(buffer)
-        self._loaded.pop(buffer.name, None)
-        pointer, align = self._address(buffer, self.indexes.linear(self.flat(node)))
+        self.forget(buffer)
+        pointer, align = self.address(buffer, self.indexes.linear(self.flat(node)))
         item = memory_type(buffer.dtype)
         if buffer.dtype == "bool":
             scalar = self.function.define(f"zext i1 {scalar} to i8")
@@ -387,7 +391,7 @@ class Memory:
             at = self.indexes.linear(self.flat(node))
         except LaneVaryingDivisionError:
             return
-        pointer, _ = self._address(node.buffer, at)
+        pointer, _ = self.address(node.buffer, at)
         if node.offset_bytes:
             pointer = self.function.define(
                 f"getelementptr i8, ptr {pointer}, i64 {node.offset_bytes}"

@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright_tensor.expressions.affine import Affine, index
-from tilewright_tensor.expressions.expr import Const, Load, Op, Value
-from tilewright_tensor.ir.facts import Condition, Facts, condition_of
+from tilewright_tensor.ir.facts import Condition, Facts
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Block,
@@ -30,6 +29,7 @@ from tilewright_tensor.ir.loop_ir import (
 )
 from tilewright_tensor.lowering.peel import ranges, renamed
 from tilewright_tensor.lowering.program_pass import ProgramPass
+from tilewright_tensor.lowering.zero_terms import without_zero_terms
 
 _COPIED = 2
 """Tiles without tests for each one with them: fewer are not worth the copies of the code."""
@@ -43,7 +43,7 @@ def _skipping_zero_terms(program: LoopProgram) -> LoopProgram:
 
 def _skipping(statement: Statement) -> Statement:
     if isinstance(statement, Store):
-        return _guarded_store(statement)
+        return without_zero_terms(statement)
     if isinstance(statement, Block):
         return _in_front([_skipping(one) for one in statement.statements])
     if isinstance(statement, Loop):
@@ -51,46 +51,6 @@ def _skipping(statement: Statement) -> Statement:
     if isinstance(statement, Guard):
         return _both(statement, _skipping(statement.body))
     return changed_inside(statement, _skipping)
-
-
-def _guarded_store(store: Store) -> Statement:
-    """`if condition: sum += x * y` of `sum += select(condition, x, 0) * y`."""
-    value = store.value
-    same = Load(store.buffer, store.indices)
-    if not (isinstance(value, Op) and value.name == "add" and value.args[0] == same):
-        return store
-    found = _conditional(value.args[1])
-    if found is None:
-        return store
-    conditions, term = found
-    return Guard(tuple(conditions), replace(store, value=replace(value, args=(same, term))))
-
-
-def _conditional(term: Value) -> tuple[list[Condition], Value] | None:
-    """(conditions, term where they hold) of a term that is zero elsewhere."""
-    if not isinstance(term, Op):
-        return None
-    if term.name == "select" and term.args[2] == Const(0.0, term.dtype):
-        conditions = _conditions(term.args[0])
-        return None if conditions is None else (conditions, term.args[1])
-    if term.name == "mul":
-        for place, factor in enumerate(term.args):
-            if found := _conditional(factor):
-                factors = [*term.args]
-                factors[place] = found[1]
-                return found[0], replace(term, args=tuple(factors))
-    return None
-
-
-def _conditions(value: Value) -> list[Condition] | None:
-    """A conjunction of comparisons of indexes; None for anything else."""
-    if not isinstance(value, Op):
-        return None
-    if value.name == "and":
-        sides = [_conditions(arg) for arg in value.args]
-        return None if None in sides else [one for side in sides for one in side or ()]
-    condition = condition_of(value.name, value.args)
-    return None if condition is None else [condition]
 
 
 def _around(loop: Loop, body: Statement) -> Statement:

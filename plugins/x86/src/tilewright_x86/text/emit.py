@@ -21,6 +21,7 @@ from tilewright_tensor.ir.loop_ir import (
     Prefetch,
     Statement,
     Store,
+    Tensorized,
 )
 from tilewright_x86.llvm_ir.index_text import Indexes, LaneVaryingDivisionError, Linear
 from tilewright_x86.llvm_ir.lane_folding import LaneFold, lane_fold_of
@@ -30,6 +31,7 @@ from tilewright_x86.llvm_ir.module_text import KernelText, handing_over, workspa
 from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError, RegisterSlots
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text.arithmetic_text import check_dtype
+from tilewright_x86.text.instruction_text import InstructionText
 from tilewright_x86.text.loop_facts import LoopFacts
 from tilewright_x86.text.value_text import Values
 
@@ -136,6 +138,7 @@ class _Function:
         self.registers = RegisterSlots(self.text)
         self.memory = Memory(self.text, self.indexes, self.registers, declare)
         self.values = Values(self.text, self.indexes, self.memory, kernel.isa, declare)
+        self.instructions = InstructionText(self.memory, kernel.isa, declare)
         self._stack_bytes = 0
 
     def statement(self, node: Statement) -> None:
@@ -153,6 +156,9 @@ class _Function:
             self._allocate(node)
         elif isinstance(node, Prefetch):
             self.memory.prefetch(node)
+        elif isinstance(node, Tensorized):
+            if not self.instructions.write(node):
+                self.statement(node.body)
         else:
             raise ValueError(f"x86 has no {type(node).__name__.lower()}")  # noqa: TRY004 - build says so
 

@@ -1,0 +1,91 @@
+"""Tensor instructions as LLVM intrinsics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tilewright_tensor.ir.instruction_match import InstructionOperand, instruction_operands
+from tilewright_tensor.ir.loop_ir import Tensorized
+from tilewright_x86.llvm_ir.memory_text import Memory
+from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError
+from tilewright_x86.machine.isa import Isa
+
+_Operands = Mapping[str, InstructionOperand]
+
+
+class InstructionText:
+    """Writes the instructions that an ISA has into a function."""
+
+    def __init__(self, memory: Memory, isa: Isa, declare: Callable[[str], None]) -> None:
+        self.memory = memory
+        self.isa = isa
+        self.declare = declare
+        self._operands: dict[int, _Operands] = {}  # by identity: the program keeps its nodes alive
+
+    def write(self, node: Tensorized) -> bool:
+        """Write it at the present place; False where the ISA lacks it, and nothing is written."""
+        instruction = node.instruction
+        if instruction.feature not in self.isa.features:
+            return False
+        operands = self._operands.get(id(node))
+        if operands is None:
+            operands = self._operands[id(node)] = instruction_operands(node)
+        mnemonic, _, bits = instruction.name.partition(".")
+        _WRITERS[mnemonic](self, operands, int(bits))
+        return True
+
+    def _vdpbf16ps(self, operands: _Operands, bits: int) -> None:
+        lanes = bits // 32
+        floats, pairs = f"<{lanes} x float>", f"<{2 * lanes} x bfloat>"
+        name = f"@llvm.x86.avx512bf16.dpbf16ps.{bits}"
+        self.declare(f"{floats} {name}({floats}, {pairs}, {pairs})")
+        left = self._repeated(operands["a"], lanes, pairs)
+        right = self._loaded(operands["b"], pairs)
+        held = self._result(operands["c"], lanes, floats)
+        result = self.memory.function.define(
+            f"call {floats} {name}({floats} {held}, {pairs} {left}, {pairs} {right})"
+        )
+        self._hold(operands["c"], lanes, floats, result)
+
+    # --- operands ---
+
+    def _loaded(self, operand: InstructionOperand, kind: str) -> str:
+        """What begins at the operand's first element, as one value of a type."""
+        memory = self.memory
+        pointer, align = memory.address(operand.buffer, memory.indexes.linear(operand.start))
+        return memory.remember(operand.buffer, f"load {kind}, ptr {pointer}, align {align}", 0)
+
+    def _repeated(self, operand: InstructionOperand, lanes: int, kind: str) -> str:
+        """The first 4 bytes of the operand in every lane."""
+        define, words = self.memory.function.define, f"<{lanes} x i32>"
+        word = self._loaded(operand, "i32")
+        one = define(f"insertelement {words} poison, i32 {word}, i32 0")
+        every = define(f"shufflevector {words} {one}, {words} poison, {words} zeroinitializer")
+        return define(f"bitcast {words} {every} to {kind}")
+
+    def _result(self, operand: InstructionOperand, lanes: int, kind: str) -> str:
+        """What the result held before: a register, or memory where it could not be one."""
+        memory, buffer = self.memory, operand.buffer
+        if buffer.name in memory.bases:
+            return self._loaded(operand, kind)
+        return memory.registers.read_vector(buffer, self._slot(operand), lanes, lanes)
+
+    def _hold(self, operand: InstructionOperand, lanes: int, kind: str, value: str) -> None:
+        memory, buffer = self.memory, operand.buffer
+        if buffer.name not in memory.bases:
+            memory.registers.write_vector(buffer, self._slot(operand), lanes, lanes, value)
+            return
+        pointer, align = memory.address(buffer, memory.indexes.linear(operand.start))
+        memory.function.effect(f"store {kind} {value}, ptr {pointer}, align {align}")
+        memory.forget(buffer)
+
+    def _slot(self, operand: InstructionOperand) -> int:
+        at = self.memory.indexes.linear(operand.start)
+        if at.terms:
+            raise NeedsMemoryError(operand.buffer)
+        return at.constant
+
+
+_WRITERS: Mapping[str, Callable[[InstructionText, _Operands, int], None]] = {
+    "vdpbf16ps": InstructionText._vdpbf16ps,
+}
