@@ -1,1 +1,1 @@
-"""Tensor instructions of x86: what they mean, and their LLVM text."""
+"""Tensor instructions of x86: what they mean."""
