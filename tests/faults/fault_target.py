@@ -27,7 +27,7 @@ from tilewright.vocabulary.measure import DeviceFaultError, FailureKind
 class AffineReference:
     operator = "affine"
 
-    def inputs(self, workload, seed):
+    def inputs(self, workload, seed, precision="float32"):
         made = np.random.default_rng(seed)
         return [made.random(spec.shape, dtype=np.float32) for spec in workload.inputs]
 
@@ -39,7 +39,7 @@ class AffineReference:
         x, c = inputs
         return [(2.0 * x.astype(np.float64) + c).astype(np.float32)]
 
-    def tolerance(self, workload):
+    def tolerance(self, workload, precision="float32"):
         return 1e-5
 
     def pack(self, array, layout):

@@ -11,7 +11,7 @@ from loop_notation import at, i, loop, op, put
 
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, Op
-from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.ir.loop_ir import Block, LoopProgram
 from tilewright_x86.machine.isa import ISAS
 from tilewright_x86.text.emit import emit
 
@@ -127,5 +127,6 @@ def test_float16_is_refused_where_the_isa_cannot_convert_it() -> None:
 
 
 def test_a_dtype_that_the_target_has_not_is_refused_with_those_it_has() -> None:
-    with pytest.raises(ValueError, match=r"x86 has no bfloat16; there is .*float32"):
-        emit(elementwise("add", "bfloat16", 5), ISAS[0], 1)
+    strange = Buffer("x", (5,), "float8")
+    with pytest.raises(ValueError, match=r"x86 has no float8; there is .*float32"):
+        emit(LoopProgram("copy", (strange,), (strange,), Block(())), ISAS[0], 1)

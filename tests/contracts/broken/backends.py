@@ -33,7 +33,7 @@ TURNS = "test_each_copy_has_its_turn"
 
 
 class NumpyReference(ImaginaryReference):
-    def inputs(self, workload, seed):
+    def inputs(self, workload, seed, precision="float32"):
         return [np.array(values) for values in super().inputs(workload, seed)]
 
     def outputs(self, workload, inputs):

@@ -33,7 +33,7 @@ ANSWER = "test_kernels_of_each_strategy_give_the_answer"
 
 
 class NumpyReference(ImaginaryReference):
-    def inputs(self, workload, seed):
+    def inputs(self, workload, seed, precision="float32"):
         return [np.array(values) for values in super().inputs(workload, seed)]
 
     def outputs(self, workload, inputs):

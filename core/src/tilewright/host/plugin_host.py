@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tilewright.errors import UsageError, did_you_mean
 from tilewright.plugins.catalogue import Catalogue
 from tilewright.plugins.component_host import ComponentHost
 from tilewright.plugins.offers import word_of
 from tilewright.strategies.renamed_implementation import renamed
 from tilewright.strategies.strategy import (
+    PRECISIONS,
     Declined,
     Implementation,
     Strategy,
@@ -45,7 +48,11 @@ class PluginHost(ComponentHost):
     >>> tuner = host.make("tuner", "xgb", {"batch": 16}, tuner_context)
 
     Built once, then read only; a worker process builds an equal one from `files`.
+
+    precision  the lowest that strategies may compute products of float32 in
     """
+
+    precision = "float32"
 
     def __init__(self, files: Sequence[Path] = (), extra: Sequence[object] = ()) -> None:
         super().__init__(files, extra)
@@ -61,6 +68,25 @@ class PluginHost(ComponentHost):
         `extra` are objects with hookimpls, such as a progress display; workers do not get them.
         """
         return cls(files, extra)
+
+    def at_precision(self, precision: str) -> PluginHost:
+        """The host of a run that allows products of that precision: spaces hold more or fewer."""
+        if precision not in PRECISIONS:
+            raise UsageError(
+                f"precision {precision!r}", remedy=did_you_mean(precision, list(PRECISIONS))
+            )
+        host = copy(self)
+        host.precision, host._spaces = precision, {}
+        return host
+
+    def permits(self, strategy: str) -> bool:
+        """Whether the run's precision allows a strategy, by its name or an alternative's.
+
+        Of those that are not installed, nothing is known against them.
+        """
+        offer = self.catalogue("strategy").offers.get(strategy_of(strategy))
+        own = offer.value.precision if offer else "float32"
+        return own in ("float32", self.precision) or (own == "tf32" and self.precision != "float32")
 
     # --- targets, references, strategies ---------------------------------------------------------
 
@@ -131,14 +157,12 @@ class PluginHost(ComponentHost):
 
     def strategies(self, task: Task, pattern: str = "*") -> tuple[Strategy, ...]:
         """Applicable strategies, sorted by name, that the pattern matches in part or whole."""
-        found = self._strategy_set().serving(task, pattern)
+        found = self._serving(task, pattern)
         return tuple(s for s in found if self.implementation(s.name).applies(task))
 
     def declined(self, task: Task, pattern: str = "*") -> tuple[Declined, ...]:
         """Those for the operator and kind of target that do not take the task, as above."""
-        halves = {
-            s.name: self.implementation(s.name) for s in self._strategy_set().serving(task, pattern)
-        }
+        halves = {s.name: self.implementation(s.name) for s in self._serving(task, pattern)}
         return tuple(
             Declined(name, own_words(half.applies))
             for name, half in halves.items()
@@ -214,6 +238,9 @@ class PluginHost(ComponentHost):
         raise infeasible(task, space, self.references().get(task.workload.operator))
 
     # --- inside ----------------------------------------------------------------------------------
+
+    def _serving(self, task: Task, pattern: str) -> Iterator[Strategy]:
+        return (s for s in self._strategy_set().serving(task, pattern) if self.permits(s.name))
 
     def _kind_of(self, role: str) -> type:
         return Strategy if role == "strategy" else super()._kind_of(role)

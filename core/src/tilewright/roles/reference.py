@@ -17,8 +17,11 @@ class Reference(Protocol):
 
     operator: str
 
-    def inputs(self, workload: Workload, seed: int) -> Sequence[Array]:
-        """Seeded finite random inputs in logical layout, by role and operator."""
+    def inputs(self, workload: Workload, seed: int, precision: str = "float32") -> Sequence[Array]:
+        """Seeded finite random inputs in logical layout, by role and operator.
+
+        Floats have no more digits than the precision, so that kernels multiply what is given.
+        """
         ...
 
     def outputs(self, workload: Workload, inputs: Sequence[Array]) -> Sequence[Array]:
@@ -29,8 +32,8 @@ class Reference(Protocol):
         """(shape, dtype) of every output."""
         ...
 
-    def tolerance(self, workload: Workload) -> float:
-        """Largest max|a-b| / max|b| of a right answer."""
+    def tolerance(self, workload: Workload, precision: str = "float32") -> float:
+        """Largest max|a-b| / max|b| of a right answer, which may be rounded to the precision."""
         ...
 
     def operations(self, workload: Workload) -> int:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.task import Task
 
 
+PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
+"""Of products in tasks of float32. A run names the lowest that it allows; sums are float32."""
+
+
 class Implementation(Protocol):
     """What a strategy computes with; imported when the strategy is first asked something."""
 
@@ -67,6 +71,7 @@ class Strategy:
     priority       where nothing was measured, of the strategies that advise a config (`fallback`)
                    the highest is taken, ties by name
     direct_error   keeps the direct algorithm's numerical error (`accuracy: strict` wants these)
+    precision      of its products, where it is lower than the task's: one of PRECISIONS
     load           imports and returns the implementation; called with the host, once a host
     aliases        names that it had before, the first one first: records, globs and whoever asks
                    for one of them mean it, unless another strategy has that name now
@@ -80,6 +85,7 @@ class Strategy:
     priority: int = 10
     direct_error: bool = True
     aliases: tuple[str, ...] = ()
+    precision: str = "float32"
 
     @property
     def first_name(self) -> str:

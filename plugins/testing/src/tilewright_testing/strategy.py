@@ -119,7 +119,8 @@ class StrategyContract(StrategyBasics):
     def test_inputs_survive_packing_and_unpacking(self, host: PluginHost, resolved: Target) -> None:
         for task, _, config in self.points(host, resolved):
             reference = host.reference(task.workload.operator)
-            arrays = reference.inputs(task.workload, seed=1)
+            precision = host.strategy(config.strategy).precision
+            arrays = reference.inputs(task.workload, 1, precision)
             layouts = host.layouts(task, config)
             for place, (array, layout) in enumerate(zip(arrays, layouts.inputs, strict=True)):
                 packed = reference.pack(array, layout)

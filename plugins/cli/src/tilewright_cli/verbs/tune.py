@@ -31,7 +31,7 @@ _BEFORE_ITS_BUDGET = {
 )
 @flags_of(TuneOptions, ("tuner", "scheduler"))
 @flags_of(MeasureSection, ("runner", "builder"))
-@flags_of(PipelineFile, ("strategies",))
+@flags_of(PipelineFile, ("strategies", "precision"))
 @flags_of(TuneOptions, ("budget", "early_stopping"))
 @flags_of(MeasureSection, ("constants", "repeat"), called={"constants": "--conditions"})
 @flags_of(PipelineFile, ("device", "seed"))

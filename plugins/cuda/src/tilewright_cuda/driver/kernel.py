@@ -16,6 +16,7 @@ from tilewright_cuda.driver.driver import DeviceRuntime, ModuleImage, Shape
 from tilewright_cuda.driver.driver_errors import DriverError
 from tilewright_cuda.program.artifact import Contents
 from tilewright_cuda.program.cuda_program import Launch
+from tilewright_tensor.expressions.dtype import numpy_type
 from tilewright_tensor.kernels.operand_checks import check_operand, check_operands
 
 _ALIGNMENT = 256
@@ -67,7 +68,7 @@ class CudaKernel:
     def __init__(self, runtime: DeviceRuntime, contents: Contents, scratch_bytes: int) -> None:
         self.runtime = runtime
         self.program = contents.program
-        self._specs = [(tuple(shape), np.dtype(d)) for shape, d in self.program.operands]
+        self._specs = [(tuple(shape), numpy_type(d)) for shape, d in self.program.operands]
         self._modules: dict[int, Any] = {}
         self._functions: dict[tuple[int, str], Any] = {}
         self._load(contents)

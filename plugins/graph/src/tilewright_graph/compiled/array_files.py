@@ -15,6 +15,7 @@ from tilewright.errors import UsageError, did_you_mean
 from tilewright.reading import open_file
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_pipeline.writing import writing
+from tilewright_tensor.expressions.dtype import numpy_type
 
 _SUFFIX = ".npy"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -60,7 +61,7 @@ def _read(archive: zipfile.ZipFile, name: str, spec: TensorSpec, path: Path) -> 
         if version not in _HEADERS:
             raise ValueError(f"array {name!r} is of version {version}")
         shape, _, dtype = _HEADERS[version](member)
-    if (shape, dtype) != (spec.shape, np.dtype(spec.dtype)):
+    if (shape, dtype) != (spec.shape, numpy_type(spec.dtype)):
         raise UsageError(
             f"array {name!r}: expected {spec}, got {dtype}{list(shape)}",
             where=str(path),

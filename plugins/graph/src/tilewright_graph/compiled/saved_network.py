@@ -20,6 +20,7 @@ from tilewright.reading import read_file
 from tilewright.roles import Artifact
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_pipeline.writing import writing
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 
 _VERSION = 1
 _MOST_BYTES = 2**40
@@ -138,7 +139,7 @@ def _check_sizes(signature: NetworkSignature) -> None:
     for spec in signature.tensors.values():
         if any(n < 0 for n in spec.shape):
             raise ValueError("a negative size")
-        if prod(spec.shape) * np.dtype(spec.dtype).itemsize > _MOST_BYTES:
+        if prod(spec.shape) * ITEM_BYTES[spec.dtype] > _MOST_BYTES:
             raise ValueError("a tensor of more than a terabyte")
 
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 
-import numpy as np
-
 from tilewright.vocabulary.config import Layouts
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.extraction.memory_plan import ALIGNMENT
 from tilewright_graph.extraction.transforms import logical_layout
 from tilewright_graph.network.network import Network, Node
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.definition.operator_def import OperatorDef, joined_axis
 from tilewright_tensor.operators.operators import Operators
@@ -114,5 +113,6 @@ def _run(layout: Layout, whole: TensorSpec, axis: int, begin: int) -> int | None
     outside = prod(layout.physical_shape(whole.shape)[:first])
     if outside > 1 or begin % layout.blocks[axis] or not layout.divides(whole.shape):
         return None
-    place = begin * prod(whole.shape) // whole.shape[axis] * np.dtype(whole.dtype).itemsize
+    item_bytes = ITEM_BYTES[layout.storage(whole.dtype)]
+    place = begin * prod(whole.shape) // whole.shape[axis] * item_bytes
     return place if place % ALIGNMENT == 0 else None

@@ -38,7 +38,8 @@ def canonical_layout(spec: TensorSpec, text: str) -> str:
         return text
     moving = iter(merged)
     axes = (next(moving) if axis in merged else axis for axis in range(layout.rank))
-    return "".join(layout.letters[axis] for axis in axes)
+    name = "".join(layout.letters[axis] for axis in axes)
+    return f"{name}:{layout.dtype}" if layout.dtype else name
 
 
 def transform_task(spec: TensorSpec, source: str, wanted: str, target: Target) -> Task:

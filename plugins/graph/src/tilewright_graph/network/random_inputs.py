@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.network.network import Network
+from tilewright_tensor.expressions.dtype import is_float
 
 
 def random_inputs(network: Network, seed: int) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def random_arrays(specs: Mapping[str, TensorSpec], seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     made = {}
     for name, spec in specs.items():
-        if np.dtype(spec.dtype).kind == "f":
+        if is_float(spec.dtype):
             made[name] = rng.standard_normal(spec.shape).astype(spec.dtype)
         else:
             made[name] = rng.integers(0, 2, spec.shape).astype(spec.dtype)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
@@ -21,6 +19,7 @@ from tilewright_graph.extraction.transforms import (
     same_bytes,
     transform_task,
 )
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.ir.network_program import BufferKind
 from tilewright_tensor.layouts.layout import Layout
 
@@ -43,7 +42,7 @@ class PlacedTensor:
 
     @property
     def bytes(self) -> int:
-        return prod(self.shape) * np.dtype(self.dtype).itemsize
+        return prod(self.shape) * ITEM_BYTES[self.dtype]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,8 @@ class _Assembler:
 
     def _place(self, name: str, layout: str, placed: str, kind: BufferKind) -> str:
         spec: TensorSpec = self._network.specs[name]
-        shape = Layout.parse(layout).physical_shape(spec.shape)
-        self._tensors[placed] = PlacedTensor(placed, shape, spec.dtype, kind)
+        form = Layout.parse(layout)
+        shape, dtype = form.physical_shape(spec.shape), form.storage(spec.dtype)
+        self._tensors[placed] = PlacedTensor(placed, shape, dtype, kind)
         self._versions.setdefault(name, []).append((layout, placed))
         return placed

@@ -13,6 +13,7 @@ from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_graph.selection.candidates import context_of, estimated_seconds
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.layouts.layout import Layout
 
 
@@ -92,7 +93,8 @@ def family(task: Task) -> tuple[str, str]:
 def moved_bytes(task: Task) -> int:
     """What a transform reads and writes."""
     (spec,) = task.workload.inputs
-    return 2 * prod(spec.shape) * np.dtype(spec.dtype).itemsize
+    sides = (Layout.parse(text).storage(spec.dtype) for text in family(task))
+    return prod(spec.shape) * sum(ITEM_BYTES[dtype] for dtype in sides)
 
 
 def _families(task: Task) -> tuple[Hashable, ...]:

@@ -56,7 +56,8 @@ class LocalRunner:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tilewright-runner")
         self._worker: WorkerProcess | None = None
         self._measured = 0  # candidates the present worker has measured
-        self._prepared: Task | None = None  # the task of the last of them
+        # the task and strategy of the last of them
+        self._prepared: tuple[Task, str] | None = None
         self._best: dict[tuple[str, str], float] = {}
         self._closing = False
         self._pool.restock()
@@ -156,12 +157,13 @@ class LocalRunner:
         """
         try:
             worker = self._take_worker(wanted.task.target.kind)
-            if wanted.task != self._prepared:
-                asked = {name: request[name] for name in ("task", "seed", "folder")}
+            prepared = wanted.task, wanted.config.strategy
+            if prepared != self._prepared:
+                asked = {name: request[name] for name in ("task", "config", "seed", "folder")}
                 reply = worker.call({**asked, "do": "prepare"}, _PREPARE_SECONDS)
                 if "failure" in reply:
                     return reply
-                self._prepared = wanted.task
+                self._prepared = prepared
         except WorkerLostError as lost:
             self._drop_worker()
             raise WorkerLostError(lost.as_internal()) from lost

@@ -36,14 +36,14 @@ class Measurer:
 
     def __init__(self, host: PluginHost) -> None:
         self._host = host
-        self._cases: OrderedDict[tuple[str, int], Case] = OrderedDict()
+        self._cases: OrderedDict[tuple[str, int, str], Case] = OrderedDict()
 
     def prepare(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Have a task's target, inputs and expected outputs at hand; not on a candidate's time."""
         task = Task.from_json(request["task"])
         try:
             self._host.backend(task.target.kind)
-            self._case(task, request["seed"], Path(request["folder"]))
+            self._case(task, request)
         except Exception as error:  # noqa: BLE001  a reference that raises is reported, not fatal
             return {"failure": failure_of(error, FailureKind.INTERNAL).to_json()}
         return {}
@@ -58,7 +58,7 @@ class Measurer:
         task = Task.from_json(request["task"])
         timings: dict[str, float] = {}
         try:
-            case = self._case(task, request["seed"], Path(request["folder"]))
+            case = self._case(task, request)
             costs = self._measure(task, case, request, timings)
         except Exception as error:  # noqa: BLE001  whatever a plugin raises costs one candidate
             failure = failure_of(error, FailureKind.RUN_ERROR).to_json()
@@ -96,13 +96,17 @@ class Measurer:
                     _look_again(kernel, check, request["launches"])
             return costs
 
-    def _case(self, task: Task, seed: int, folder: Path) -> Case:
-        workload = task.workload
-        case = self._cases.pop((workload.key, seed), None)
+    def _case(self, task: Task, request: Mapping[str, Any]) -> Case:
+        workload, seed = task.workload, request["seed"]
+        precision = self._host.strategy(request["config"]["strategy"]).precision
+        which = workload.key, seed, precision
+        case = self._cases.pop(which, None)
         if case is None:
             with room_for_operands():
-                case = Case.of(workload, self._host.reference(workload.operator), seed, folder)
-        self._cases[workload.key, seed] = case
+                reference = self._host.reference(workload.operator)
+                folder = Path(request["folder"])
+                case = Case.of(workload, reference, seed, precision, folder)
+        self._cases[which] = case
         while len(self._cases) > _CASES:
             self._cases.popitem(last=False)
         return case

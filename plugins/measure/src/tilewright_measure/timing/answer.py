@@ -24,28 +24,34 @@ _POISON_BYTE = 0xFF  # a NaN in every binary floating-point format, -1 in intege
 
 @dataclass
 class Case:
-    """Seeded inputs of a workload and the expected outputs, in logical layout."""
+    """Seeded inputs of a workload and the expected outputs, in logical layout.
+
+    precision   of the config that is checked: inputs have no more digits
+    """
 
     workload: Workload
     reference: Reference
     inputs: Sequence[np.ndarray]
     outputs: Sequence[np.ndarray]
+    precision: str
     _packed: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, workload: Workload, reference: Reference, seed: int, folder: Path) -> Case:
+    def of(
+        cls, workload: Workload, reference: Reference, seed: int, precision: str, folder: Path
+    ) -> Case:
         """Made once and kept in the folder, so that the next worker need not compute it again."""
-        place = folder / f"{workload.key}-{seed}"
+        place = folder / f"{workload.key}-{seed}-{precision}"
         if place.is_dir():
             arrays = [np.load(file, allow_pickle=False) for file in sorted(place.iterdir())]
         else:
-            inputs = reference.inputs(workload, seed)
+            inputs = reference.inputs(workload, seed, precision)
             arrays = [
                 np.asarray(array) for array in (*inputs, *reference.outputs(workload, inputs))
             ]
             _keep(arrays, place)
         count = len(workload.inputs)
-        return cls(workload, reference, arrays[:count], arrays[count:])
+        return cls(workload, reference, arrays[:count], arrays[count:], precision)
 
     def packed(self, operand: int, layout: str) -> np.ndarray:
         """An input in a layout: read-only, and the same array each time."""
@@ -86,7 +92,7 @@ class Case:
 
     @cached_property
     def _tolerance(self) -> float:
-        return self.reference.tolerance(self.workload)
+        return self.reference.tolerance(self.workload, self.precision)
 
 
 def compare(got: np.ndarray, expected: np.ndarray, bound: float, name: str) -> None:

@@ -71,6 +71,7 @@ def tune(
     tuner: Any = None,
     budget: Budget | str | int | None = None,
     strategies: str = "*",
+    precision: str = "float32",
     conditions: Conditions | None = None,
     early_stopping: int | None = None,
     device: str | None = None,
@@ -114,11 +115,12 @@ def tune(
         runner=measure.runner,
         builder=measure.builder,
         strategies=strategies,
+        precision=precision,
         foreign_records=foreign_records,
     )
     entry = WeightedTask(task, 1.0, host.reference(task.workload.operator).format(task.workload))
     report = TuneStage(options, context).tune(TaskSet((entry,)))
-    best = context.history.best(task, host.space(task, strategies).is_valid)
+    best = context.history.best(task, context.host.space(task, strategies).is_valid)
     config, seconds = (best.config, best.seconds) if best is not None else (None, None)
     summary = _summary(entry, config, report, context)
     return TuneResult(task, config, seconds, summary, report.partial)
@@ -154,6 +156,7 @@ def compile(  # noqa: A001  the name users expect
     out: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     strategies: str = "*",
+    precision: str = "float32",
     device: str | None = None,
     seed: int = 0,
     host: PluginHost | None = None,
@@ -184,6 +187,7 @@ def compile(  # noqa: A001  the name users expect
             device=device,
             records=known,
             strategies=strategies,
+            precision=precision,
             seed=seed,
             writes=False,
             saves=out is not None,
@@ -201,6 +205,7 @@ def explain(
     records: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     strategies: str = "*",
+    precision: str = "float32",
     device: str | None = None,
     host: PluginHost | None = None,
 ) -> list[Explanation]:
@@ -228,6 +233,7 @@ def explain(
         device=device,
         records=file,
         strategies=strategies,
+        precision=precision,
         writes=False,
         saves=False,
     )

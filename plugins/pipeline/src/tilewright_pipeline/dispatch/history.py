@@ -69,8 +69,10 @@ class History:
     def count(self, task: Task) -> Count:
         return self.store.count(self.query(task))
 
-    def _own(self, task: Task) -> Where | None:
+    def _own(self, task: Task) -> Where:
         pattern = self.narrowed(task)
         if pattern == "*":
-            return None
-        return lambda config: self.host.selects(pattern, config.strategy)
+            return lambda config: self.host.permits(config.strategy)
+        return lambda config: (
+            self.host.selects(pattern, config.strategy) and self.host.permits(config.strategy)
+        )

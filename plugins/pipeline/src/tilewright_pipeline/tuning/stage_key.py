@@ -38,6 +38,7 @@ def stage_key(tasks: TaskSet, context: RunContext, options: TuneOptions) -> str:
             "tasks": {entry.task.key: [entry.weight, entry.networks] for entry in tasks},
             "conditions": context.conditions.to_json(),
             "strategies": context.strategies,
+            **({} if host.precision == "float32" else {"precision": host.precision}),
             "revisions": revisions,
             "seed": context.seed,
             "foreign_records": context.foreign_records,

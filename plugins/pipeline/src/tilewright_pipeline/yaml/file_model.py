@@ -64,6 +64,7 @@ class PipelineFile(Options):
     device    one of those that the target offers
     plugins   plugin files
     strategies  glob over the names of alternatives, for every stage
+    precision   the lowest in which strategies may multiply what is float32; sums stay float32
 
     Paths start in the current folder, as on the command line.
     """
@@ -78,6 +79,9 @@ class PipelineFile(Options):
     record_store: Choice | None = None
     seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     strategies: str = Field(default="*", description="Glob over alternatives.")
+    precision: Literal["float32", "tf32", "bfloat16", "float16"] = Field(
+        default="float32", description="The lowest of products; sums stay float32."
+    )
     plugins: tuple[str, ...] = ()
     measure: MeasureSection = MeasureSection()
     stages: tuple[Any, ...] = Field(min_length=1)

@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import numpy as np
-
-from tilewright_tensor.expressions.dtype import is_float, is_whole
+from tilewright_tensor.expressions.dtype import is_float, is_whole, numpy_type
 from tilewright_tensor.expressions.expr import Const, Op, dtype_of
 
 INFIX: Mapping[str, str] = {
@@ -121,7 +119,7 @@ class Dialect:
         if not is_float(value.dtype):
             return f"({kind}){int(value.value)}"
         suffix = "f" if value.dtype == "float32" else ""
-        number = np.dtype(value.dtype).type(value.value)
+        number = numpy_type(value.dtype).type(value.value)
         if not math.isfinite(number):
             name = "NAN" if math.isnan(number) else "INFINITY"
             helpers.add(name)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright_tensor.evaluation.numpy_value import Array, element, value_at
 from tilewright_tensor.expressions.buffer import Buffer
-from tilewright_tensor.expressions.dtype import is_float
+from tilewright_tensor.expressions.dtype import is_float, numpy_type
 from tilewright_tensor.expressions.expr import Load, Op, Read
 from tilewright_tensor.expressions.tensor import Combiner, Tensor
 from tilewright_tensor.ir.dag import Dag
@@ -41,7 +41,7 @@ def widened(array: Array, dtype: str) -> Array:
 
 
 def _wide(dtype: str) -> Any:
-    return np.float64 if is_float(dtype) else np.dtype(dtype).type
+    return np.float64 if is_float(dtype) else numpy_type(dtype).type
 
 
 def _computed(tensor: Tensor, known: Mapping[str, Array]) -> Array:

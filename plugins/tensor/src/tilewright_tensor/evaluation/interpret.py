@@ -18,6 +18,7 @@ import numpy as np
 from tilewright_tensor.evaluation.numpy_value import Array, element, index_at, value_at
 from tilewright_tensor.expressions.affine import Var
 from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.expressions.dtype import is_float, numpy_type
 from tilewright_tensor.expressions.expr import Load, Read, leaves
 from tilewright_tensor.ir.facts import Condition
 from tilewright_tensor.ir.loop_ir import (
@@ -59,8 +60,8 @@ def interpret(program: LoopProgram, inputs: Sequence[Array]) -> tuple[Array, ...
 
 def _poisoned(buffer: Buffer) -> Array:
     """NaN, or a value that is unlikely to be right."""
-    if np.issubdtype(np.dtype(buffer.dtype), np.floating):
-        return np.full(buffer.shape, np.nan, buffer.dtype)
+    if is_float(buffer.dtype):
+        return np.full(buffer.shape, np.nan, numpy_type(buffer.dtype))
     return np.full(buffer.shape, 77, buffer.dtype)
 
 
@@ -228,7 +229,7 @@ def _store(store: Store, points: _Points, memory: _Memory, count: int) -> None:
         assert isinstance(load, Load)
         return element(memory[load.buffer.name], load.buffer.name, indices, active)
 
-    value = value_at(store.value, points, fetch, lambda name: np.dtype(name).type)
+    value = value_at(store.value, points, fetch, lambda name: numpy_type(name).type)
     target = memory[store.buffer.name]
     indices = tuple(np.broadcast_to(index_at(index, points), (count,)) for index in store.indices)
     element(target, store.buffer.name, indices, None)

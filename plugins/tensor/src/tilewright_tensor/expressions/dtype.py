@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Kind = Literal["bool", "int", "uint", "float"]
 
@@ -64,6 +67,14 @@ DTYPES = tuple(DATA_TYPES)
 ITEM_BYTES: Mapping[str, int] = {name: one.item_bytes for name, one in DATA_TYPES.items()}
 
 
+def numpy_type(dtype: str) -> np.dtype[Any]:
+    """What numpy calls it; bfloat16 is that of ml_dtypes."""
+    import ml_dtypes
+    import numpy as np
+
+    return np.dtype(getattr(ml_dtypes, dtype) if dtype == "bfloat16" else dtype)
+
+
 def is_float(dtype: str) -> bool:
     """Whether it is of floating-point numbers."""
     return DATA_TYPES[dtype].kind == "float"
@@ -77,6 +88,12 @@ def is_whole(dtype: str) -> bool:
 def is_unsigned(dtype: str) -> bool:
     """Whether no value is below 0: of bool, too."""
     return DATA_TYPES[dtype].kind in ("bool", "uint")
+
+
+def widens(dtype: str, other: str) -> bool:
+    """Whether the other is a wider float, which has every value of the first."""
+    first, second = DATA_TYPES[dtype], DATA_TYPES[other]
+    return first.kind == second.kind == "float" and second.item_bytes > first.item_bytes
 
 
 def limits(dtype: str) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright_tensor.expressions.affine import Affine, Bounds, IndexArithmetic, Var, index
 from tilewright_tensor.expressions.arithmetic import Arithmetic
 from tilewright_tensor.expressions.comparisons import NoValue, comparable
-from tilewright_tensor.expressions.dtype import DTYPES, is_float, is_whole, limits
+from tilewright_tensor.expressions.dtype import DTYPES, is_float, is_whole, limits, widens
 from tilewright_tensor.expressions.elements import elements, with_elements
 
 if TYPE_CHECKING:
@@ -388,4 +388,8 @@ def cast(operand: ValueLike, dtype: str) -> Value:
     if dtype not in DTYPES:
         raise ValueError(f"cast to {dtype!r}: expected one of {', '.join(DTYPES)}")
     value = as_value(operand, dtype)
+    if isinstance(value, Op) and value.name == "cast":
+        (inner,) = value.args
+        if dtype_of(inner) == dtype and widens(dtype, value.dtype):
+            return inner
     return value if dtype_of(value) == dtype else Op("cast", (value,), dtype)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright_tensor.expressions.dtype import numpy_type
 from tilewright_tensor.kernels.cold_copies import ColdCopies, Copies
 from tilewright_tensor.kernels.guarded_memory import GuardedMemory
 from tilewright_tensor.kernels.operand_checks import check_operand, check_operands
@@ -38,7 +39,7 @@ class HostKernel(ABC):
     def __init__(
         self, operands: Sequence[tuple[Sequence[int], str]], workspace_bytes: int = 0
     ) -> None:
-        self._specs = [(tuple(shape), np.dtype(dtype)) for shape, dtype in operands]
+        self._specs = [(tuple(shape), numpy_type(dtype)) for shape, dtype in operands]
         self._workspace = GuardedMemory(workspace_bytes)
         self._workspace.bytes.fill(0xFF)  # NaN: an answer that was left there is no answer
         self._operands: list[Copies] = []

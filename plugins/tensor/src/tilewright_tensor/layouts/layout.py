@@ -3,8 +3,10 @@
 Letters stand for axes. An upper-case letter is the axis itself (its outer part where it has
 blocks), a number with a lower-case letter an inner block: `NCHW16c` is [N][C/16][H][W][16]. The
 logical axes have a fixed order, found from the letters: N C D H W, or O I D H W, or the alphabet;
-so `NHWC` is a transposition of logical NCHW. A packed constant may be transformed first:
-`winograd4:ABIO` (see `constant_transform`).
+so `NHWC` is a transposition of logical NCHW. Blocks nest: `OIHW8i16o2i` has pairs of inputs
+innermost. A packed constant may be transformed first: `winograd4:ABIO` (see `constant_transform`).
+A data type at the end, as in `NCHW16c:bfloat16`, is what elements are stored as: such a format
+holds rounded values of the tensor's own type.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tilewright.errors import UsageError
+from tilewright.errors import UsageError, did_you_mean
 from tilewright_tensor.expressions.affine import Affine, Bounds, floor_div, mod
-from tilewright_tensor.layouts.constant_transform import constant_transform
+from tilewright_tensor.expressions.dtype import DATA_TYPES, DTYPES, numpy_type
+from tilewright_tensor.layouts.constant_transform import TRANSFORMS, constant_transform
 
 if TYPE_CHECKING:
     from tilewright_tensor.layouts.constant_transform import Array
@@ -44,6 +47,7 @@ class Layout:
     dims      the physical dimensions, outermost first
     blocks    elements in a block of each logical axis, 1 where it has none
     transform name of what is done to the constant before it is laid out, empty for nothing
+    dtype     that elements are stored as, empty for the tensor's own
     """
 
     text: str
@@ -51,6 +55,7 @@ class Layout:
     dims: tuple[LayoutDim, ...]
     blocks: tuple[int, ...]
     transform: str = ""
+    dtype: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Layout:
@@ -73,7 +78,11 @@ class Layout:
     @property
     def memory(self) -> Layout:
         """How the transformed constant lies; itself where nothing is transformed."""
-        return _parse(self.text.rpartition(":")[2]) if self.transform else self
+        return _parse(self.text.partition(":")[2]) if self.transform else self
+
+    def storage(self, own: str) -> str:
+        """The dtype of elements in memory, of a tensor whose own dtype is given."""
+        return self.dtype or own
 
     def transformed_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The logical shape after the transform."""
@@ -105,7 +114,7 @@ class Layout:
         return tuple(found)
 
     def pack(self, array: Array) -> Array:
-        """A logical array in this layout, contiguous; partly filled blocks end in zeros."""
+        """A logical array in this format, contiguous; partly filled blocks end in zeros."""
         import numpy as np
 
         if self.transform:
@@ -115,30 +124,41 @@ class Layout:
             margins = [(0, p - n) for p, n in zip(padded, array.shape, strict=True)]
             array = np.pad(array, margins)
         split, order = self._split(padded)
-        return np.asarray(array.reshape(split).transpose(order), order="C")
+        stored = numpy_type(self.storage(str(array.dtype)))
+        return np.asarray(array.reshape(split).transpose(order), stored, order="C")
 
-    def unpack(self, array: Array, shape: Sequence[int]) -> Array:
-        """The logical array of a shape, contiguous: the inverse of `pack`, to rounding."""
+    def unpack(self, array: Array, shape: Sequence[int], own: str = "") -> Array:
+        """The logical array of a shape, contiguous: the inverse of `pack`, to rounding.
+
+        Elements are of the tensor's own dtype; by default, as they are stored.
+        """
         import numpy as np
 
         if self.transform:
-            transformed = self.memory.unpack(array, self.transformed_shape(shape))
+            transformed = self.memory.unpack(array, self.transformed_shape(shape), own)
             return constant_transform(self.transform, self.text).undo(transformed)
         padded = self._padded(shape)
         split, order = self._split(padded)
         logical = array.reshape([split[i] for i in order]).transpose(np.argsort(order))
-        return np.asarray(logical.reshape(padded)[tuple(slice(n) for n in shape)], order="C")
+        inside = logical.reshape(padded)[tuple(slice(n) for n in shape)]
+        return np.asarray(inside, numpy_type(own or str(array.dtype)), order="C")
 
     def is_identity_to(self, other: Layout, shape: Sequence[int]) -> bool:
         """Whether a shape has the same bytes in both, as 16 channels in `NCHW16c` and `NHWC`."""
-        return self.letters == other.letters and self._runs(shape) == other._runs(shape)
+        alike = (self.letters, self.dtype) == (other.letters, other.dtype)
+        return alike and self._runs(shape) == other._runs(shape)
 
     def broadcast_to(self, shape: Sequence[int]) -> Layout:
         """The layout of a broadcast operand: no blocks on axes of extent 1."""
-        tokens = _TOKEN.finditer(self.text)
+        name, colon, dtype = self.text.partition(":")
         axis = {letter: i for i, letter in enumerate(self.letters)}
-        kept = (t[0] for t in tokens if t[1] or shape[axis[t[3].upper()]] > 1)
-        return _parse("".join(kept))
+        kept = (t[0] for t in _TOKEN.finditer(name) if t[1] or shape[axis[t[3].upper()]] > 1)
+        return _parse("".join(kept) + colon + dtype)
+
+    def stored_as(self, dtype: str) -> Layout:
+        """The same arrangement of elements of another dtype, empty for the tensor's own."""
+        text = self.text.removesuffix(f":{self.dtype}") if self.dtype else self.text
+        return _parse(f"{text}:{dtype}" if dtype else text)
 
     def _padded(self, shape: Sequence[int]) -> tuple[int, ...]:
         self.physical_shape(shape)
@@ -168,10 +188,15 @@ class Layout:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Layout:
-    name, colon, memory = text.rpartition(":")
+    name, colon, rest = text.partition(":")
+    if colon and name not in TRANSFORMS:
+        if rest not in DATA_TYPES and not _TOKEN.match(name):
+            constant_transform(name, text)
+        if rest not in DATA_TYPES:
+            raise _error(text, f"no data type named {rest!r}, {did_you_mean(rest, list(DTYPES))}")
+        return replace(_parse(name), text=text, dtype=rest)
     if colon:
-        constant_transform(name, text)
-        return replace(_parse(memory), text=text, transform=name)
+        return replace(_parse(rest), text=text, transform=name)
     tokens = list(_TOKEN.finditer(text))
     if "".join(t[0] for t in tokens) != text:
         raise _error(

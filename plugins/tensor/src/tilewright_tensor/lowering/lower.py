@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tilewright_tensor.expressions.affine import Affine, Var, divided, mod, multiples
 from tilewright_tensor.expressions.buffer import Buffer, Scope
-from tilewright_tensor.expressions.expr import Load, Read, Value, leaves
+from tilewright_tensor.expressions.expr import Load, Read, Value, cast, leaves
 from tilewright_tensor.ir.facts import Facts
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
@@ -68,7 +68,7 @@ class _Lowering:
         self, name: str, shape: tuple[int, ...], dtype: str, scope: Scope = "global"
     ) -> Buffer:
         if layout := self.schedule.layouts.get(name):
-            shape = layout.physical_shape(shape)
+            shape, dtype = layout.physical_shape(shape), layout.storage(dtype)
         elif lanes := self.lanes.get(name):
             axis, width = lanes
             shape = (*shape[:axis], -(-shape[axis] // width), *shape[axis + 1 :], width)
@@ -95,14 +95,19 @@ class _Lowering:
         guards = placement.guards
         indices = self._element(placement)
         buffer = self.buffers[stage.name]
-        value = placement.value(self._load)
+        value = placement.value(self._loaded)
         if stage.overhangs:
             self._check_overhang(stage, value)
         # a reduction over one element is that element
         reduces = stage.combiner is not None and first < len(loops)
         if stage.combiner is not None and reduces:
+            if buffer.dtype != stage.dtype:
+                raise ValueError(
+                    f"{stage.name} would add up in {buffer.dtype}: sum in a cache_write of it, "
+                    "which has no format"
+                )
             value = stage.combiner.operation(Load(buffer, indices), value)
-        store = Store(buffer, indices, value)
+        store = Store(buffer, indices, cast(value, buffer.dtype))
         statement = without_zero_terms(store) if stage.instruction else store
         for depth in range(len(loops) - 1, -1, -1):
             loop = loops[depth]
@@ -156,12 +161,17 @@ class _Lowering:
         return tuple(logical)
 
     def _load(self, read: Read) -> Load:
+        """The element in memory, as it is stored."""
         name = read.tensor.name
         logical: Sequence[Affine] = read.indices
         placement = self.placed.get(name)
         if placement and placement.stage.attach:
             logical = placement.local_index(logical)
         return Load(self.buffers[name], self._physical(name, logical))
+
+    def _loaded(self, read: Read) -> Value:
+        """The element in memory, as the tensor has it."""
+        return cast(self._load(read), read.tensor.dtype)
 
     def _initial(self, placement: Placement, indices: tuple[Affine, ...]) -> Statement:
         """The nest that writes the identity: the spatial loops from the first reduction on."""

@@ -18,7 +18,6 @@ from typing import NamedTuple
 from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.expr import (
     IndexValue,
-    Load,
     Op,
     Read,
     Value,
@@ -88,14 +87,16 @@ class Placement:
             len(self.loops),
         )
 
-    def value(self, load: Callable[[Read], Load]) -> Value:
+    def value(self, load: Callable[[Read], Value]) -> Value:
         """The element over the loops' variables: loads for reads, what is known there folded."""
         facts = self.facts.with_conditions([c for found in self.guards.values() for c in found])
 
         def leaf(one: Value) -> Value:
             if isinstance(one, Read):
                 read = self.reads.get(id(one))
-                return one if read is None else with_inside(load(read), loaded)
+                if read is None:
+                    return one
+                return map_value(load(read), lambda one: with_inside(one, loaded), inside=False)
             if isinstance(one, IndexValue):
                 here = IndexValue(one.value.substitute(self.point, facts.bounds))
                 return with_inside(here, loaded)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.workload import Workload
-from tilewright_tensor.expressions.dtype import is_float
+from tilewright_tensor.expressions.dtype import DATA_TYPES, ITEM_BYTES, is_float, numpy_type
 from tilewright_tensor.ir.dag import terms_per_element
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.definition.operator_def import Operand, OperatorDef
@@ -41,22 +41,28 @@ class OperatorReference:
         """The operator's definition."""
         return self.operators[self.operator]
 
-    def inputs(self, workload: Workload, seed: int) -> list[Array]:
+    def inputs(self, workload: Workload, seed: int, precision: str = "float32") -> list[Array]:
         """Seeded finite random inputs in logical layout, under which a wrong answer is seen.
 
         As `Operand.values` wants them; all are positive where an epilogue takes nothing else, which
         makes the running value so but for differences. Of long sums, most terms are 0: see
         `rounding`. The few elements of a small answer may cancel by chance, and an epilogue may
-        leave nothing of them: of several draws, that with the largest answer is taken.
+        leave nothing of them: of several draws, that with the largest answer is taken. float32 is
+        rounded to the precision: the answer to such inputs is as exact as that of float32.
         """
         import numpy as np
 
-        from tilewright_tensor.operators.trials.drawn_inputs import draw_inputs
+        from tilewright_tensor.operators.trials.drawn_inputs import draw_inputs, rounded_to
 
         dag = self.operators.compute_dag(workload)
         operands, output = self._drawn_as(workload), dag.outputs[0]
         made = rounding(dag, [one.values for one in operands])
-        first = draw_inputs(workload.inputs, operands, made, (seed,))
+
+        def drawn(*seeds: int) -> list[Array]:
+            arrays = draw_inputs(workload.inputs, operands, made, seeds)
+            return [rounded_to(array, precision) for array in arrays]
+
+        first = drawn(seed)
         sums = any(is_float(t.dtype) and terms_per_element(t) > 1 for t in dag.computes)
         if not sums or not is_float(output.dtype) or prod(output.shape) > _FEW_ELEMENTS:
             return first
@@ -65,8 +71,7 @@ class OperatorReference:
             (answer,) = self.outputs(workload, inputs)
             return float(np.abs(answer[np.isfinite(answer)]).max(initial=0.0))
 
-        others = [draw_inputs(workload.inputs, operands, made, (seed, n)) for n in range(1, _DRAWS)]
-        return max([first, *others], key=largest)
+        return max([first, *(drawn(seed, n) for n in range(1, _DRAWS))], key=largest)
 
     def outputs(self, workload: Workload, inputs: Sequence[Array]) -> list[Array]:
         """Expected outputs in logical layout: all in float64, the epilogue too, cast at the end.
@@ -85,17 +90,21 @@ class OperatorReference:
             specs.insert(op.position, spec)
             step = Workload(op.operator, tuple(specs), op.attributes)
             running, spec = self._applied(step, arrays), self.operators.output(step)
-        return [np.asarray(running, spec.dtype, order="C")]
+        return [np.asarray(running, numpy_type(spec.dtype), order="C")]
 
     def output_shapes(self, workload: Workload) -> list[tuple[tuple[int, ...], str]]:
         """(shape, dtype) of the one output."""
         output = self.operators.output(workload)
         return [(output.shape, output.dtype)]
 
-    def tolerance(self, workload: Workload) -> float:
-        """Largest max|a-b| / max|b| of a right answer: see `rounding`."""
+    def tolerance(self, workload: Workload, precision: str = "float32") -> float:
+        """Largest max|a-b| / max|b| of a right answer: see `rounding`.
+
+        Inputs have no more digits than the precision; the answer may be stored in it.
+        """
         drawn = [operand.values for operand in self._drawn_as(workload)]
-        return rounding(self.operators.compute_dag(workload), drawn).tolerance
+        stored = DATA_TYPES[precision].eps if precision in ("float16", "bfloat16") else 0.0
+        return rounding(self.operators.compute_dag(workload), drawn).tolerance + stored / 2
 
     def operations(self, workload: Workload) -> int:
         """Floating-point operations of the compute DAG, a multiply-add counting two."""
@@ -103,17 +112,15 @@ class OperatorReference:
 
     def bytes(self, workload: Workload) -> int:
         """Bytes of all operands and the output, each once."""
-        import numpy as np
-
         every = (*workload.inputs, self.operators.output(workload))
-        return sum(prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in every)
+        return sum(prod(spec.shape) * ITEM_BYTES[spec.dtype] for spec in every)
 
     def pack(self, array: Array, layout: str) -> Array:
         """A logical array rearranged into a layout; partly filled blocks end in zeros."""
         return Layout.parse(layout).pack(array)
 
     def unpack(self, array: Array, layout: str, shape: tuple[int, ...]) -> Array:
-        """The inverse of `pack`."""
+        """The inverse of `pack`; elements are as they are stored."""
         return Layout.parse(layout).unpack(array, shape)
 
     def parse(self, arguments: str, where: str) -> Workload:

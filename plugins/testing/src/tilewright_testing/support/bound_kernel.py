@@ -28,7 +28,7 @@ class BoundKernel:
     def operands(self, seed: int = SEED) -> list[Any]:
         """Seeded inputs and poisoned outputs, in the layouts of the config."""
         reference, layouts = self._reference, self.host.layouts(self.task, self.config)
-        inputs = reference.inputs(self.task.workload, seed)
+        inputs = reference.inputs(self.task.workload, seed, self._precision)
         poison = [output * 0 + 77 for output in reference.outputs(self.task.workload, inputs)]
         texts = [*layouts.inputs, *layouts.outputs]
         return [reference.pack(a, t) for a, t in zip([*inputs, *poison], texts, strict=True)]
@@ -53,12 +53,17 @@ class BoundKernel:
             assert same.all(), f"{self.config.text}: input {place} was overwritten"
         if isinstance(self.kernel, TellsOverruns):
             assert self.kernel.find_overrun() == "", self.config.text
-        expected = reference.outputs(workload, reference.inputs(workload, seed))
+        expected = reference.outputs(workload, reference.inputs(workload, seed, self._precision))
         for place, (wanted, layout) in enumerate(zip(expected, layouts.outputs, strict=True)):
             physical = self.kernel.read(len(workload.inputs) + place)
             got = reference.unpack(physical, layout, tuple(wanted.shape))
             error = abs(got - wanted).max() / max(abs(wanted).max(), 1e-30)
-            assert error <= reference.tolerance(workload), f"{self.config.text}: {error}"
+            bound = reference.tolerance(workload, self._precision)
+            assert error <= bound, f"{self.config.text}: {error}"
+
+    @property
+    def _precision(self) -> str:
+        return self.host.strategy(self.config.strategy).precision
 
     @property
     def _reference(self) -> Any:

@@ -67,7 +67,7 @@ class ImaginaryReference:
 
     operator = NAME
 
-    def inputs(self, workload: Workload, seed: int) -> Sequence[Any]:
+    def inputs(self, workload: Workload, seed: int, precision: str = "float32") -> Sequence[Any]:
         rng = random.Random(seed)
         return [array("f", (rng.random() for _ in range(*s.shape))) for s in workload.inputs]
 
@@ -77,7 +77,7 @@ class ImaginaryReference:
     def output_shapes(self, workload: Workload) -> Sequence[tuple[tuple[int, ...], str]]:
         return [(workload.inputs[0].shape, "float32")]
 
-    def tolerance(self, _workload: Workload) -> float:
+    def tolerance(self, workload: Workload, precision: str = "float32") -> float:
         return 1e-5
 
     def operations(self, workload: Workload) -> int:

@@ -11,11 +11,10 @@ from hashlib import sha256
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_x86.kernel.object_file import section
 from tilewright_x86.machine.isa import isa_of, require
 
@@ -112,5 +111,5 @@ def _sizes(
 ) -> list[int]:
     if any(n < 0 for shape, _ in operands for n in shape):
         raise ValueError("a negative size")
-    each = (prod(shape) * np.dtype(dtype).itemsize for shape, dtype in operands)
+    each = (prod(shape) * ITEM_BYTES[dtype] for shape, dtype in operands)
     return [threads, workspace_bytes, *each]

@@ -15,10 +15,11 @@ from typing import Any
 from tilewright_tensor.expressions.dtype import is_float
 
 LLVM_TYPES = {
-    "float16": "half", "float32": "float", "float64": "double",
+    "bfloat16": "i16", "float16": "half", "float32": "float", "float64": "double",
     "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32",
     "int64": "i64", "uint64": "i64", "bool": "i1",
 }  # fmt: skip
+"""Of a dtype's elements. A bfloat16 is its bits: LLVM calls a function for most of what it does."""
 
 
 def memory_type(dtype: str) -> str:
@@ -42,11 +43,16 @@ def constant(value: float, dtype: str) -> str:
         return "true" if value else "false"
     if not is_float(dtype):
         return str(int(value))
-    if dtype == "float32":
+    if dtype in ("float32", "bfloat16"):
         try:
             value = struct.unpack("<f", struct.pack("<f", value))[0]
         except OverflowError:
             value = float("inf") if value > 0 else float("-inf")
+    if dtype == "bfloat16":
+        bits = struct.unpack("<I", struct.pack("<f", value))[0]
+        if value != value:  # noqa: PLR0124  only NaN differs from itself
+            return str(bits >> 16 | 0x40)
+        return str((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
     if dtype == "float16":
         return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"

@@ -38,8 +38,16 @@ _SSE4 = ("sse2", "sse3", "ssse3", "sse4.1", "sse4.2", "cx16", "popcnt")
 _AVX2 = (*_SSE4, "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe")
 _AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 
+_AVX512_VNNI = (*_AVX512, "avx512vnni")
+_AVX512_BF16 = (*_AVX512_VNNI, "avx512bf16")
+_AMX = (*_AVX512_BF16, "amx-tile", "amx-bf16", "amx-int8")
+
 ISAS = (
+    Isa("amx", 512, True, _AMX),
+    Isa("avx512_bf16", 512, True, _AVX512_BF16),
+    Isa("avx512_vnni", 512, True, _AVX512_VNNI),
     Isa("avx512", 512, True, _AVX512),
+    Isa("avx2_vnni", 256, True, (*_AVX2, "avxvnni")),
     Isa("avx2", 256, True, _AVX2),
     Isa("sse4", 128, False, _SSE4),
 )

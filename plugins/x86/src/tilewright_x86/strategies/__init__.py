@@ -14,8 +14,14 @@ def _strategy(
     return Strategy(recorded, revision, ("x86",), operators, load, priority, aliases=(name,))
 
 
+def _bfloat16(name: str, operators: tuple[str, ...]) -> Strategy:
+    load = implementation_of(f"{__name__}.{name}")
+    return Strategy(f"{name}.x86", 1, ("x86",), operators, load, 20, precision="bfloat16")
+
+
 STRATEGIES = (
     _strategy("conv2d_direct", ("conv2d",), revision=3),
+    _bfloat16("conv2d_direct_bf16", ("conv2d",)),
     _strategy("conv2d_depthwise", ("conv2d",)),
     _strategy("conv2d_pixels", ("conv2d",)),
     _strategy("dense_packed", ("dense",)),

@@ -16,6 +16,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
+from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 from tilewright_tensor.lowering.program_pass import ProgramPass
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
@@ -51,9 +52,13 @@ _NARROW = 8
 
 
 class Conv2dDirect(ScheduledImplementation):
-    """Convolutions whose groups hold several filters; knobs choose layouts, tile and loop order."""
+    """Convolutions whose groups hold several filters; knobs choose layouts, tile and loop order.
+
+    terms   input channels that one instruction multiplies and adds
+    """
 
     name = "conv2d_direct.x86"
+    terms = 1
 
     def applies(self, task: Task) -> bool:
         """float32 with constant filters, at least four in a group where there are groups."""
@@ -85,13 +90,13 @@ class Conv2dDirect(ScheduledImplementation):
         )
         outer = knobs.define_knob("outer", ["filters", "rows"])
         unroll_kw = knobs.define_knob("unroll_kw", [False, True] if taps > 1 else [False])
-        unroll_ic = knobs.define_knob("unroll_ic", [n for n in _UNROLLED if n <= max(block_ics)])
+        unroll_ic = knobs.define_knob("unroll_ic", self._unrolled(max(block_ics)))
         pixels_too = ["pixels"] if is_pointwise(task.workload) else []
         prefetch = knobs.define_knob("prefetch", ["none", "filters", *pixels_too])
         # with rows outermost it is not all tiles of the image that share filters
         knobs.constrain((prefetch == "filters") <= (outer == "filters"))
         if pixels_too:
-            knobs.constrain((prefetch == "pixels") <= (block_ic > unroll_ic))
+            knobs.constrain((prefetch == "pixels") <= (block_ic > unroll_ic * self.terms))
             knobs.constrain((prefetch == "pixels") <= (tile_oh[-1] == 1))
         pixels = tile_ow[-1] * tile_oh[-1]
         # taps side by side share their pixels, which LLVM then keeps in registers: spills otherwise
@@ -167,7 +172,8 @@ class Conv2dDirect(ScheduledImplementation):
         s = tile.stored(s, total, final, rows_outermost=config["outer"] == "rows")
         ic, kh, kw = s.loops(total)[4:]
         s = s.split(total, ic, [config["block_ic"]])
-        s = s.split(total, f"{ic}.1", [config["unroll_ic"]])
+        factors = [config["unroll_ic"]] if self.terms == 1 else [config["unroll_ic"], self.terms]
+        s = s.split(total, f"{ic}.1", factors)
         block, step, unrolled = f"{ic}.0", f"{ic}.1.0", f"{ic}.1.1"
         taps = [step, kw] if config["unroll_kw"] else [kw, step]
         return tile.accumulated(
@@ -175,7 +181,17 @@ class Conv2dDirect(ScheduledImplementation):
             total,
             [block, kh, *taps, unrolled],
             [unrolled, kw] if config["unroll_kw"] else [unrolled],
+            self._dot(f"{ic}.1.2", tile.width),
         )
+
+    def _dot(self, loop: str, width: int) -> tuple[str, TensorInstruction] | None:
+        """The instruction that adds the terms of a loop to a vector of filters; None for one."""
+        del loop, width
+        return None
+
+    def _unrolled(self, block_ic: int) -> list[int]:
+        """Steps over input channels that may be unrolled."""
+        return [n for n in _UNROLLED if n * self.terms <= block_ic]
 
     def _image(self, task: Task) -> tuple[int, int]:
         """Rows and columns of the output that are cut into tiles."""

@@ -8,6 +8,7 @@ from tilewright_tensor.expressions.dtype import is_float, is_unsigned
 from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, constant, mangled, type_of
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text import vector_math
+from tilewright_x86.text.bfloat_text import rounded_bfloat, widened_bfloat
 
 _FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "rem": "frem"}
 _LIBM = ("erf", "expm1", "log1p")  # of float64, where LLVM has no intrinsic
@@ -52,6 +53,10 @@ class Arithmetic:
 
     def float_(self, name: str, texts: list[str], dtype: str, width: int) -> str:
         define, kind = self.function.define, type_of(dtype, width)
+        if dtype == "bfloat16":
+            widened = [self.cast(text, dtype, "float32", width) for text in texts]
+            result = self.float_(name, widened, "float32", width)
+            return self.cast(result, "float32", dtype, width)
         if name in _FLOAT_BINARY:
             return define(f"{_FLOAT_BINARY[name]} {kind} {texts[0]}, {texts[1]}")
         if name in ("max", "min"):
@@ -206,14 +211,20 @@ class Arithmetic:
             return text
         for one in (source, dtype):
             check_dtype(one, self.isa)
+        if source == "float64" and dtype in ("float16", "bfloat16"):
+            return self.cast(self._rounded_to_odd(text, width), "float32", dtype, width)
+        if source == "bfloat16":
+            wide = widened_bfloat(self.function, text, width)
+            return self.cast(wide, "float32", dtype, width)
+        if dtype == "bfloat16":
+            wide = self.cast(text, source, "float32", width)
+            return rounded_bfloat(self.function, wide, width, self.isa)
         before, after = type_of(source, width), type_of(dtype, width)
         if dtype == "bool":
             zero = "zeroinitializer" if width else constant(0, source)
             compare = "fcmp une" if is_float(source) else "icmp ne"
             return self.function.define(f"{compare} {before} {text}, {zero}")
         unsigned = is_unsigned(source)
-        if (source, dtype) == ("float64", "float16"):
-            return self.cast(self._rounded_to_odd(text, width), "float32", "float16", width)
         if is_float(source) and is_float(dtype):
             wider = ["float16", "float32", "float64"]
             word = "fpext" if wider.index(dtype) > wider.index(source) else "fptrunc"
@@ -234,7 +245,7 @@ class Arithmetic:
         return self.function.define(f"{word} {before} {text} to {after}")
 
     def _rounded_to_odd(self, text: str, width: int) -> str:
-        """A float64 as a float32 that rounds to the same float16; LLVM would call a function.
+        """A float64 as a float32 that rounds to the same 16 bits; LLVM would call a function.
 
         It is cut off, and its last bit says whether anything was.
         """

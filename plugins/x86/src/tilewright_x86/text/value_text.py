@@ -216,6 +216,10 @@ class Values:
             return decided
         dtype = dtype_of(value.args[0])
         texts, varies = self._alike([self.emit(arg) for arg in value.args], [dtype] * 2)
+        if dtype == "bfloat16":
+            width = self.width(varies)
+            texts = [self.arithmetic.cast(text, dtype, "float32", width) for text in texts]
+            dtype = "float32"
         kind = type_of(dtype, self.width(varies))
         if is_float(dtype):
             compare = f"fcmp {_FLOAT_COMPARE[value.name]}"

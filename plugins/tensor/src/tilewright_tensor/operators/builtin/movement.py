@@ -105,6 +105,21 @@ def _layout_transform_infer(inputs: Inputs, attributes: Attributes) -> tuple[Sha
     return inputs[0].shape, inputs[0].dtype
 
 
+def _layout_transform_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    data = tensors[0]
+    stored = [Layout.parse(attributes[side]).storage(data.dtype) for side in ("src", "dst")]
+    if set(stored) == {data.dtype}:
+        return copy_stage("layout_transform", data)
+
+    def element(*place: Axis) -> Value:
+        value: Value = data[place]
+        for one in stored:
+            value = cast(cast(value, one), data.dtype)
+        return value
+
+    return compute("layout_transform", data.shape, element, axes=axis_names(len(data.shape)))
+
+
 def _cast_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
     data, dtype = tensors[0], attributes["dtype"]
     return compute(
@@ -143,13 +158,13 @@ OPERATORS = (
         ),
         slices=_ranges,
     ),
-    # described in logical shapes, so it computes nothing: a strategy lays its input out as `src`
-    # and its output as `dst`
+    # described in logical shapes, so it computes nothing but roundings: a strategy lays its input
+    # out as `src` and its output as `dst`
     OperatorDef(
         "layout_transform",
         _DATA,
         _layout_transform_infer,
-        lambda tensors, _attributes: copy_stage("layout_transform", tensors[0]),
+        _layout_transform_compute,
         numpy_reference("layout_transform"),
         (Attribute("src", _layout_text), Attribute("dst", _layout_text)),
     ),

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.dtype import numpy_type
 from tilewright_tensor.expressions.elements import elements
 from tilewright_tensor.expressions.expr import IndexValue, Op, Read, Value, leaves, values_inside
 from tilewright_tensor.expressions.tensor import Tensor
@@ -145,6 +146,5 @@ def _nothing(*_read: Any) -> Any:
 
 
 def _named(dtype: str) -> Any:
-    import numpy as np
 
-    return np.dtype(dtype).type
+    return numpy_type(dtype).type

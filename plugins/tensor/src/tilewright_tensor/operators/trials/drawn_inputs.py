@@ -9,11 +9,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tilewright.vocabulary.workload import TensorSpec
+from tilewright_tensor.expressions.dtype import DATA_TYPES, is_float, is_unsigned, numpy_type
 from tilewright_tensor.operators.definition.operator_def import Operand
 from tilewright_tensor.operators.trials.answer_rounding import Rounding
 
 if TYPE_CHECKING:
     from tilewright_tensor.layouts.constant_transform import Array
+
+
+def rounded_to(array: Array, precision: str) -> Array:
+    """The array, where it is float32, with the digits of a float of fewer, by name."""
+    digits = {"float32": 24, "tf32": 11}.get(precision)
+    if array.dtype != np.float32 or digits == DATA_TYPES["float32"].significand:
+        return array
+    if digits is None:
+        return array.astype(numpy_type(precision)).astype(np.float32)
+    fraction, exponent = np.frexp(array)
+    rounded: Array = np.ldexp(np.round(np.ldexp(fraction, digits)), exponent - digits)
+    return rounded.astype(np.float32)
 
 
 def draw_inputs(
@@ -42,10 +55,10 @@ def draw_inputs(
 
 def random_operand(spec: TensorSpec, operand: Operand, rng: np.random.Generator) -> Array:
     """Finite values of the dtype, as `Operand.values` wants them."""
-    dtype = np.dtype(spec.dtype)
-    if dtype.kind != "f":
-        low = 1 if operand.values == "positive" else 0 if dtype.kind in "ub" else -7
-        return rng.integers(low, 2 if dtype.kind == "b" else 8, spec.shape).astype(dtype)
+    dtype = numpy_type(spec.dtype)
+    if not is_float(spec.dtype):
+        low = 1 if operand.values == "positive" else 0 if is_unsigned(spec.dtype) else -7
+        return rng.integers(low, 2 if spec.dtype == "bool" else 8, spec.shape).astype(dtype)
     if operand.values == "exponent":
         return rng.integers(1, 4, spec.shape).astype(dtype)
     if operand.values == "positive":
@@ -56,12 +69,12 @@ def random_operand(spec: TensorSpec, operand: Operand, rng: np.random.Generator)
 
 def _factors(spec: TensorSpec, operand: Operand, rng: np.random.Generator) -> Array:
     """Of either sign, where the operand may have it; none is 0."""
-    dtype = np.dtype(spec.dtype)
+    dtype = numpy_type(spec.dtype)
     sizes = (
         rng.uniform(0.5, 1.5, spec.shape)
-        if dtype.kind == "f"
+        if is_float(spec.dtype)
         else rng.choice([3, 5, 7], spec.shape)
     )
-    either = operand.values != "positive" and dtype.kind != "u"
+    either = operand.values != "positive" and not is_unsigned(spec.dtype)
     signs = rng.choice([-1, 1], spec.shape) if either else 1
     return (sizes * signs).astype(dtype)

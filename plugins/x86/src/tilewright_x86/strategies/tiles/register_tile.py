@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused, inlined_behind
 
@@ -44,16 +45,27 @@ class RegisterTile:
         return s.parallel(final, one)
 
     def accumulated(
-        self, schedule: Schedule, total: str, terms: Sequence[str], unrolled: Sequence[str]
+        self,
+        schedule: Schedule,
+        total: str,
+        terms: Sequence[str],
+        unrolled: Sequence[str],
+        dot: tuple[str, TensorInstruction] | None = None,
     ) -> Schedule:
         """`total` adds term by term to the whole tile: the loops over terms, some of them unrolled,
         are around it.
+
+        `dot`: the terms of one more loop are added by an instruction, to a vector of channels.
         """
         n, c, h, w = schedule.loops(total)[:4]
         s = schedule.split(total, c, [self.width])
         inside = [n, h, w, f"{c}.0"]
-        s = s.reorder(total, [*terms, *inside, f"{c}.1"])
-        return s.unroll(total, *unrolled, *inside).vectorize(total, f"{c}.1")
+        s = s.reorder(total, [*terms, *inside, f"{c}.1", *([dot[0]] if dot else [])])
+        s = s.unroll(total, *unrolled, *inside).vectorize(total, f"{c}.1")
+        if dot is None:
+            return s
+        loop, instruction = dot
+        return s.unroll(total, loop).tensorize(total, f"{c}.1", instruction)
 
 
 def accumulate_in_registers(schedule: Schedule, anchor: str) -> tuple[Schedule, str, str]:
