@@ -77,7 +77,8 @@ def test_every_installed_strategy_is_tested(host: PluginHost, tests: list[type])
     tested = {
         strategy.name
         for test in _those(tests, StrategyContract)
-        for _, strategy, _ in test().cases(host, host.resolve_target(test.target))
+        for allowed in [host.at_precision(test.precision)]
+        for _, strategy, _ in test().cases(allowed, allowed.resolve_target(test.target))
     }
     assert set(host.components("strategy")) - tested == set()
 

@@ -41,6 +41,17 @@ class TestX86Strategies(StrategyContract, StrategyAnswersContract, ReproducibleS
     tasks = TASKS
 
 
+class TestX86StrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
+    target = "x86:isa=avx512_bf16"
+    precision = "bfloat16"
+    strategies = "*_bf16.x86"
+    tasks = (
+        "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
+        "conv2d(3x48x7x11, 32x48x5x5, strides=2, padding=2)",
+        "conv2d(1x32x7x7, 48x32x1x1) + add(1x48x1x1:const) + relu()",
+    )
+
+
 class TestX86StrategiesOnTwoThreads(StrategyContract, StrategyAnswersContract):
     target = "x86:threads=2"
     tasks = TASKS[:2]

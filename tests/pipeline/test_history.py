@@ -17,6 +17,7 @@ def history(tmp_path, samples):
     """Of strategies plain and other; the space of a task has alternatives of plain only."""
     host = SimpleNamespace(
         revisions={"plain": 1, "other": 1},
+        permits=lambda strategy: True,
         space_within=lambda task, glob: object() if glob == "plain*" else None,
         selects=lambda glob, name: name.startswith(glob.rstrip("*")),
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from isa_levels import WIDTHS
 
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
@@ -48,15 +49,19 @@ def _arrays(count: int = 100) -> list[Any]:
 
 @pytest.mark.parametrize("text", ["x86", "native", " x86:threads=1 "])
 def test_a_target_text_is_completed(text: str) -> None:
-    assert str(resolve_target(text)) == f"x86:isa={available()[0].name},threads=1"
+    assert str(resolve_target(text, "float32")) == f"x86:isa={WIDTHS[0]},threads=1"
+
+
+def test_lower_precision_takes_the_level_that_has_instructions_for_it() -> None:
+    assert f"isa={available()[0].name}," in str(resolve_target("native", "bfloat16"))
 
 
 def test_threads_and_isa_of_a_target_are_kept() -> None:
-    assert str(resolve_target("x86:threads=2,isa=sse4")) == "x86:isa=sse4,threads=2"
+    assert str(resolve_target("x86:threads=2,isa=sse4", "float32")) == "x86:isa=sse4,threads=2"
 
 
 def test_other_kinds_of_target_are_left_to_others() -> None:
-    assert resolve_target("cuda:arch=sm_90") is None
+    assert resolve_target("cuda:arch=sm_90", "float32") is None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,7 @@ def test_other_kinds_of_target_are_left_to_others() -> None:
 )
 def test_a_wrong_attribute_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError):
-        resolve_target(text)
+        resolve_target(text, "float32")
 
 
 def test_the_processor_is_one_device_with_a_stable_fingerprint() -> None:
@@ -113,7 +118,7 @@ def test_an_artefact_survives_json_and_another_backend() -> None:
 
 def test_d35_code_for_an_isa_that_is_not_here_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     artifact = X86Backend().build(_add(), Target.parse("x86:isa=avx512"))
-    monkeypatch.setattr("tilewright_x86.machine.isa.available", lambda: ISAS[1:])
+    monkeypatch.setattr("tilewright_x86.machine.isa.available", lambda: ISAS[-1:])
     with pytest.raises(UsageError, match="avx512"):
         X86Backend().load(artifact, Device("cpu"))
 

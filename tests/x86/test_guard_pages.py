@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from isa_levels import WIDTHS
 
-from tilewright_x86.machine.isa import available
-
-_ISAS = [isa.name for isa in available()]
 _COUNTS = st.sampled_from([1, 2, 3, 5, 7, 8, 13, 16, 17, 24, 32, 33, 48])
 """Of channels and filters: one, primes, whole vectors, and what no vector divides."""
 _EXTENTS = st.integers(1, 13)
@@ -157,7 +155,7 @@ def _properties(tasks: st.SearchStrategy[str], examples: int) -> object:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.sampled_from(_ISAS), st.integers(0, 99), tasks)
+    @given(st.sampled_from(WIDTHS), st.integers(0, 99), tasks)
     def check(guarded: Guarded, isa: str, seed: int, text: str) -> None:
         guarded.check(isa, seed, 1, text)
 

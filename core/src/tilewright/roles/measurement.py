@@ -26,11 +26,9 @@ class Builder(Protocol):
 
     def build(self, inputs: Sequence[MeasureInput]) -> Sequence[BuildResult]:
         """One result an input, in order; a crash, hang or error costs its own candidate only."""
-        ...
 
     def close(self) -> None:
         """End every process and remove every temporary file."""
-        ...
 
 
 class Runner(Protocol):
@@ -43,8 +41,6 @@ class Runner(Protocol):
 
         An input may come several times, with one and the same build.
         """
-        ...
 
     def close(self) -> None:
         """End every process; futures still pending end as `cancelled`."""
-        ...

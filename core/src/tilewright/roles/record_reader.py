@@ -16,8 +16,6 @@ class RecordReader(Protocol):
 
     def recognises(self, first_line: str) -> bool:
         """Whether a file that begins with this line is of its format."""
-        ...
 
     def read(self, path: Path) -> Iterator[tuple[int, AnyRecord | BadLineError]]:
         """Lazily, by line number from 1: a line's record, or its fault. Raises UsageError."""
-        ...

@@ -62,68 +62,52 @@ class RecordStore(Protocol):
 
     def append(self, records: Iterable[AnyRecord]) -> None:
         """Keep records, all or none, in order; each gets the next sequence number."""
-        ...
 
     def refresh(self) -> None:
         """Read what other processes have appended."""
-        ...
 
     def records(self, task_key: str | None = None) -> Sequence[Record]:
         """Every trial's record in order, of one task or of all."""
-        ...
 
     def tasks(self) -> list[Task]:
         """Every task that has a trial, in order of its first."""
-        ...
 
     def trials(self, device_fingerprint: str, revisions: Mapping[str, int]) -> list[Trial]:
         """Trials that count on a device, failures included, oldest first."""
-        ...
 
     def count(self, query: Query) -> Count:
         """How many trials of a task count, spoiled ones among them."""
-        ...
 
     def ranked(self, query: Query) -> Iterator[Ranked]:
         """The configs of a task that have a time, fastest first; finalists before others."""
-        ...
 
     def best(self, query: Query) -> Record | None:
         """The record of the fastest config, None where there is none; see `ranked`."""
-        ...
 
     def best_of_anchor(self, query: Query) -> Record | None:
         """The best record of the other tasks that differ in their epilogue only; see `ranked`."""
-        ...
 
     def failed(self, query: Query) -> dict[ConfigEntity, Failure]:
         """The configs of a task whose last measurement failed, and how, oldest first."""
-        ...
 
     def of_other_systems(
         self, workload: Workload, revisions: Mapping[str, int]
     ) -> Sequence[Record]:
         """The records of a workload's anchor, on any target, by strategies not installed here."""
-        ...
 
     def graph_choices(
         self, device_fingerprint: str, revisions: Mapping[str, int]
     ) -> dict[str, GraphRecord]:
         """The last choice for each node."""
-        ...
 
     def spent(self, stage: str, device: Device) -> Spent:
         """What the stage of this hash has spent on a device so far, were it killed or not."""
-        ...
 
     def stale(self, revisions: Mapping[str, int]) -> Counter[str]:
         """By strategy, how many records are misses because another revision is installed."""
-        ...
 
     def targets(self, revisions: Mapping[str, int]) -> Counter[Target]:
         """How many trials by these strategies each target has."""
-        ...
 
     def devices(self, revisions: Mapping[str, int] | None = None) -> Counter[tuple[str, str]]:
         """How many trials each device has, by (name, fingerprint); only by these strategies."""
-        ...

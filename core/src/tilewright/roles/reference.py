@@ -22,44 +22,33 @@ class Reference(Protocol):
 
         Floats have no more digits than the precision, so that kernels multiply what is given.
         """
-        ...
 
     def outputs(self, workload: Workload, inputs: Sequence[Array]) -> Sequence[Array]:
         """Expected outputs in logical layout, epilogue included, accumulated in float64."""
-        ...
 
     def output_shapes(self, workload: Workload) -> Sequence[tuple[tuple[int, ...], str]]:
         """(shape, dtype) of every output."""
-        ...
 
     def tolerance(self, workload: Workload, precision: str = "float32") -> float:
         """Largest max|a-b| / max|b| of a right answer, which may be rounded to the precision."""
-        ...
 
     def operations(self, workload: Workload) -> int:
         """Floating-point operations of the direct algorithm, a multiply-add counting two."""
-        ...
 
     def bytes(self, workload: Workload) -> int:
         """Bytes of all operands and outputs, each once."""
-        ...
 
     def pack(self, array: Array, layout: str) -> Array:
         """A logical array rearranged into a layout."""
-        ...
 
     def unpack(self, array: Array, layout: str, shape: tuple[int, ...]) -> Array:
         """The inverse of `pack`."""
-        ...
 
     def parse(self, arguments: str, where: str) -> Workload:
         """The workload of a text form from its first parenthesis to its end. Raises UsageError."""
-        ...
 
     def format(self, workload: Workload) -> str:
         """Text form, `operator(arguments)`."""
-        ...
 
     def checked(self, workload: Workload, where: str) -> Workload:
         """A workload written by hand in the form that `parse` gives. Raises UsageError."""
-        ...

@@ -23,11 +23,9 @@ class Tuner(Protocol):
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
         """At most `count` points of the space, none twice; none at all ends the task's search."""
-        ...
 
     def observe(self, trials: Sequence[Trial]) -> None:
         """Learn from a batch; `trial.result.seconds` is None for a failure."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +55,3 @@ class TaskScheduler(Protocol):
 
     def next_task(self, states: Sequence[TaskState]) -> int | None:
         """Index of the task that gets the next batch; None where none is worth one."""
-        ...

@@ -37,31 +37,24 @@ class Kernel(Protocol):
         An operand without an entry has one. Launches rotate through the copies, so that constants
         are cold when their copies exceed the caches.
         """
-        ...
 
     def write(self, operand: int, array: Array) -> None:
         """Overwrite every copy of an operand."""
-        ...
 
     def read(self, operand: int) -> Array:
         """The first copy's present content, which later launches do not change."""
-        ...
 
     def launch(self) -> None:
         """Run once and wait."""
-        ...
 
     def time(self, number: int) -> float:
         """Seconds that `number` launches take together, on the target's clock."""
-        ...
 
     def flush(self) -> None:
         """Evict the operands from the caches, where the target can."""
-        ...
 
     def close(self) -> None:
         """Free the memory; the kernel cannot be used afterwards."""
-        ...
 
 
 @runtime_checkable
@@ -70,7 +63,6 @@ class TellsOverruns(Protocol):
 
     def find_overrun(self) -> str:
         """Where launches since `bind` wrote outside the operands; empty if nowhere."""
-        ...
 
 
 class TargetBackend(Protocol):
@@ -78,27 +70,21 @@ class TargetBackend(Protocol):
 
     def probe(self) -> Sequence[Device]:
         """The devices of this kind on this machine; empty also where a driver is missing."""
-        ...
 
     def check_target(self, target: Target, device: Device) -> None:
         """Raise UsageError where the device cannot run what is built for the target."""
-        ...
 
     def build(self, program: Any, target: Target) -> Artifact:
         """Compile one program. Raises ValueError for a program the target cannot run."""
-        ...
 
     def link(self, network_program: Any, target: Target) -> Artifact:
         """Compile a whole network; the artefact loads like any other."""
-        ...
 
     def load(self, artifact: Artifact, device: Device) -> Kernel:
         """Load an artefact. Raises UsageError where the device cannot run it."""
-        ...
 
     def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
         """(operations, bytes from main memory) a second of code for the target; under a second."""
-        ...
 
 
 @runtime_checkable
@@ -107,8 +93,6 @@ class TellsItsParts(Protocol):
 
     def found_parts(self) -> Mapping[str, str]:
         """By part, such as a compiler: its version and place on this machine."""
-        ...
 
     def missing_parts(self) -> Mapping[str, str]:
         """By device or part: what this machine lacks and how to get it; empty if nothing."""
-        ...

@@ -24,26 +24,21 @@ class Implementation(Protocol):
 
     def applies(self, task: Task) -> bool:
         """Whether the task can be computed this way; operator and target kind match already."""
-        ...
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """The products of knobs, named `STRATEGY` or `STRATEGY/VARIANT`; called once a task."""
-        ...
 
     def lower(self, task: Task, config: ConfigEntity) -> Any:
         """The program that the backend builds. Raises ValueError for what it cannot express."""
-        ...
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """The layouts of operands and outputs under this config."""
-        ...
 
     def fallback(self, task: Task) -> ConfigEntity | None:
         """A good config without measurements; None leaves it to other strategies.
 
         Where none does, the first feasible point is taken.
         """
-        ...
 
 
 @runtime_checkable
@@ -56,7 +51,6 @@ class Adopts(Protocol):
         `foreign` is as the record reader names it (`SYSTEM:TEMPLATE`), of a task with the same
         anchor workload; what is adopted is measured among the task's incumbents.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

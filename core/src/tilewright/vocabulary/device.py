@@ -67,4 +67,3 @@ class MeasuresElsewhere(Protocol):
 
         Raises UsageError for a file that cannot be read.
         """
-        ...

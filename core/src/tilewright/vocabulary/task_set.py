@@ -59,4 +59,3 @@ class ChecksTasks(Protocol):
 
     def check_tasks(self, tasks: TaskSet) -> None:
         """Raise UsageError where tasks do not fit options or memory; before any measurement."""
-        ...

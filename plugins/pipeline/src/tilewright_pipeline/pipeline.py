@@ -191,7 +191,6 @@ class Pipeline:
                 builder=file.measure.builder,
                 record_store=file.record_store,
                 strategies=file.strategies,
-                precision=file.precision,
                 more=more,
                 foreign_records=foreign_records,
                 measures=measures,

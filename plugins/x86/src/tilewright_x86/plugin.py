@@ -35,8 +35,8 @@ def tilewright_strategies() -> Sequence[Strategy]:
 
 
 @hookimpl
-def tilewright_resolve_target(text: str) -> Target | None:
+def tilewright_resolve_target(text: str, precision: str) -> Target | None:
     """`native`, and `x86:...` with ISA and threads filled in."""
     from tilewright_x86.machine.isa import resolve_target
 
-    return resolve_target(text)
+    return resolve_target(text, precision)

@@ -42,60 +42,45 @@ class DeviceRuntime(Protocol):
 
     def current(self) -> AbstractContextManager[None]:
         """Inside, the calling thread has the context, whichever thread made this."""
-        ...
 
     def load(self, image: ModuleImage) -> Any:
         """A module, ready to launch."""
-        ...
 
     def unload(self, module: Any) -> None:
         """Unload a module; never raises."""
-        ...
 
     def function(self, module: Any, name: str, shared_bytes: int) -> Any:
         """A kernel that may ask for so much dynamic shared memory."""
-        ...
 
     def allocate(self, size: int) -> int:
         """Address of uninitialised memory, on 256 bytes at least on a real device."""
-        ...
 
     def free(self, address: int) -> None:
         """Free memory; never raises."""
-        ...
 
     def upload(self, address: int, array: NDArray[Any]) -> None:
         """Copy a contiguous array to the device."""
-        ...
 
     def download(self, array: NDArray[Any], address: int) -> None:
         """Fill a contiguous array from the device."""
-        ...
 
     def copy(self, to: int, address: int, size: int) -> None:
         """Copy bytes within the device."""
-        ...
 
     def fill(self, address: int, word: int, count: int) -> None:
         """Write a 32-bit word so many times."""
-        ...
 
     def launcher(self, function: Any, shape: Shape, addresses: Sequence[int]) -> Callable[[], None]:
         """A call that launches, all its arguments packed beforehand."""
-        ...
 
     def capture(self, enqueue: Callable[[], None]) -> Callable[[], None] | None:
         """What `enqueue` launches as one graph to replay; None where the driver has no graphs."""
-        ...
 
     def record(self) -> Any:
         """An event after everything launched so far."""
-        ...
 
     def seconds(self, start: Any, stop: Any) -> float:
         """Time between two events, after waiting for the second."""
-        ...
 
     def synchronize(self) -> None:
         """Wait for everything launched so far."""
-        ...

@@ -25,7 +25,6 @@ class Frontend(Protocol):
         a seed, weights are replaced by random ones. Raises UsageError, naming the place, for a
         model that cannot be read.
         """
-        ...
 
 
 @runtime_checkable
@@ -34,7 +33,6 @@ class ReadsObjects(Protocol):
 
     def recognises_model(self, model: object) -> bool:
         """Whether this is a model of its format, as its own library has it, or as bytes."""
-        ...
 
 
 def frontend_for(model: Any, host: PluginHost) -> str:

@@ -134,4 +134,3 @@ class GraphTuner(Protocol):
         Where each node has one candidate there is nothing to choose: that counts as proved.
         Raises InfeasibleProblemError where there is none, and ValueError where it finds none.
         """
-        ...

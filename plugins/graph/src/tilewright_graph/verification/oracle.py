@@ -15,8 +15,6 @@ class Oracle(Protocol):
         self, source: Any, inputs: Mapping[str, Array], extra_outputs: Sequence[str]
     ) -> Mapping[str, Array]:
         """Answers by tensor name: the outputs and the extra (inner) tensors asked for."""
-        ...
 
     def time(self, source: Any, inputs: Mapping[str, Array], threads: int) -> Callable[[], float]:
         """A function that runs the network once and returns the seconds; set up before."""
-        ...

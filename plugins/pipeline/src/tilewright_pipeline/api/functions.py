@@ -94,7 +94,7 @@ def tune(
               `compile` and `explain` read by default
     foreign_records  begin with the best that other devices found
     """
-    host = host or PluginHost.load()
+    host = (host or PluginHost.load()).at_precision(precision)
     asked = _given(tuner=tuner, scheduler=scheduler, budget=budget, early_stopping=early_stopping)
     options = with_checked_choices(checked(TuneOptions, asked, where=""), host)
     asked = _given(runner=runner, builder=builder)
@@ -115,7 +115,6 @@ def tune(
         runner=measure.runner,
         builder=measure.builder,
         strategies=strategies,
-        precision=precision,
         foreign_records=foreign_records,
     )
     entry = WeightedTask(task, 1.0, host.reference(task.workload.operator).format(task.workload))
@@ -169,7 +168,7 @@ def compile(  # noqa: A001  the name users expect
     out       a folder in which it is saved as well, as `network`; by default, nothing is written
     records   only read; default `records.jsonl` in `out`, else that of `tune`
     """
-    host = host or PluginHost.load()
+    host = (host or PluginHost.load()).at_precision(precision)
     if out is not None:
         check_folder(Path(out), "out")
     if records is not None and not Path(records).exists():
@@ -187,7 +186,6 @@ def compile(  # noqa: A001  the name users expect
             device=device,
             records=known,
             strategies=strategies,
-            precision=precision,
             seed=seed,
             writes=False,
             saves=out is not None,
@@ -220,7 +218,7 @@ def explain(
     options   of the stage `compile`
     records   default: the file of `tune`
     """
-    host = host or PluginHost.load()
+    host = (host or PluginHost.load()).at_precision(precision)
     file = own_records() if records is None else Path(records)
     if isinstance(source, str) and names_a_task(source):
         store = open_store(file, host) if names_a_key(source) else None
@@ -233,7 +231,6 @@ def explain(
         device=device,
         records=file,
         strategies=strategies,
-        precision=precision,
         writes=False,
         saves=False,
     )

@@ -26,14 +26,12 @@ class Explains(Protocol):
     @property
     def parts(self) -> Sequence[str]:
         """Their names."""
-        ...
 
     def explain(self, part: str | None) -> Iterator[Explanation]:
         """From the records, measuring nothing: all parts of a name or key, which may be none.
 
         Without `part`, those that are not at their own best.
         """
-        ...
 
 
 def explainers(

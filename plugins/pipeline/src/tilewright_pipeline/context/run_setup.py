@@ -44,7 +44,6 @@ def make_context(
     builder: Choice | None = None,
     record_store: Choice | None = None,
     strategies: str = "*",
-    precision: str = "float32",
     more: Budget | None = None,
     foreign_records: bool = False,
     measures: bool = True,
@@ -64,7 +63,6 @@ def make_context(
     if not 0 <= seed <= LARGEST_SEED:
         message = f"expected a whole number from 0 to {LARGEST_SEED}, got {seed}"
         raise UsageError(message, where="seed", remedy="the default is 0")
-    host = host.at_precision(precision)
     resolved = host.resolve_target(target)
     host.check_strategies(strategies, resolved, "strategies")
     found = Device("none")

@@ -31,7 +31,6 @@ class ChecksOptions(Protocol):
     @staticmethod
     def option_mistakes(options: Any, host: PluginHost) -> Iterable[tuple[Place, UsageError]]:
         """Each with the path of its option."""
-        ...
 
 
 def stage_that_makes(kind: type, host: PluginHost) -> str | None:

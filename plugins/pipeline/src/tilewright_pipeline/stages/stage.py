@@ -39,4 +39,3 @@ class Stage(Protocol):
 
     def run(self, values: Mapping[type, Any]) -> StageResult:
         """Do the work; `values` holds what `consumes` names and what of `optional` there is."""
-        ...

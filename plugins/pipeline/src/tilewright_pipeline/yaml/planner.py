@@ -100,6 +100,7 @@ class Planner:
         Raises UsageError with all mistakes. A component of a role without implementation here is
         wrong where its stage is to be run: not beside `only`, nor where the plan is no `whole` run.
         """
+        host = host.at_precision(self.file.precision)
         self._tell_unknown_settings(host)
         target = self._target(host)
         measure = self._check_choices(host, self.file.measure, ("measure",))

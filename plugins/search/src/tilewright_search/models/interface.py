@@ -29,11 +29,9 @@ class CostModel(Protocol):
         for a failed config. Scores of different groups are not comparable. Any n >= 1 and constant
         scores are fine.
         """
-        ...
 
     def predict(self, features: Floats) -> Floats:
         """One finite number a row, higher for a config taken to be faster; `fit` comes first."""
-        ...
 
 
 @runtime_checkable
@@ -46,11 +44,9 @@ class SavesModels(CostModel, Protocol):
 
     def save_model(self, path: Path, signature: FeatureSignature) -> None:
         """Write what was learned as JSON, or as UBJSON where the model has it and `.ubj` asks."""
-        ...
 
     def load_model(self, path: Path) -> FeatureSignature:
         """Load what was saved. Raises UsageError for a file of another kind of model."""
-        ...
 
 
 def saving(model: CostModel, where: str) -> SavesModels:

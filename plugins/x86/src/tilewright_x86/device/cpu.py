@@ -7,8 +7,9 @@ import platform
 from pathlib import Path
 
 from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.target import Target
 from tilewright_x86.kernel.jit import llvm_version
-from tilewright_x86.machine.isa import available
+from tilewright_x86.machine.isa import available, isa_of
 
 
 def cpu_device() -> tuple[Device, ...]:
@@ -17,7 +18,7 @@ def cpu_device() -> tuple[Device, ...]:
         return ()
     attributes = {
         "model": _model(),
-        "isa": available()[0].name,
+        "isa": isa_of(Target("x86")).name,
         "cores": os.cpu_count() or 1,  # the machine's: what a process may use of them varies
         "llvm": llvm_version(),
         **cache_bytes(),

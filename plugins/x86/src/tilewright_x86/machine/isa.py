@@ -69,9 +69,11 @@ def features() -> frozenset[str]:
     return frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
 
 
-def isa_of(target: Target) -> Isa:
-    """The level a target names, or the widest of this machine where it names none.
+def isa_of(target: Target, precision: str = "float32") -> Isa:
+    """The level a target names; where it names none, this machine's that serves the precision best.
 
+    The levels above avx512 and avx2 only add products of lower precision. In float32 they mean
+    the same code, so the level below them is taken, and its records are found.
     Raises UsageError.
     """
     name = target.get("isa")
@@ -81,7 +83,9 @@ def isa_of(target: Target) -> Isa:
                 f"target {target}: this machine runs no x86 code that is generated here",
                 remedy=f"name an ISA to compile for: {', '.join(isa.name for isa in ISAS)}",
             )
-        return available()[0]
+        widest = available()[0].vector_bits
+        equal = [isa for isa in available() if isa.vector_bits == widest]
+        return equal[-1] if precision == "float32" else equal[0]
     for isa in ISAS:
         if isa.name == name:
             return isa
@@ -101,7 +105,7 @@ def require(name: str, what: str) -> None:
         )
 
 
-def resolve_target(text: str) -> Target | None:
+def resolve_target(text: str, precision: str) -> Target | None:
     """`native` and `x86[:...]` with ISA and threads filled in; None for other kinds of target.
 
     Raises UsageError for an attribute, ISA or number of threads that does not exist.
@@ -122,4 +126,4 @@ def resolve_target(text: str) -> Target | None:
         raise UsageError(
             f"target {text!r}: threads is {threads!r}", remedy="write a number from 1 to 1024"
         )
-    return target.replace(isa=isa_of(target).name, threads=int(threads))
+    return target.replace(isa=isa_of(target, precision).name, threads=int(threads))
