@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tilewright_graph.testing.linking import LinkContract
 from tilewright_testing.backend import BackendContract, RotatingBackendContract
 from tilewright_testing.strategy import (
@@ -9,7 +11,9 @@ from tilewright_testing.strategy import (
     StrategyAnswersContract,
     StrategyContract,
 )
+from tilewright_x86.machine.isa import available
 
+ROUNDING = any(isa.name == "avx512_bf16" for isa in available())
 TASKS = (
     "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
     "conv2d(1x3x13x11, 32x3x5x5, strides=2, padding=2)",
@@ -41,6 +45,7 @@ class TestX86Strategies(StrategyContract, StrategyAnswersContract, ReproducibleS
     tasks = TASKS
 
 
+@pytest.mark.skipif(not ROUNDING, reason="needs AVX-512 BF16")
 class TestX86StrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
     target = "x86:isa=avx512_bf16"
     precision = "bfloat16"
@@ -49,6 +54,14 @@ class TestX86StrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
         "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
         "conv2d(3x48x7x11, 32x48x5x5, strides=2, padding=2)",
         "conv2d(1x32x7x7, 48x32x1x1) + add(1x48x1x1:const) + relu()",
+        "conv2d(1x3x13x11, 32x3x5x5, strides=2, padding=2) + relu()",
+        "conv2d(2x24x7x7, 24x1x3x3, padding=1, groups=24) + add(1x24x1x1:const)",
+        "dense(3x37, 11x37) + add(1x11:const)",
+        "max_pool2d(2x16x7x5, pool_size=3, strides=2, padding=1)",
+        "avg_pool2d(1x24x7x7, pool_size=2)",
+        "global_avg_pool2d(1x24x7x7)",
+        "add(1x5x3x7, 1x5x3x7) + relu()",
+        "concat(1x3x5x5, 1x7x5x5, axis=1)",
     )
 
 

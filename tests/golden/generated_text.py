@@ -24,7 +24,12 @@ from tilewright.vocabulary.workload import Workload
 FOLDER = Path(__file__).parent
 KINDS = ("cuda", "x86")
 TARGETS = {
-    "x86": ("x86:isa=avx512,threads=1", "x86:isa=avx2,threads=2", "x86:isa=sse4,threads=1"),
+    "x86": (
+        "x86:isa=avx512,threads=1",
+        "x86:isa=avx2,threads=2",
+        "x86:isa=sse4,threads=1",
+        "x86:isa=avx512_bf16,threads=2",
+    ),
     "cuda": ("cuda:arch=sm_90", "cuda:arch=sm_75"),
 }
 _CONFIGS = 150
@@ -62,8 +67,8 @@ _POINTS = 3
 
 @cache
 def host() -> PluginHost:
-    """Every plugin that is installed."""
-    return PluginHost.load()
+    """Every plugin that is installed, at the precision that allows most strategies."""
+    return PluginHost.load().at_precision("bfloat16")
 
 
 def task_of(text: str, target: str) -> Task:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from isa_levels import ROUNDING
 
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Var, index
@@ -21,6 +22,7 @@ from tilewright_x86.machine.isa import ISAS, Isa
 from tilewright_x86.text.emit import emit
 
 COUNT = 57
+TINY = 2.0**-126
 PLACE = (index(Var("i")),)
 THERE = re.compile(r"(exp|expm1|log|log1p|tanh|erf|sin|cos|pow|fmod)f?@PLT")
 """What libm has, which every process has loaded."""
@@ -96,6 +98,8 @@ def test_every_conversion_agrees_with_the_interpreter(
         ):
             if buffer.dtype == "bfloat16":  # numpy does not know its NaN
                 got, wanted = got.astype(np.float32), wanted.astype(np.float32)  # noqa: PLW2901
+                if isa in ROUNDING:  # by the instruction, vectors have no denormals
+                    got, wanted = (np.where(np.abs(x) < TINY, 0, x) for x in (got, wanted))  # noqa: PLW2901
             np.testing.assert_array_equal(got, wanted, err_msg=buffer.name)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewright_tensor.expressions.buffer import Scope
 from tilewright_tensor.expressions.tensor import Tensor
@@ -27,7 +27,7 @@ class TensorInstruction:
 
     name: str
     meaning: Tensor
-    strides: Mapping[str, tuple[int | None, ...]]
+    strides: Mapping[str, tuple[int | None, ...]] = field(hash=False)
     scope: Scope
     feature: str
 

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from tilewright.strategies.strategy import Implementation
 
 
-def implementation_of(module: str) -> Callable[[ComponentHost], Implementation]:
-    """A thunk that imports the module and calls its `make(operators)`."""
+def implementation_of(module: str, make: str = "make") -> Callable[[ComponentHost], Implementation]:
+    """A thunk that imports the module and calls its `make(operators)`, or another name of it."""
 
     def load(host: ComponentHost) -> Implementation:
         from tilewright_tensor.operators.operators import Operators
 
-        schedule: Implementation = import_module(module).make(Operators.of(host))
+        schedule: Implementation = getattr(import_module(module), make)(Operators.of(host))
         return schedule
 
     return load

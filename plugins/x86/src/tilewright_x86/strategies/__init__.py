@@ -14,22 +14,32 @@ def _strategy(
     return Strategy(recorded, revision, ("x86",), operators, load, priority, aliases=(name,))
 
 
-def _bfloat16(name: str, operators: tuple[str, ...]) -> Strategy:
-    load = implementation_of(f"{__name__}.{name}")
-    return Strategy(f"{name}.x86", 1, ("x86",), operators, load, 20, precision="bfloat16")
+def _bfloat16(name: str, operators: tuple[str, ...], module: str = "stored_bf16") -> Strategy:
+    load = implementation_of(f"{__name__}.{module}", name)
+    recorded = f"{name}_bf16.x86"
+    return Strategy(recorded, 1, ("x86",), operators, load, 20, precision="bfloat16")
 
+
+_CONV2D = ("conv2d",)
+_POOLS = "max_pool2d", "avg_pool2d", "global_avg_pool2d"
 
 STRATEGIES = (
-    _strategy("conv2d_direct", ("conv2d",), revision=3),
-    _bfloat16("conv2d_direct_bf16", ("conv2d",)),
-    _strategy("conv2d_depthwise", ("conv2d",)),
-    _strategy("conv2d_pixels", ("conv2d",)),
+    _strategy("conv2d_direct", _CONV2D, revision=3),
+    _bfloat16("conv2d_direct", _CONV2D, "conv2d_direct_bf16"),
+    _bfloat16("conv2d_stem", _CONV2D),
+    _strategy("conv2d_depthwise", _CONV2D),
+    _bfloat16("conv2d_depthwise", _CONV2D),
+    _strategy("conv2d_pixels", _CONV2D),
     _strategy("dense_packed", ("dense",)),
-    _strategy("pool2d", ("max_pool2d", "avg_pool2d", "global_avg_pool2d"), revision=2),
+    _bfloat16("dense_packed", ("dense",)),
+    _strategy("pool2d", _POOLS, revision=2),
+    _bfloat16("pool2d", _POOLS),
     _strategy("softmax_rows", ("softmax",)),
     _strategy("layout_transform", ("layout_transform",), revision=2),
     _strategy("concat", ("concat",)),
+    _bfloat16("concat", ("concat",)),
     _strategy("elementwise", (), revision=2),
+    _bfloat16("elementwise", ()),
     _strategy("derived", (), priority=5),
     _strategy("default", (), priority=0),
 )

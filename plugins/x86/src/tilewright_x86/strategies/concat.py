@@ -47,21 +47,26 @@ class Concat:
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """The chosen one throughout."""
-        layout = config["layout"]
+        layout = self.stored(config).text
         return Layouts((layout,) * len(task.workload.inputs), (layout,), constants(task))
+
+    def stored(self, config: ConfigEntity) -> Layout:
+        """The chosen layout, and what its elements are stored as."""
+        return Layout.parse(config["layout"])
 
     def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
         """One nest an operand: what is inside the axis is one run of memory on both sides."""
         workload = task.workload
-        layout = Layout.parse(config["layout"])
+        layout = self.stored(config)
         axis = workload.attributes["axis"] % layout.rank
         dim = next(i for i, d in enumerate(layout.dims) if d.axis == axis)
         inputs = tuple(
-            Buffer(f"data{i}", layout.physical_shape(spec.shape), spec.dtype)
+            Buffer(f"data{i}", layout.physical_shape(spec.shape), layout.storage(spec.dtype))
             for i, spec in enumerate(workload.inputs)
         )
         output = self.operators.output(workload)
-        result = Buffer("concat", layout.physical_shape(output.shape), output.dtype)
+        stored = layout.storage(output.dtype)
+        result = Buffer("concat", layout.physical_shape(output.shape), stored)
         ends = accumulate(buffer.shape[dim] for buffer in inputs)
         copies = [
             _copy(buffer, result, dim, end - buffer.shape[dim])

@@ -12,9 +12,8 @@ from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 from tilewright_x86.instructions.dot_products import VDPBF16PS
-from tilewright_x86.machine.isa import isa_of
 from tilewright_x86.strategies.conv2d_direct import Conv2dDirect
-from tilewright_x86.strategies.tiles.stored_formats import stored_as
+from tilewright_x86.strategies.tiles.stored_formats import like_output, rounds_natively, stored_as
 from tilewright_x86.strategies.tiles.vector_blocks import lanes
 
 
@@ -26,7 +25,7 @@ class Conv2dDirectBfloat16(Conv2dDirect):
 
     def applies(self, task: Task) -> bool:
         """As in float32, of whole vectors of channels and filters, where there is vdpbf16ps."""
-        if "avx512bf16" not in isa_of(task.target).features or not super().applies(task):
+        if not rounds_natively(task) or not super().applies(task):
             return False
         groups = task.workload.attributes["groups"]
         filters, channels, *_ = task.workload.inputs[1].shape
@@ -38,10 +37,11 @@ class Conv2dDirectBfloat16(Conv2dDirect):
         filters = f"OIHW{config['block_ic'] // 2}i{inner}o2i"
         found = super().layouts(task, config)
         image, _, *epilogue = found.inputs
-        return stored_as("bfloat16", task, replace(found, inputs=(image, filters, *epilogue)))
+        found = replace(found, inputs=(image, filters, *epilogue))
+        return stored_as("bfloat16", found, {0, 1, *like_output(task, found)}, output=True)
 
     def _dot(self, loop: str, width: int) -> tuple[str, TensorInstruction]:
         return loop, VDPBF16PS[width]
 
 
-make = Conv2dDirectBfloat16
+conv2d_direct = Conv2dDirectBfloat16

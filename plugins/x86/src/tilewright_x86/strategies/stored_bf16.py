@@ -1,0 +1,119 @@
+"""Operators around convolutions of bfloat16: stored as bfloat16, arithmetic in float32.
+
+They halve the bytes of what only reads and writes, and save its neighbours the conversions.
+"""
+
+from __future__ import annotations
+
+from tilewright.vocabulary.config import ConfigEntity, Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_x86.strategies.concat import Concat
+from tilewright_x86.strategies.conv2d_depthwise import Conv2dDepthwise
+from tilewright_x86.strategies.conv2d_direct import Conv2dDirect
+from tilewright_x86.strategies.dense_packed import DensePacked
+from tilewright_x86.strategies.elementwise import Elementwise
+from tilewright_x86.strategies.pool2d import Pool2d
+from tilewright_x86.strategies.tiles.stored_formats import (
+    like_output,
+    rounds_natively,
+    stored_as,
+)
+
+_STEM = 4
+"""Most input channels of a network's first convolution."""
+
+
+class Conv2dStemBfloat16(Conv2dDirect):
+    """First convolutions of a network: the image is read in float32, the output stored."""
+
+    name = "conv2d_stem_bf16.x86"
+
+    def applies(self, task: Task) -> bool:
+        """As in float32, of few channels, where the processor rounds to bfloat16."""
+        few = task.workload.inputs[0].shape[1] <= _STEM
+        return few and rounds_natively(task) and super().applies(task)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """As in float32, but for the output and what is added to it."""
+        found = super().layouts(task, config)
+        return stored_as("bfloat16", found, like_output(task, found) - {0}, output=True)
+
+
+class Conv2dDepthwiseBfloat16(Conv2dDepthwise):
+    """Depthwise convolutions of images that are stored as bfloat16."""
+
+    name = "conv2d_depthwise_bf16.x86"
+
+    def applies(self, task: Task) -> bool:
+        """As in float32, where the processor rounds to bfloat16."""
+        return rounds_natively(task) and super().applies(task)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """As in float32, images stored as bfloat16."""
+        found = super().layouts(task, config)
+        return stored_as("bfloat16", found, like_output(task, found), output=True)
+
+
+class DensePackedBfloat16(DensePacked):
+    """Dense layers whose weights are stored as bfloat16: with few rows they are what is read."""
+
+    name = "dense_packed_bf16.x86"
+
+    def applies(self, task: Task) -> bool:
+        """As in float32, where the processor knows bfloat16."""
+        return rounds_natively(task) and super().applies(task)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """As in float32, but for the weights."""
+        return stored_as("bfloat16", super().layouts(task, config), {1}, output=False)
+
+
+class Pool2dBfloat16(Pool2d):
+    """Pooling of images that are stored as bfloat16."""
+
+    name = "pool2d_bf16.x86"
+
+    def applies(self, task: Task) -> bool:
+        """As in float32, where the processor rounds to bfloat16."""
+        return rounds_natively(task) and super().applies(task)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """As in float32, images stored as bfloat16."""
+        found = super().layouts(task, config)
+        return stored_as("bfloat16", found, like_output(task, found), output=True)
+
+
+class ElementwiseBfloat16(Elementwise):
+    """Element-wise chains over images that are stored as bfloat16."""
+
+    name = "elementwise_bf16.x86"
+
+    def applies(self, task: Task) -> bool:
+        """As in float32, of images, where the processor rounds to bfloat16."""
+        is_image = len(task.workload.inputs[0].shape) == 4
+        return is_image and rounds_natively(task) and super().applies(task)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """As in float32, operands of full shape stored as bfloat16."""
+        found = super().layouts(task, config)
+        return stored_as("bfloat16", found, like_output(task, found), output=True)
+
+
+class ConcatBfloat16(Concat):
+    """Concats of what is stored as bfloat16."""
+
+    name = "concat_bf16.x86"
+
+    def applies(self, task: Task) -> bool:
+        """As in float32, where convolutions store bfloat16."""
+        return rounds_natively(task) and super().applies(task)
+
+    def stored(self, config: ConfigEntity) -> Layout:
+        """The chosen layout of bfloat16."""
+        return super().stored(config).stored_as("bfloat16")
+
+
+conv2d_stem, conv2d_depthwise = Conv2dStemBfloat16, Conv2dDepthwiseBfloat16
+dense_packed, pool2d = DensePackedBfloat16, Pool2dBfloat16
+elementwise, concat = ElementwiseBfloat16, ConcatBfloat16
