@@ -90,7 +90,7 @@ def test_benchmark_times_it_alone_and_beside_a_peer(call, saved):
     both = json.loads(call("network", "benchmark", "made", *beside, "--json")[1])
     assert both.keys() == alone.keys()
     assert both["peers"]["onnxruntime"].keys() == alone["tilewright"].keys()
-    assert "tilewright   median" in call("network", "benchmark", "made", *beside)[1]
+    assert "tilewright   float32   median" in call("network", "benchmark", "made", *beside)[1]
     code, _, err = call("network", "benchmark", "made", "--peer", "onnxruntime")
     assert code == 2
     assert "a peer needs the model" in err

@@ -6,7 +6,14 @@ from types import SimpleNamespace
 
 from tilewright.host.plugin_host import PluginHost
 
-TIMES = {"median_ms": 2.0, "mean_ms": 2.5, "min_ms": 1.0, "max_ms": 4.0, "std_ms": 0.5}
+TIMES = {
+    "precision": "float32",
+    "median_ms": 2.0,
+    "mean_ms": 2.5,
+    "min_ms": 1.0,
+    "max_ms": 4.0,
+    "std_ms": 0.5,
+}
 REPORT = {
     "tasks": [
         {

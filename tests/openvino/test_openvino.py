@@ -93,7 +93,7 @@ stages:
   - extract:   {}
   - compile:   {}
   - verify:    {oracle: {openvino: {precision: float32}}}
-  - benchmark: {peers: [openvino], runs: 3}
+  - benchmark: {peers: [{openvino: {precision: float32}}], runs: 3}
 """
 
 
@@ -107,7 +107,9 @@ def test_a_pipeline_names_it_with_its_precision(
     report = json.loads(capsys.readouterr().out)
     assert report["verify"]["oracle"] == "openvino"
     assert report["verify"]["passed"]
-    assert report["benchmark"][0]["peers"]["openvino"]["runs"] == 3
+    (row,) = report["benchmark"]
+    assert row["peers"]["openvino"]["runs"] == 3
+    assert row["peers"]["openvino"]["precision"] == row["tilewright"]["precision"] == "float32"
 
 
 def test_an_unknown_precision_is_refused_with_those_that_there_are() -> None:

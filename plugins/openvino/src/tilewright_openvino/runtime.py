@@ -15,6 +15,7 @@ from tilewright.plugins.loading.distributions import installer
 
 _ABSENT = "OpenVINO is not installed"
 _HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+_NAMES = {hint: name for name, hint in _HINTS.items()}
 _ANOTHER = "choose another oracle, such as reference, or another peer"
 
 
@@ -31,7 +32,8 @@ class OpenVinoRuntime:
     """Runs serialised ONNX models, one inference at a time."""
 
     def __init__(self, options: OpenVinoOptions, host: Any) -> None:
-        self._precision = options.precision
+        self._asked = options.precision
+        self.used_precision = "float32"
 
     def run(
         self, source: Any, inputs: Mapping[str, Any], extra_outputs: Sequence[str]
@@ -83,14 +85,17 @@ class OpenVinoRuntime:
         settings = {"PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1"}
         if threads:
             settings["INFERENCE_NUM_THREADS"] = str(threads)
-        if self._precision != "default":
-            settings["INFERENCE_PRECISION_HINT"] = _HINTS[self._precision]
+        if self._asked != "default":
+            settings["INFERENCE_PRECISION_HINT"] = _HINTS[self._asked]
         try:
             model = openvino.Core().read_model(source)
             for name in extra_outputs:
                 model.add_outputs(name)
             model.reshape({name: list(array.shape) for name, array in inputs.items()})
-            return openvino.compile_model(model, "CPU", settings).create_infer_request()
+            compiled = openvino.compile_model(model, "CPU", settings)
+            taken = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+            self.used_precision = _NAMES.get(taken, "float32")
+            return compiled.create_infer_request()
         except RuntimeError as error:
             raise UsageError(
                 f"refuses the model: {_first_line(error)}", where="openvino", remedy=_ANOTHER

@@ -61,10 +61,10 @@ def benchmark(
     with CompiledNetwork.load(path, host, device) as compiled:
         if model is None:
             compiled.run(random_arrays(compiled.inputs, seed))
-            ours = compiled.benchmark(runs, seconds=seconds).to_json()
+            latency = compiled.benchmark(runs, seconds=seconds).to_json()
             told: dict[str, Any] = {
                 "threads": compiled.target.threads,
-                "tilewright": ours,
+                "tilewright": {"precision": compiled.precision, **latency},
                 "peers": {},
             }
         else:
@@ -80,4 +80,6 @@ def benchmark(
         return
     for name, figures in {"tilewright": told["tilewright"], **told["peers"]}.items():
         spread = f"{figures['min_ms']:.4g} to {figures['max_ms']:.4g} ms in {figures['runs']} runs"
-        shared.say(f"{name:<12} median {figures['median_ms']:.4g} ms, {spread}")
+        shared.say(
+            f"{name:<12} {figures['precision']:<8}  median {figures['median_ms']:.4g} ms, {spread}"
+        )

@@ -59,11 +59,13 @@ def compile_network(
     except ValueError as error:  # what its dtypes or shapes ask for, the target does not have
         raise UsageError(str(error), where=f"{network.name} for {extracted.target}") from error
     specs = network.specs
+    products = {host.strategy(call.config.strategy).precision for call in assembly.calls}
     signature = NetworkSignature(
         network.name,
         {name: specs[name] for name in network.inputs},
         {name: specs[name] for name in network.outputs},
         {name: specs[name] for name in network.results if name not in network.outputs},
+        next(iter(products - {"float32"}), "float32"),
     )
     compiled = CompiledNetwork(artifact, lowered.constants, signature, host, context.device)
     report = CompileReport(

@@ -75,6 +75,7 @@ class CompiledNetwork:
     outputs   specs of what `run` returns
     observed  specs of what `observe` returns besides; they are written by every run, at no cost
               worth naming
+    precision the lowest of its products of float32
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class CompiledNetwork:
         host: PluginHost,
         device: Device,
     ) -> None:
-        self.name = signature.name
+        self.name, self.precision = signature.name, signature.precision
         self.target = Target.parse(artifact.target)
         self.device = device
         self.inputs, self.outputs, self.observed = (

@@ -30,12 +30,16 @@ _REMEDY = "compile and save it again"
 
 @dataclass(frozen=True, slots=True)
 class NetworkSignature:
-    """What a compiled network is called and takes and gives, by tensor name, in order."""
+    """What a compiled network is called and takes and gives, by tensor name, in order.
+
+    precision  the lowest of its products
+    """
 
     name: str
     inputs: Mapping[str, TensorSpec]
     outputs: Mapping[str, TensorSpec]
     observed: Mapping[str, TensorSpec]
+    precision: str = "float32"
 
     @property
     def tensors(self) -> dict[str, TensorSpec]:
@@ -45,6 +49,7 @@ class NetworkSignature:
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
+            "precision": self.precision,
             **{
                 role: _specs_to_json(getattr(self, role))
                 for role in ("inputs", "outputs", "observed")
@@ -53,8 +58,11 @@ class NetworkSignature:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> NetworkSignature:
-        roles = ("inputs", "outputs", "observed")
-        return cls(data["name"], *(_specs_from_json(data[role]) for role in roles))
+        inputs, outputs, observed = (
+            _specs_from_json(data[role]) for role in ("inputs", "outputs", "observed")
+        )
+        precision = data.get("precision", "float32")
+        return cls(data["name"], inputs, outputs, observed, precision)
 
 
 def save(folder: Path, artifact: Artifact, constants: Any, signature: NetworkSignature) -> None:
@@ -115,7 +123,7 @@ def load(folder: Path) -> tuple[Artifact, Any, NetworkSignature]:
         signature = NetworkSignature.from_json(manifest["signature"])
         _check_sizes(signature)
         target, format_ = manifest["target"], manifest["format"]
-        _check_texts(signature.name, target, format_, *signature.tensors)
+        _check_texts(signature.name, signature.precision, target, format_, *signature.tensors)
         artifact = Artifact(target, format_, files[_CODE], manifest["metadata"])
     except OSError as error:
         raise UsageError(

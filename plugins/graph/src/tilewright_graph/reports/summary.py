@@ -45,8 +45,8 @@ def _latency(entries: Sequence[Mapping[str, Any]]) -> Section:
             parts = ("median_ms", "mean_ms", "min_ms", "max_ms", "std_ms")
             ratio = f"{times['median_ms'] / ours:.3f}" if ours else "-"
             shown = (significant_text(times[part]) for part in parts)
-            rows.append((str(entry["threads"]), name, *shown, ratio))
-    columns = ("threads", "", "median ms", "mean", "min", "max", "std", "ratio")
+            rows.append((str(entry["threads"]), name, times["precision"], *shown, ratio))
+    columns = ("threads", "", "precision", "median ms", "mean", "min", "max", "std", "ratio")
     return Section("latency", columns, tuple(rows))
 
 

@@ -13,6 +13,7 @@ from tilewright.options import Choice, Options
 from tilewright_graph.compiled.compiled_network import CompiledNetwork, Latency, affordable_runs
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.verification.oracle import TellsPrecision
 from tilewright_graph.verification.reference_oracle import what_it_runs
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
@@ -68,15 +69,22 @@ class BenchmarkStage:
         inputs = random_inputs(network, self._context.seed)
         compiled.run(inputs)
         host = self._context.host
-        peers = {}
+        runners, precisions = {"tilewright": compiled.time}, {"tilewright": compiled.precision}
         for choice in self._options.peers:
-            oracle = host.choose("oracle", choice, host)
-            peers[choice.name] = oracle.time(what_it_runs(oracle, network), inputs, threads)
-        ours, *others = self._latencies([compiled.time, *peers.values()])
+            oracle, name = host.choose("oracle", choice, host), choice.name
+            runners[name] = oracle.time(what_it_runs(oracle, network), inputs, threads)
+            tells = isinstance(oracle, TellsPrecision)
+            precisions[name] = oracle.used_precision if tells else "float32"
+        ours, *others = self._latencies([*runners.values()])
+        peers = dict(zip(list(runners)[1:], others, strict=True))
+
+        def row(name: str, latency: Latency) -> dict[str, Any]:
+            return {"precision": precisions[name], **latency.to_json()}
+
         entry = {
             "threads": threads,
-            "tilewright": ours.to_json(),
-            "peers": {name: time.to_json() for name, time in zip(peers, others, strict=True)},
+            "tilewright": row("tilewright", ours),
+            "peers": {name: row(name, latency) for name, latency in peers.items()},
         }
         network_ms = median(ours.seconds) * 1e3
         return StageResult(report={"benchmark": [entry], "prediction": {"network_ms": network_ms}})

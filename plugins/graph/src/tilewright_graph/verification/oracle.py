@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from tilewright.roles.reference import Array
 
@@ -18,3 +18,13 @@ class Oracle(Protocol):
 
     def time(self, source: Any, inputs: Mapping[str, Array], threads: int) -> Callable[[], float]:
         """A function that runs the network once and returns the seconds; set up before."""
+
+
+@runtime_checkable
+class TellsPrecision(Protocol):
+    """An optional part of an `Oracle`: its products may have another precision than the model.
+
+    used_precision  that of the last model that it ran or timed, as runs name it (`bfloat16`)
+    """
+
+    used_precision: str

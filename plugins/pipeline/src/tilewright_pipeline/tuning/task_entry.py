@@ -9,19 +9,25 @@ from tilewright_pipeline.context.run_context import RunContext
 
 
 def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:
-    """A member of `tasks`: the records of one task on this device, summed up."""
+    """A member of `tasks`: the records of one task on this device, summed up.
+
+    `precision` is that of the best config's products; the peak is known for float32 alone.
+    """
     task, history = entry.task, context.history
     trials, failures = history.count(task)
     best = history.best(task)
     seconds = best.seconds if best is not None else None
     flops = context.host.reference(task.workload.operator).operations(task.workload)
-    peak = context.device.peak_flops.get(task.target.threads)
+    strategy = best.config.strategy if best is not None else None
+    precision = context.host.strategy(strategy).precision if strategy else None
+    peak = context.device.peak_flops.get(task.target.threads) if precision == "float32" else None
     return {
         "key": task.workload.key,
         "name": entry.name,
         "operator": task.workload.operator,
         "weight": entry.weight,
-        "strategy": best.config.strategy if best is not None else None,
+        "strategy": strategy,
+        "precision": precision,
         "trials": trials,
         "failures": failures,
         "best_seconds": seconds,

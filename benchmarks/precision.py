@@ -1,0 +1,79 @@
+"""Nine real networks in bfloat16 beside OpenVINO as it comes, which takes bfloat16 where it can.
+
+    uv run python benchmarks/precision.py [--networks resnet50,vgg19] [--threads 1,2] [--tune 45s]
+
+Each network is tuned, given layouts and precisions by `pbqp`, checked against ONNX Runtime in
+float32 and timed in turns with OpenVINO: medians, and OpenVINO's over ours. Records are kept, so a
+second run goes on from the first; `--tune 0s` reuses them alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+from networks import MODELS
+
+import tilewright
+from tilewright_pipeline.yaml.yaml_source import YamlSource
+
+COLUMNS = "network", "threads", "ms", "precision", "OpenVINO ms", "precision", "ratio", "rel error"
+
+
+def measured(model: str, threads: int, tune: str, folder: Path) -> dict[str, Any]:
+    """What `run.json` says of one network."""
+    file = {
+        "version": 1,
+        "name": model,
+        "target": {"kind": "x86", "threads": threads},
+        "precision": "bfloat16",
+        "records": str(folder / "records.jsonl"),
+        "stages": [
+            {
+                "import": {
+                    "frontend": "onnx",
+                    "model": f"onnx-light:{model}",
+                    "weights": {"seed": 0},
+                }
+            },
+            {"extract": {}},
+            {"tune": {"scheduler": "gradient", "budget": tune}},
+            {"graph-tune": {"graph_tuner": "pbqp"}},
+            {"compile": {}},
+            {"verify": {"oracle": "onnxruntime", "rtol": 0.1}},
+            {"benchmark": {"peers": ["openvino"]}},
+        ],
+    }
+    pipeline = tilewright.Pipeline.load(YamlSource.parse(json.dumps(file), "precision.py"))
+    return dict(pipeline.run(out=folder / f"{model}-{threads}").report)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--networks", default=",".join(MODELS))
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--tune", default="45s", help="budget of a network and number of threads")
+    parser.add_argument("--folder", type=Path, default=Path("runs/benchmark-precision"))
+    options = parser.parse_args()
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}", flush=True)
+    for threads in map(int, options.threads.split(",")):
+        ratios = []
+        for model in options.networks.split(","):
+            report = measured(model, threads, options.tune, options.folder)
+            (row,) = report["benchmark"]
+            ours, peer = row["tilewright"], row["peers"]["openvino"]
+            ratios.append(peer["median_ms"] / ours["median_ms"])
+            shown = (
+                f"{ours['median_ms']:.2f} | {ours['precision']} | {peer['median_ms']:.2f} "
+                f"| {peer['precision']} | {ratios[-1]:.3f}"
+            )
+            error = f"{report['verify']['max_rel_error']:.1e}"
+            print(f"| {model} | {threads} | {shown} | {error} |", flush=True)
+        print(f"geometric mean, {threads} threads: {geometric_mean(ratios):.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

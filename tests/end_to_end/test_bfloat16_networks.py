@@ -1,0 +1,45 @@
+"""Networks whose products are bfloat16, on a processor that has the instruction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_x86.machine.isa import available
+
+THERE = any(isa.name == "avx512_bf16" for isa in available())
+MODEL = {"model": "onnx-light:squeezenet", "weights": {"seed": 0}}
+
+
+def compiled(folder: Path, precision: str) -> Any:
+    return tilewright.compile(
+        MODEL, target="native", precision=precision, records=folder / "none.jsonl", out=folder
+    )
+
+
+@pytest.mark.skipif(not THERE, reason="needs AVX-512 BF16")
+def test_a_network_in_bfloat16_is_near_the_one_in_float32_and_says_what_it_is(
+    tmp_path: Path,
+) -> None:
+    exact, rounded = (compiled(tmp_path / name, name) for name in ("float32", "bfloat16"))
+    (name,) = exact.inputs
+    image = np.random.default_rng(0).standard_normal(exact.inputs[name].shape, np.float32)
+    (expected,), (found,) = (one.run({name: image}).values() for one in (exact, rounded))
+    error = np.abs(found - expected).max() / np.abs(expected).max()
+    assert 1e-5 < error < 5e-2, "rounded, but no worse than that"
+    assert (exact.precision, rounded.precision) == ("float32", "bfloat16")
+    again = CompiledNetwork.load(tmp_path / "bfloat16" / "network")
+    assert again.precision == "bfloat16"
+    np.testing.assert_array_equal(next(iter(again.run({name: image}).values())), found)
+
+
+def test_a_precision_that_there_is_not_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"precision 'bfloat61'\n.*bfloat16"):
+        PluginHost.load().at_precision("bfloat61")
