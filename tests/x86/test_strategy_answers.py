@@ -94,6 +94,9 @@ layout_transform(2x24x3x19, src=NCHW8c, dst=NCHW) + add(1x24x1x1:const)
 layout_transform(35x17, src=NC, dst=CN)
 layout_transform(1x24x5x5, src=NCHW8c, dst=NCHW12c)
 layout_transform(5x7x19, src=ABC, dst=BAC)
+layout_transform(1x64x3x5, src=NCHW16c, dst=NCHW16c:bfloat16)
+layout_transform(1x32x7x5, src=NCHW16c:bfloat16, dst=NCHW) + relu()
+layout_transform(1x5x3x7, src=NCHW, dst=NCHW:bfloat16)
 """.strip().splitlines()
 
 

@@ -27,7 +27,7 @@ from tilewright_tensor.operators.operators import Operators
 
 _ATTRIBUTE = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.*)", re.DOTALL)
 _OPERAND = re.compile(r"(scalar|\d+(?:x\d+)*)((?::[a-z]+\d*)*)")
-_WORD = re.compile(r"[A-Za-z]\w*")
+_WORD = re.compile(r"[A-Za-z]\w*(?::[a-z]+\d*)?")
 _LITERALS = {
     "true": "true",
     "false": "false",

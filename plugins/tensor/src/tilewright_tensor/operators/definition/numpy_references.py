@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright_tensor.evaluation.numpy_value import converted
+from tilewright_tensor.layouts.layout import Layout
 
 if TYPE_CHECKING:
     from tilewright_tensor.layouts.constant_transform import Array
@@ -288,6 +289,15 @@ def _elementwise(function: Callable[..., Any]) -> Callable[[Sequence[Array], Att
     return lambda arrays, attributes: function(*arrays, **attributes)
 
 
+def _layout_transform(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    """Rounded as the elements are stored, on either side."""
+    values = arrays[0]
+    for side in ("src", "dst"):
+        stored = Layout.parse(attributes[side]).dtype
+        values = converted(values, stored) if stored else values
+    return values.astype(arrays[0].dtype)
+
+
 REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "conv1d": _convolution,
     "conv2d": _convolution,
@@ -318,7 +328,7 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "slice": _slice,
     "take": _take,
     "take_elements": _take_elements,
-    "layout_transform": lambda arrays, _attributes: arrays[0].copy(),
+    "layout_transform": _layout_transform,
     "cast": lambda arrays, attributes: converted(arrays[0], attributes["dtype"]),
     **{name: _elementwise(function) for name, function in _ELEMENTWISE.items()},
 }
