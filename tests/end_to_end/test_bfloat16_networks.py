@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import tilewright
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
+from tilewright_cli.terminal.group import run
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_x86.machine.isa import available
 
@@ -43,3 +45,17 @@ def test_a_network_in_bfloat16_is_near_the_one_in_float32_and_says_what_it_is(
 def test_a_precision_that_there_is_not_is_refused_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"precision 'bfloat61'\n.*bfloat16"):
         PluginHost.load().at_precision("bfloat61")
+
+
+def test_strategies_of_lower_precision_are_offered_where_they_are_allowed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    target = "x86:isa=avx512_bf16,threads=1"
+    task = "conv2d(1x16x9x9, 16x16x3x3, padding=1)"
+    offered = []
+    for precision in ("float32", "bfloat16"):
+        assert run(["space", task, "--target", target, "--precision", precision, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        offered.append({alternative["name"] for alternative in told["alternatives"]})
+    assert offered[1] - offered[0] == {"conv2d_direct_bf16.x86"}
+    assert offered[0] < offered[1]

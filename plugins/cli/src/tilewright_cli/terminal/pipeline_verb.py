@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _OPTIONS = (
     click.option("--out", type=shared.NAMED_PATH, help="The run's folder.  [runs/NAME]"),
     click.option("--target", help="In place of the file's target."),
+    shared.precision,
     shared.device,
     shared.settings,
     click.option("--seed", type=int, default=None, help="In place of the file's seed."),
@@ -68,6 +69,7 @@ def run_pipeline(
     *,
     out: Path | None,
     target: str | None,
+    precision: str | None,
     device: str | None,
     settings: tuple[str, ...],
     seed: int | None,
@@ -87,6 +89,8 @@ def run_pipeline(
     from tilewright_cli.terminal.progress import Progress
     from tilewright_pipeline.pipeline import Pipeline
 
+    if precision is not None:
+        settings = (*settings, f"precision={precision}")
     progress = Progress(quiet=quiet or as_json, summary=not as_json)
     pipeline = Pipeline.load(
         source,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilewright.errors import UsageError
+from tilewright.strategies.strategy import PRECISIONS
 from tilewright.terminal_text import printable
 from tilewright_cli.terminal.answer_alone import answer_alone
 
@@ -94,6 +95,12 @@ as_json: Decorator = click.option(
 quiet: Decorator = click.option("--quiet", is_flag=True, help="Print results only.")
 seed: Decorator = click.option("--seed", type=int, default=0, show_default=True)
 target: Decorator = component("--target", help="KIND:name=value,... or a short text.")
+precision: Decorator = click.option(
+    "--precision",
+    type=click.Choice(PRECISIONS),
+    default=None,
+    help="The lowest that strategies may multiply in.  [float32, or as the file says]",
+)
 settings: Decorator = click.option(
     "--set",
     "settings",

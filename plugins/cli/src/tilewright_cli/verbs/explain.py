@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @shared.component(
     "--target", help="In place of the file's; for a TASK", shown="[that of TASK, or {}]"
 )
+@shared.precision
 @shared.device
 @shared.settings
 @shared.plugin_files
@@ -34,6 +35,7 @@ def explain(
     records: Path | None,
     out: Path | None,
     target: str | None,
+    precision: str | None,
     device: str | None,
     settings: tuple[str, ...],
     plugin: tuple[Path, ...],
@@ -57,7 +59,13 @@ def explain(
                 remedy="give it alone; --records names another records file",
             )
         told = _of_task(
-            source, records=records, out=out, target=target, device=device, plugin=plugin
+            source,
+            records=records,
+            out=out,
+            target=target,
+            precision=precision,
+            device=device,
+            plugin=plugin,
         )
         if as_json:
             shared.print_json(dict(told.to_json()))
@@ -71,6 +79,8 @@ def explain(
             remedy="a kernel or a task is named behind its network: "
             f"tilewright explain FILE.yaml|MODEL {source}",
         )
+    if precision is not None:
+        settings = (*settings, f"precision={precision}")
     if records is not None:
         settings = (*settings, f"records={json.dumps(str(records))}")
     found = _of_network(
@@ -96,6 +106,7 @@ def _of_task(
     records: Path | None,
     out: Path | None,
     target: str | None,
+    precision: str | None,
     device: str | None,
     plugin: tuple[Path, ...],
 ) -> Explanation:
@@ -104,7 +115,14 @@ def _of_task(
 
     host = shared.load_host(plugin)
     file = records or (out / "records.jsonl" if out else records_for(source, host))
-    (told,) = explain_task(source, target=target, records=file, device=device, host=host)
+    (told,) = explain_task(
+        source,
+        target=target,
+        precision=precision or "float32",
+        records=file,
+        device=device,
+        host=host,
+    )
     return told
 
 

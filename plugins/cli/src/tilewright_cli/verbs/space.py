@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("task")
 @click.option("--target", help="KIND:name=value,... or a short text.  [that of TASK, or native]")
+@shared.precision
 @click.option("--strategies", default="*", show_default=True, help="Glob over alternatives.")
 @click.option("--count", is_flag=True, help="Count the feasible configs.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Print N feasible configs.")
@@ -30,6 +31,7 @@ def space(
     *,
     task: str,
     target: str | None,
+    precision: str | None,
     strategies: str,
     count: bool,
     sample: int | None,
@@ -46,7 +48,7 @@ def space(
     from tilewright_pipeline.api.task_text import find_task, names_a_key
     from tilewright_pipeline.context.run_setup import open_store
 
-    host = shared.load_host(plugin)
+    host = shared.load_host(plugin).at_precision(precision or "float32")
     kept = records or records_for(task, host)
     store = open_store(kept, host) if names_a_key(task) else None
     found = find_task(task, host.resolve_target(target) if target else None, host, store)
