@@ -23,6 +23,7 @@ from tilewright_graph.verification.reference_oracle import WHEN_NAMED, what_it_r
 from tilewright_graph.verification.verification import Comparison, check_fit, compare
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
+from tilewright_tensor.expressions.dtype import DATA_TYPES
 from tilewright_tensor.operators.trials.answer_rounding import network_tolerance
 
 _log = logging.getLogger("tilewright")
@@ -35,7 +36,8 @@ class VerifyOptions(Options):
               be named; where none can, the answers are not checked, and that is said
     required  such answers are an error
     rtol      the largest relative error of any output or observed tensor that passes; by default
-              by the coarsest dtype of its tensors: float16 1e-2, float32 1e-4, float64 1e-8
+              by the coarsest dtype of its tensors: float16 1e-2, float32 1e-4, float64 1e-8; where
+              products are of lower precision, four times its epsilon (bfloat16: 3e-2)
 
     Relative to max |b|; where logits, or outputs without any, vary by less than 5 % of that, to
     max |b - mean b|, unless they are one element.
@@ -74,8 +76,9 @@ class VerifyStage:
         inputs = random_inputs(network, self._context.seed)
         extra = [name for name in network.observed if name not in network.outputs]
         decisive = extra or network.outputs
+        rtol = self._options.rtol or _default_rtol(network, compiled.precision)
         try:
-            oracle, answers = self._answers(network, inputs, extra)
+            oracle, answers = self._answers(network, inputs, extra, rtol)
         except UsageError as error:
             if self._options.oracle is not None or self._options.required:
                 raise
@@ -84,7 +87,6 @@ class VerifyStage:
             nothing = dict.fromkeys(("oracle", "max_abs_error", "max_rel_error", "passed"))
             return StageResult(report={"verify": nothing})
         result = compare(compiled.observe(inputs), answers, decisive)
-        rtol = self._rtol(network)
         passed = result.max_rel_error <= rtol
         if not passed:
             _log.error("%s: %s", network.name, _verdict(oracle, result, rtol))
@@ -98,7 +100,7 @@ class VerifyStage:
         return StageResult(report={"verify": report}, ok=passed)
 
     def _answers(
-        self, network: Network, inputs: Mapping[str, Any], extra: Sequence[str]
+        self, network: Network, inputs: Mapping[str, Any], extra: Sequence[str], rtol: float
     ) -> tuple[str, Mapping[str, Any]]:
         """(oracle, its answers): those of the oracle asked for, else of the first that can tell.
 
@@ -110,17 +112,18 @@ class VerifyStage:
             oracle: Oracle = host.choose("oracle", choice, host)
             try:
                 answers = oracle.run(what_it_runs(oracle, network), inputs, extra)
-                check_fit(choice.name, answers, extra or network.outputs, self._rtol(network))
+                check_fit(choice.name, answers, extra or network.outputs, rtol)
             except UsageError as error:
                 wrong.append(error)
                 continue
             return choice.name, answers
         raise UsageError.several(wrong or [_no_oracle()])
 
-    def _rtol(self, network: Network) -> float:
-        """What was asked for, or what the network's dtypes allow."""
-        dtypes = (spec.dtype for spec in network.specs.values())
-        return self._options.rtol or network_tolerance(dtypes)
+
+def _default_rtol(network: Network, precision: str) -> float:
+    """What the network's dtypes and the precision of its products allow."""
+    own = network_tolerance(spec.dtype for spec in network.specs.values())
+    return own if precision == "float32" else max(own, 4 * DATA_TYPES[precision].eps)
 
 
 def _asked(options: VerifyOptions, host: PluginHost) -> list[Choice]:
