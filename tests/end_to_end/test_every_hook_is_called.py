@@ -57,9 +57,10 @@ def test_a_run_calls_every_hook_with_the_arguments_specified(call, folder, plugi
         code, _, err = call("run", "tiny.yaml", *arguments)
         assert code == 0, err
     called = dict(sys.modules["tilewright_plugin_file_every_hook"].CALLED)
-    code, _, err = call("explain", "tiny.yaml", "--plugin", plugin)
-    assert code == 0, err
-    called |= sys.modules["tilewright_plugin_file_every_hook"].CALLED
+    for verb in (("explain", "tiny.yaml"), ("targets",)):
+        code, _, err = call(*verb, "--plugin", plugin)
+        assert code == 0, err
+        called |= sys.modules["tilewright_plugin_file_every_hook"].CALLED
     assert {hook.name for hook in hooks} <= set(called)
     for hook in hooks:
         assert len(called[hook.name]) == len(hook.arguments)

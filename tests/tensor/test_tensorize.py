@@ -1,5 +1,7 @@
 """The schedule step `tensorize`: proved by structure, printed, verified, replayed, interpreted."""
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -24,7 +26,7 @@ def dot_product(lanes=16, terms=2):
         "c", (lanes,), lambda i: reduce_sum(cast(a[k], "float32") * cast(b[i, k], "float32"), k)
     )
     strides = {"a": (1,), "b": (terms, 1), "c": (1,)}
-    return TensorInstruction(f"dot.{lanes}", meaning, strides, "register", "dots")
+    return TensorInstruction(f"dot.{lanes}", "x86", meaning, strides, "register", "dots")
 
 
 def dense(terms=TERMS, columns=COLUMNS, *, swapped=False, dtype="bfloat16"):
@@ -108,7 +110,7 @@ def test_what_is_not_the_instruction_is_refused(dag, layout, reason):
 
 def test_a_result_in_another_scope_is_refused():
     instruction = dot_product()
-    tile = TensorInstruction("dot.16", instruction.meaning, instruction.strides, "local", "dots")
+    tile = replace(instruction, scope="local")
     with pytest.raises(ValueError, match="is register, expected local"):
         lower(scheduled(dense(), tile), "dense")
 

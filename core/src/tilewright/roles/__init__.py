@@ -5,7 +5,14 @@ from tilewright.roles.record_reader import RecordReader
 from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent
 from tilewright.roles.reference import Array, Reference
 from tilewright.roles.search import TaskScheduler, TaskState, Tuner
-from tilewright.roles.target import Artifact, Kernel, TargetBackend, TellsItsParts, TellsOverruns
+from tilewright.roles.target import (
+    Artifact,
+    EmulatesTargets,
+    Kernel,
+    TargetBackend,
+    TellsItsParts,
+    TellsOverruns,
+)
 
 __all__ = [
     "Array",
@@ -13,6 +20,7 @@ __all__ = [
     "BuildResult",
     "Builder",
     "Count",
+    "EmulatesTargets",
     "Kernel",
     "Ranked",
     "RecordReader",

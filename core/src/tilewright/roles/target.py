@@ -88,6 +88,14 @@ class TargetBackend(Protocol):
 
 
 @runtime_checkable
+class EmulatesTargets(Protocol):
+    """An optional part of a `TargetBackend`: an emulated device runs code of its own."""
+
+    def emulated_target(self, target: Target) -> Target:
+        """The target whose code an emulated device runs in place of this one's."""
+
+
+@runtime_checkable
 class TellsItsParts(Protocol):
     """An optional part of a `TargetBackend`: what it depends on, and what of that is missing."""
 

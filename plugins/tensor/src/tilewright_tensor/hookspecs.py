@@ -1,4 +1,4 @@
-"""The hook that tensor adds, and what it has for those who write targets and strategies."""
+"""The hooks that tensor adds, and what it has for those who write targets and strategies."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tilewright import hookspec
 
 if TYPE_CHECKING:
+    from tilewright_tensor.ir.tensor_instruction import TensorInstruction
     from tilewright_tensor.operators.definition.operator_def import OperatorDef
 
 _PROGRAM = ("tilewright_tensor.ir.loop_ir", "LoopProgram")
@@ -31,5 +32,16 @@ def tilewright_operators() -> Sequence[OperatorDef]:
     One is enough for a new operator: reference, text form and answer check follow from it, any
     element-wise operator of any plugin may stand in its epilogue, and strategies without a list of
     operators serve it.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def tilewright_tensor_instructions() -> Sequence[TensorInstruction]:
+    """Instructions of a target that compute whole nests. First: x86.
+
+    Each says what it means as a compute definition. Schedules put it in place of loops
+    (`tensorize`), lowering proves that they are what it means, and the target's text has it, or
+    emulates it where the machine lacks its feature.
     """
     raise NotImplementedError

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tilewright_hookspecs() -> Sequence[ModuleType]:
-    """`tilewright_operators`."""
+    """`tilewright_operators` and `tilewright_tensor_instructions`."""
     from tilewright_tensor import hookspecs
 
     return (hookspecs,)

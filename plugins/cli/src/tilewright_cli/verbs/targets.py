@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @shared.plugin_files
 @shared.as_json
 def targets(plugin: tuple[Path, ...], as_json: bool) -> None:
-    """List kinds of target with the devices of each on this machine."""
+    """List kinds of target: the devices of each on this machine, and its tensor instructions."""
     from tilewright.plugins.loading.distributions import how_to_get, who_has_role
 
     host = shared.load_host(plugin)
@@ -33,6 +33,9 @@ def targets(plugin: tuple[Path, ...], as_json: bool) -> None:
         for device in row["devices"]:
             shown = ", ".join(f"{k}={v}" for k, v in device["attributes"].items())
             shared.say(f"  {device['name']} ({device['fingerprint']}): {shown}")
+        if instructions := row["tensor_instructions"]:
+            listed = ", ".join(f"{one['name']} ({one['feature']})" for one in instructions)
+            shared.say(f"  tensor instructions: {listed}")
         if row["problem"]:
             shared.say(f"  cannot say its devices: {row['problem']}")
         elif not row["devices"]:
@@ -45,4 +48,13 @@ def _row(host: PluginHost, kind: str) -> dict[str, Any]:
 
     devices, problem = host.tried("target", kind, "probe()", probed)
     summary = host.component("target", kind).summary
-    return {"kind": kind, "summary": summary, "devices": devices or [], "problem": problem}
+    offered: list[Any] = list(host.components("tensor_instruction").values())
+    return {
+        "kind": kind,
+        "summary": summary,
+        "devices": devices or [],
+        "tensor_instructions": [
+            {"name": x.name, "feature": x.feature} for x in offered if x.target == kind
+        ],
+        "problem": problem,
+    }

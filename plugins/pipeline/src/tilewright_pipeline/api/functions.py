@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -117,6 +117,7 @@ def tune(
         strategies=strategies,
         foreign_records=foreign_records,
     )
+    task = replace(task, target=context.target)  # an emulated device has its own
     entry = WeightedTask(task, 1.0, host.reference(task.workload.operator).format(task.workload))
     report = TuneStage(options, context).tune(TaskSet((entry,)))
     best = context.history.best(task, context.host.space(task, strategies).is_valid)
@@ -235,7 +236,7 @@ def explain(
         saves=False,
     )
     if isinstance(source, Task):
-        return [TaskExplanation.of(source, context)]
+        return [TaskExplanation.of(replace(source, target=context.target), context)]
     values = _imported(source, context)
     stage = _planned("compile", options or {}, host)
     _make_inputs(stage, context, values)

@@ -11,7 +11,7 @@ from tilewright.errors import UsageError, did_you_mean
 from tilewright.options import DEFAULT, Choice, named
 from tilewright.paths import is_file
 from tilewright.plugins.loading.distributions import how_to_get
-from tilewright.roles import TellsItsParts
+from tilewright.roles import EmulatesTargets, TellsItsParts
 from tilewright.vocabulary.device import Device, MeasuresElsewhere
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.record import Record
@@ -69,6 +69,8 @@ def make_context(
     runner, builder = _or_default(runner, "runner", host), _or_default(builder, "builder", host)
     if measures:
         backend, found = host.backend(resolved.kind), find_device(host, resolved, device)
+        if found.attributes.get("emulated") and isinstance(backend, EmulatesTargets):
+            resolved = backend.emulated_target(resolved)
         backend.check_target(resolved, found)
         found = _measured_on(with_peaks(backend, found, resolved), runner, host)
     path = records or folder / "records.jsonl"

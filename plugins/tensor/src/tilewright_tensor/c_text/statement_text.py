@@ -75,7 +75,7 @@ class StatementText:
         elif isinstance(statement, Store):
             self.store(statement)
         elif isinstance(statement, Tensorized):
-            self.statement(statement.body)
+            self.tensorized(statement)
         elif not isinstance(statement, Prefetch):
             self.synchronise(statement)
 
@@ -116,6 +116,10 @@ class StatementText:
         if isinstance(value, Op) and value.name == "add" and value.args[0] == target:
             return f"{element} += {self.values.whole(value.args[1])}"
         return f"{element} = {self.values.whole(value)}"
+
+    def tensorized(self, node: Tensorized) -> None:
+        """An instruction: the nest that it means."""
+        self.statement(node.body)
 
     def synchronise(self, statement: Statement) -> None:
         """A barrier, or asynchronous copies; raises ValueError as it is."""

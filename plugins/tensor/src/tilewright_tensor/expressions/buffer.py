@@ -11,14 +11,17 @@ from tilewright_tensor.expressions.affine import Affine, Atom
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.expressions.simplify_div_mod import simplify_div_mod
 
-Scope = Literal["global", "shared", "local", "register"]
+Scope = Literal["global", "shared", "local", "register", "fragment"]
 """Who sees a buffer.
 
 global     operands and workspace: all threads
 shared     the threads of one block (GPU)
 local      one thread; addressable
 register   one thread; every index is constant once unrolled and vectorised loops are expanded
+fragment   the same, of registers that only tensor instructions read and write
 """
+
+IN_REGISTERS: tuple[Scope, ...] = ("register", "fragment")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import UsageError
-from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.expressions.buffer import IN_REGISTERS, Buffer
 from tilewright_tensor.expressions.expr import Load, leaves
 from tilewright_tensor.features import store_features as store
 from tilewright_tensor.features.arithmetic import KINDS
@@ -113,15 +113,16 @@ def _program(program: LoopProgram, sites: Sites, works: Sequence[float]) -> list
         pairs = zip(sites.stores, works, strict=True)
         return sum(work for site, work in pairs if any(o.kind == kind for o in site.loops))
 
-    def held(scope: str) -> float:
-        return sum(_bytes(buffer) for buffer, _ in sites.scratch if buffer.scope == scope)
+    def held(*scopes: str) -> float:
+        return sum(_bytes(buffer) for buffer, _ in sites.scratch if buffer.scope in scopes)
 
     return [
         len(sites.stores),
         sum(works),
         *(within(kind) for kind in ("parallel", "vectorized", "unrolled")),
         sum(sites.forks),
-        *(held(scope) for scope in ("register", "local", "shared")),
+        held(*IN_REGISTERS),
+        *(held(scope) for scope in ("local", "shared")),
         sum(_bytes(buffer) * times for buffer, times in sites.scratch),
         sum(_bytes(buffer) for buffer in program.workspace),
         sum(times for _, times in sites.prefetches),

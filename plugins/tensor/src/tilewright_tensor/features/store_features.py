@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from tilewright_tensor.expressions.buffer import IN_REGISTERS
 from tilewright_tensor.features.access import Access, accesses
 from tilewright_tensor.features.arithmetic import KINDS, operations
 from tilewright_tensor.features.footprint import LINE_BYTES
@@ -76,7 +77,7 @@ def store_features(site: StoreSite, shared: frozenset[str]) -> list[float]:
 
 def _bytes_by_level(touched: Sequence[Access], depth: int) -> list[int]:
     """Bytes of the cache lines that one run of loop `i` touches in memory; last, one execution."""
-    memory = [access.levels for access in touched if access.buffer.scope != "register"]
+    memory = [access.levels for access in touched if access.buffer.scope not in IN_REGISTERS]
     return [LINE_BYTES * sum(levels[i].lines for levels in memory) for i in range(depth + 1)]
 
 
@@ -128,7 +129,7 @@ def _loads(touched: Sequence[Access], site: StoreSite) -> float:
     vectors = [i for i, loop in enumerate(site.loops) if loop.kind == "vectorized"]
     found = 0.0
     for access in touched:
-        if access.buffer.scope != "register":
+        if access.buffer.scope not in IN_REGISTERS:
             lanes = prod(site.loops[i].extent for i in vectors if access.moved[i])
             found += access.levels[level].elements / lanes
     return found * site.runs[level]
@@ -153,7 +154,7 @@ def _slot(
     return (
         access.reads,
         access.writes,
-        scope == "register",
+        scope in IN_REGISTERS,
         scope == "local",
         scope == "shared",
         (access.reads + access.writes) * size * site.runs[-1],

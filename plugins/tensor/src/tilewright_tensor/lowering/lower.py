@@ -97,7 +97,7 @@ class _Lowering:
         buffer = self.buffers[stage.name]
         value = placement.value(self._loaded)
         if stage.overhangs:
-            self._check_overhang(stage, value)
+            self._check_overhang(placement, value)
         # a reduction over one element is that element
         reduces = stage.combiner is not None and first < len(loops)
         if stage.combiner is not None and reduces:
@@ -126,14 +126,17 @@ class _Lowering:
                 statement = block([self._initial(placement, indices), statement])
         return guarded(guards.get((-1, False), ()), statement)
 
-    def _check_overhang(self, stage: ComputeStage, value: Value) -> None:
+    def _check_overhang(self, placement: Placement, value: Value) -> None:
         """Raise ValueError where what overhangs reads elements that no format has."""
+        names = placement.stage.descendants(placement.stage.overhangs)
+        beyond = {loop.var for loop in placement.loops if loop.name in names}
         for load in (leaf for leaf in leaves(value) if isinstance(leaf, Load)):
             for index, extent in zip(load.indices, load.buffer.shape, strict=True):
-                if index.range(self.facts.bounds)[1] >= extent:
+                moves = not beyond.isdisjoint(index.variables())
+                if moves and index.range(self.facts.bounds)[1] >= extent:
                     raise ValueError(
-                        f"overhang of {stage.name}: {load.buffer.name} has no element at {index}, "
-                        f"expected below {extent}: choose a format in blocks"
+                        f"overhang of {placement.stage.name}: {load.buffer.name} has no element "
+                        f"at {index}, expected below {extent}: choose a format in blocks"
                     )
 
     def _element(self, placement: Placement) -> tuple[Affine, ...]:
@@ -198,6 +201,7 @@ class _Lowering:
             tuple(index.substitute(rename) for index in indices),
             stage.combiner.identity(stage.dtype),
         )
+        clears = stage.instruction and stage.instruction[1].clears
         for position in range(len(inner) - 1, -1, -1):
             loop = inner[position]
             here = [c for c in pending if loop.var in c[0].variables()]
@@ -206,6 +210,8 @@ class _Lowering:
                 [(index.substitute(rename), limit) for index, limit in here], statement
             )
             statement = _looped(loop, fresh.get(loop.var, loop.var), statement)
+            if clears and len(inner) - position == len(clears.meaning.axes):
+                statement = tensorized(clears, statement)
         return guarded(pending, statement)
 
     def _with_guests(self, guests: Sequence[str], statement: Statement) -> Statement:

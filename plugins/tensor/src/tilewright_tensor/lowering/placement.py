@@ -16,6 +16,7 @@ from math import prod
 from typing import NamedTuple
 
 from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.buffer import IN_REGISTERS
 from tilewright_tensor.expressions.expr import (
     IndexValue,
     Op,
@@ -80,12 +81,14 @@ class Placement:
     def first_reduction(self) -> int:
         """Number of the outermost reduction loop that runs more than once.
 
-        Where there is none, the number of loops.
+        Where there is none, the number of loops; never inside an instruction.
         """
-        return next(
+        first = next(
             (d for d, loop in enumerate(self.loops) if loop.reduction and loop.extent > 1),
             len(self.loops),
         )
+        instruction = self.stage.instruction
+        return min(first, self.depth(instruction[0])) if instruction else first
 
     def value(self, load: Callable[[Read], Value]) -> Value:
         """The element over the loops' variables: loads for reads, what is known there folded."""
@@ -158,6 +161,8 @@ class _Placer:
         extents = {axis.name: extent for axis, extent in zip(stage.axes, region, strict=True)}
         extents.update((axis.name, axis.extent) for axis in stage.reduce_axes)
         extents = stage.extents(extents)
+        if stage.attach and stage.overhangs:
+            region = _overhung(stage, region, extents)
         loops, busy = self._loops(stage, around, extents)
         indices = stage.indices(
             {loop.name: loop.var.affine() if loop.extent > 1 else Affine() for loop in loops},
@@ -262,12 +267,12 @@ class _Placer:
                 low, high, origin, fold = 0, extent - 1, Affine(), None
             else:
                 origin, low, high, fold = span
-                if stage.scope != "register":
+                if stage.scope not in IN_REGISTERS:
                     fold = None
                 if origin.is_constant and not fold:
                     low, high = max(low, 0), min(high, extent - 1)
                 # an index of registers must not vary with a loop: there, the overhang is guarded
-                widens = origin.is_constant or stage.scope != "register"
+                widens = origin.is_constant or stage.scope not in IN_REGISTERS
                 if widens and high - low + 1 >= extent and not fold:
                     low, high, origin = 0, extent - 1, Affine()
             start.append(origin + low)
@@ -342,6 +347,19 @@ def _thread_of(kind: LoopKind, around: tuple[PlacedLoop, ...]) -> PlacedLoop | N
     if not kind.startswith("threadIdx"):
         return None
     return next((other for other in around if other.kind == kind), None)
+
+
+def _overhung(
+    stage: ComputeStage, region: tuple[int, ...], extents: Mapping[str, int]
+) -> tuple[int, ...]:
+    """The region with whole tiles along the axes whose tiles overhang."""
+    whole = {
+        relation.parent: prod(extents[child] for child in relation.children)
+        for relation in stage.relations
+        if isinstance(relation, Split) and relation.parent in stage.overhangs
+    }
+    pairs = zip(stage.axes, region, strict=True)
+    return tuple(whole.get(axis.name, extent) for axis, extent in pairs)
 
 
 def _reads(value: Value, point: Mapping[Var, Affine], facts: Facts) -> dict[int, Read]:

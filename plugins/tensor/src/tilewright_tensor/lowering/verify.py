@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright_tensor.expressions.affine import Affine, Var
-from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.expressions.buffer import IN_REGISTERS, Buffer
 from tilewright_tensor.expressions.expr import (
     Load,
     Op,
@@ -241,10 +241,10 @@ def _proved(condition: Condition, facts: Facts) -> bool:
 
 def _registers_are_constant(site: Site) -> Iterator[str]:
     for buffer, indices, _ in _accesses(site):
-        if buffer.scope == "register":
+        if buffer.scope in IN_REGISTERS:
             for index in indices:
                 for var in index.variables() - site.expanded:
-                    where = f"register {buffer.name}: index {index}"
+                    where = f"{buffer.scope} {buffer.name}: index {index}"
                     yield f"{where} varies with {var.name}, which is not unrolled"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tilewright_tensor.expressions.affine import Affine, Var
-from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.expressions.buffer import IN_REGISTERS, Buffer
 from tilewright_tensor.expressions.expr import Load, Value, indexes_in, leaves
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
@@ -92,7 +92,7 @@ def _private_stores(
             for one in inside(statement)
             for buffer in _private_stores(one, var, differing, guarded=guarded)
         ]
-    if statement.buffer.scope not in ("local", "register"):
+    if statement.buffer.scope not in ("local", *IN_REGISTERS):
         return []
     if (
         guarded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, prod
 from typing import Any, Union
@@ -144,7 +144,11 @@ class ComputeStage:
 
     def reductions(self) -> frozenset[str]:
         """Names of the loops, past and present, that come from reduce axes."""
-        found = {axis.name for axis in self.reduce_axes}
+        return self.descendants(axis.name for axis in self.reduce_axes)
+
+    def descendants(self, names: Iterable[str]) -> frozenset[str]:
+        """Names of the loops, past and present, that come from some axes or loops."""
+        found = set(names)
         for relation in self.relations:
             if isinstance(relation, Split):
                 if relation.parent in found:

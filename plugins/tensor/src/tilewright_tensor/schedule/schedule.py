@@ -15,6 +15,7 @@ from tilewright_tensor.schedule import rewrite
 from tilewright_tensor.schedule.compute_stage import ComputeStage, Fuse, PrefetchNote, Split
 from tilewright_tensor.schedule.schedule_state import Name, ScheduleState, name_of
 
+_ATTACHED = tuple(scope for scope in get_args(Scope) if scope != "global")
 _BINDINGS = tuple(kind for kind in get_args(LoopKind) if "Idx" in kind or kind == "vthread")
 
 
@@ -241,10 +242,10 @@ class Schedule(ScheduleState):
         )
         self._loop("compute_at", target, loop, position=3)
         chosen: Scope = scope or ("local" if found.scope == "global" else found.scope)
-        if chosen not in ("local", "shared", "register"):
+        if chosen not in _ATTACHED:
             raise ValueError(
                 "argument 4, 'scope' of compute_at: "
-                f"expected local, shared or register, got {chosen!r}"
+                f"expected {', '.join(_ATTACHED[:-1])} or {_ATTACHED[-1]}, got {chosen!r}"
             )
         if found.name in {tensor.name for tensor in self.dag.outputs}:
             raise ValueError(f"argument 1, 'stage' of compute_at: {found.name} is an output")

@@ -1,10 +1,14 @@
-"""Matrix products: `dense` with weights as [O, K], `matmul` as numpy has it."""
+"""Matrix products: `dense` with weights as [O, K], `matmul` as numpy has it.
+
+`matmul_integer` multiplies bytes and sums in int32, as ONNX's MatMulInteger without zero points.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from tilewright_tensor.expressions.expr import cast
 from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_sum
 from tilewright_tensor.operators.definition.attribute import Attributes
 from tilewright_tensor.operators.definition.operator_def import (
@@ -22,6 +26,7 @@ from tilewright_tensor.operators.definition.places import (
 )
 
 if TYPE_CHECKING:
+    from tilewright_tensor.expressions.expr import Value
     from tilewright_tensor.expressions.tensor import Axis, Tensor
     from tilewright_tensor.ir.dag import Reduction
 
@@ -45,16 +50,37 @@ def _dense_compute(tensors: Sequence[Tensor], _attributes: Attributes) -> Tensor
     )
 
 
-def _matmul_infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
+def _matmul_shape(inputs: Inputs) -> tuple[int, ...]:
     a, b = (one.shape for one in inputs)
     expect(
         min(len(a), len(b)) >= 2 and a[-1] == b[-2],
         f"expected [..., M, K] and [..., K, N], got {list(a)} and {list(b)}",
     )
-    return (*broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1]), one_dtype(inputs)
+    return (*broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])
+
+
+def _matmul_infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    return _matmul_shape(inputs), one_dtype(inputs)
+
+
+def _integer_infer(inputs: Inputs, _attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    dtypes = [one.dtype for one in inputs]
+    expect(
+        set(dtypes) <= {"int8", "uint8"},
+        f"expected operands of int8 or uint8, got {' and '.join(dtypes)}",
+    )
+    return _matmul_shape(inputs), "int32"
 
 
 def _matmul_compute(tensors: Sequence[Tensor], _attributes: Attributes) -> Tensor:
+    return _product("matmul", tensors, lambda element: element)
+
+
+def _integer_compute(tensors: Sequence[Tensor], _attributes: Attributes) -> Tensor:
+    return _product("matmul_integer", tensors, lambda element: cast(element, "int32"))
+
+
+def _product(name: str, tensors: Sequence[Tensor], term: Callable[[Value], Value]) -> Tensor:
     a, b = tensors
     k = reduce_axis(a.shape[-1], "k")
     shape = (*broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
@@ -62,12 +88,12 @@ def _matmul_compute(tensors: Sequence[Tensor], _attributes: Attributes) -> Tenso
     def element(*place: Axis) -> Reduction:
         *batch, row, column = place
         return reduce_sum(
-            a[(*broadcast_place(batch, a.shape[:-2]), row, k)]
-            * b[(*broadcast_place(batch, b.shape[:-2]), k, column)],
+            term(a[(*broadcast_place(batch, a.shape[:-2]), row, k)])
+            * term(b[(*broadcast_place(batch, b.shape[:-2]), k, column)]),
             k,
         )
 
-    return compute("matmul", shape, element, axes=axis_names(len(shape)))
+    return compute(name, shape, element, axes=axis_names(len(shape)))
 
 
 OPERATORS = (
@@ -89,5 +115,12 @@ OPERATORS = (
         _matmul_compute,
         numpy_reference("matmul"),
         values="number",
+    ),
+    OperatorDef(
+        "matmul_integer",
+        (Operand("a"), Operand("b")),
+        _integer_infer,
+        _integer_compute,
+        numpy_reference("matmul_integer"),
     ),
 )

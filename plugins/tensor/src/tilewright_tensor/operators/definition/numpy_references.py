@@ -304,6 +304,9 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "conv3d": _convolution,
     "dense": lambda arrays, _attributes: arrays[0] @ arrays[1].T,
     "matmul": lambda arrays, _attributes: arrays[0] @ arrays[1],
+    "matmul_integer": lambda arrays, _attributes: (
+        arrays[0].astype(np.int32) @ arrays[1].astype(np.int32)
+    ),
     "max_pool2d": _max_pool2d,
     "avg_pool2d": _avg_pool2d,
     "global_avg_pool2d": lambda arrays, _attributes: arrays[0].mean(axis=(2, 3), keepdims=True),

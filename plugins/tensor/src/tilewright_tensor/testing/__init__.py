@@ -1,0 +1,1 @@
+"""Contract suites of the roles that tilewright-tensor adds."""
