@@ -214,6 +214,7 @@ _SAME = {
     "logical_or": "Or",
     "lrn": "LRN",
     "matmul": "MatMul",
+    "matmul_integer": "MatMulInteger",
     "maximum": "Max",
     "minimum": "Min",
     "multiply": "Mul",

@@ -194,6 +194,23 @@ def _matmul(site: NodeSite) -> None:
         site.finish("reshape", product, shape=[*batch, *a[-2:-1], *(b[-1:] if len(b) > 1 else ())])
 
 
+def _matmul_integer(site: NodeSite) -> None:
+    """With zero points, the operands less them are multiplied as int32."""
+    zeros = [site.has(position) and site.value(position).any() for position in (2, 3)]
+    if not any(zeros):
+        site.finish("matmul_integer", site.tensor(0), site.tensor(1))
+        return
+    operands = []
+    for position, zero in enumerate(zeros):
+        wide = site.emit("cast", site.tensor(position), dtype="int32")
+        if zero:
+            point = site.value(2 + position).astype(np.int32)
+            rows = point[:, None] if position == 0 and point.ndim == 1 else point
+            wide = site.emit("subtract", wide, site.constant(np.atleast_2d(rows)))
+        operands.append(wide)
+    site.finish("matmul", *operands)
+
+
 def _batch_norm(site: NodeSite) -> None:
     if site.attribute("training_mode", 0):
         raise site.error("BatchNormalization in training mode", "export the model for inference")
@@ -333,5 +350,6 @@ LAYER_READERS: Mapping[str, Callable[[NodeSite], None]] = {
     "LRN": _lrn,
     "LayerNormalization": _layer_norm,
     "MatMul": _matmul,
+    "MatMulInteger": _matmul_integer,
     "MaxPool": partial(_pool, "max_pool2d"),
 }
