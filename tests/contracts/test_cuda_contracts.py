@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tilewright_graph.testing.linking import LinkContract
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.testing.tensor_instruction import TensorInstructionContract
 from tilewright_testing.backend import BackendContract, RotatingBackendContract
 from tilewright_testing.strategy import (
     ReproducibleStrategyContract,
@@ -47,6 +49,36 @@ class TestCudaNetworksOnGpu(LinkContract):
 class TestCudaNetworksEmulated(LinkContract):
     target = TARGET
     device_name = "emulated"
+
+
+class TestCudaStrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
+    """Tensor cores."""
+
+    target = TARGET
+    device_name = "emulated"
+    precision = "bfloat16"
+    strategies = "gemm_mma_bf16.cuda"
+    samples = 1
+    tasks = ("dense(33x41, 19x41) + add(1x19:const) + relu()", "matmul(3x17x24, 1x24x40)")
+
+
+class CudaInstructions(TensorInstructionContract):
+    target = TARGET
+
+    def placed(self, schedule: Schedule) -> Schedule:
+        """A warp shares the elements of the result."""
+        result = schedule.dag.outputs[0]
+        _, elements = schedule.loops(result)
+        s = schedule.split(result, elements, [32])
+        return s.bind(result, f"{elements}.1", "threadIdx.x")
+
+
+class TestCudaInstructionsEmulated(CudaInstructions):
+    device_name = "emulated"
+
+
+class TestCudaInstructionsOnGpu(CudaInstructions):
+    device_name = "gpu0"
 
 
 class TestCudaStrategies(StrategyContract, ReproducibleStrategyContract):

@@ -280,8 +280,8 @@ def test_words_of_cpp_and_what_kernels_call_name_no_variable(name):
             "a barrier stands inside a guard",
         ),
         (
-            Loop(thread, 8, "threadIdx.x", put(Buffer("b", (64,), "bfloat16"), thread, Const(1.0, "bfloat16"))),
-            "no values of dtype bfloat16",
+            Loop(thread, 8, "threadIdx.x", put(Buffer("b", (64,), "float16"), thread, Const(1.0, "float16"))),
+            "no values of dtype float16",
         ),
     ],
 )  # fmt: skip

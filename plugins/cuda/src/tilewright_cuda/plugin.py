@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tilewright.roles import TargetBackend
     from tilewright.strategies.strategy import Strategy
     from tilewright.vocabulary.target import Target
+    from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 
 
 @hookimpl
@@ -39,3 +40,11 @@ def tilewright_resolve_target(text: str) -> Target | None:
     from tilewright_cuda.device.target_text import resolve_target
 
     return resolve_target(text)
+
+
+@hookimpl(optionalhook=True)
+def tilewright_tensor_instructions() -> Sequence[TensorInstruction]:
+    """Products of tensor cores."""
+    from tilewright_cuda.instructions import INSTRUCTIONS
+
+    return INSTRUCTIONS

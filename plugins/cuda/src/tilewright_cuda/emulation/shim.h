@@ -120,6 +120,17 @@ template <class T> static inline T tw_floor_mod(T a, T b) {
   T rest = tw_rem(a, b);
   return rest + (rest != 0 && (rest < 0) != (b < 0) ? b : 0);
 }
+static inline float tw_from_bfloat16(unsigned short bits) {
+  unsigned wide = (unsigned)bits << 16;
+  float x;
+  __builtin_memcpy(&x, &wide, sizeof x);
+  return x;
+}
+static inline unsigned short tw_to_bfloat16(float x) {
+  unsigned bits;
+  __builtin_memcpy(&bits, &x, sizeof x);
+  return x != x ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
 template <class T, class F> static inline T tw_whole(F x) {
   const bool negative = T(-1) < T(0);
   const T high = T(~0ULL >> (64 - 8 * sizeof(T) + negative)), low = negative ? T(~high) : T(0);

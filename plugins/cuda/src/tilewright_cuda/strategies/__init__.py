@@ -13,15 +13,26 @@ def _strategy(
     revision: int = 1,
     priority: int = 10,
     direct_error: bool = True,
+    precision: str = "float32",
 ) -> Strategy:
     load = implementation_of(f"{__name__}.{name}")
-    return Strategy(f"{name}.cuda", revision, ("cuda",), operators, load, priority, direct_error)
+    return Strategy(
+        f"{name}.cuda",
+        revision,
+        ("cuda",),
+        operators,
+        load,
+        priority,
+        direct_error,
+        precision=precision,
+    )
 
 
 STRATEGIES = (
     _strategy("conv2d_igemm", ("conv2d",)),
     _strategy("dense_small_batch", ("dense",), revision=2, priority=12),
     _strategy("gemm", ("dense", "matmul")),
+    _strategy("gemm_mma_bf16", ("dense", "matmul"), priority=20, precision="bfloat16"),
     _strategy("conv2d_winograd", ("conv2d",), priority=8, direct_error=False),
     _strategy("conv2d_depthwise", ("conv2d",)),
     _strategy("pool2d", ("max_pool2d", "avg_pool2d")),

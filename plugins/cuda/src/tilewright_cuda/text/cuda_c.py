@@ -6,10 +6,17 @@ from collections.abc import Sequence
 
 from tilewright_cuda.text.prelude import HELPERS
 from tilewright_tensor.c_text.dialect import Dialect
+from tilewright_tensor.expressions.expr import Const, Op, dtype_of
+
+_STORED = {"bfloat16": "unsigned short"}
+"""What only memory holds."""
 
 
 class CudaC(Dialect):
-    """The dialect of kernels. float16 is left out: this C has no arithmetic for it."""
+    """The dialect of kernels. float16 is left out: this C has no arithmetic for it.
+
+    bfloat16 is stored as its bits, and converted from and to float32.
+    """
 
     reserved = frozenset({
         "abs", "max", "min", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",
@@ -17,6 +24,26 @@ class CudaC(Dialect):
         "tw_shared", *HELPERS, *Dialect.functions, *Dialect.functions.values(),
         *(f"{name}f" for name in Dialect.functions.values()),
     })  # fmt: skip
+
+    def type_of(self, dtype: str) -> str:
+        return _STORED.get(dtype) or super().type_of(dtype)
+
+    def operation(self, value: Op, args: Sequence[str], helpers: set[str]) -> str:
+        if value.name == "cast" and value.dtype in _STORED:
+            helpers.add("tw_to_bfloat16")
+            return f"tw_to_bfloat16({args[0]})"
+        source = dtype_of(value.args[0])
+        if source not in _STORED:
+            return super().operation(value, args, helpers)
+        if value.name != "cast":
+            raise ValueError(f"kernels have no {value.name} of {source}")
+        helpers.add("tw_from_bfloat16")
+        return f"({self.type_of(value.dtype)})tw_from_bfloat16({args[0]})"
+
+    def constant(self, value: Const, helpers: set[str]) -> str:
+        if value.dtype in _STORED:
+            raise ValueError(f"kernels have no numbers of dtype {value.dtype}")
+        return super().constant(value, helpers)
 
     def call(
         self, name: str, dtype: str, args: Sequence[str], helpers: set[str], result: str = ""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright_cuda.text.cuda_c import CUDA_C
+from tilewright_cuda.text.instruction_text import HAS_INSTRUCTIONS, InstructionText
 from tilewright_cuda.text.launch_shape import (
     GRID,
     THREADS,
@@ -23,7 +24,7 @@ from tilewright_cuda.text.vector_text import VectorText
 from tilewright_tensor.c_text.c_names import CNames
 from tilewright_tensor.c_text.statement_text import StatementText
 from tilewright_tensor.expressions.affine import Var
-from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.expressions.buffer import IN_REGISTERS, Buffer
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
     Barrier,
@@ -36,6 +37,7 @@ from tilewright_tensor.ir.loop_ir import (
     LoopProgram,
     Statement,
     Store,
+    Tensorized,
     walk,
 )
 from tilewright_tensor.lowering.virtual_threads import without_virtual_threads
@@ -87,6 +89,7 @@ class _Kernel(StatementText):
             self.names.of(buffer)
         self.written: set[str] = set()
         self.vectors = VectorText(self.values)
+        self.instructions = InstructionText(self.indexes, self.names)
         self.open: set[LoopKind] = set()
         self.thread_variables: set[Var] = set()
         self.shared_bytes = 0
@@ -126,6 +129,13 @@ class _Kernel(StatementText):
     def store(self, store: Store) -> None:
         copied = self.values.copy(store) if self.vectors.copies else None
         self.line(f"{self._storing(store.buffer)}{copied or self.assignment(store)};")
+
+    def tensorized(self, node: Tensorized) -> None:
+        self.lines.append(HAS_INSTRUCTIONS)
+        self.line(self.instructions.call(node))
+        self.lines.append("#else")
+        self.statement(node.body)
+        self.lines.append("#endif")
 
     def synchronise(self, statement: Statement) -> None:
         if isinstance(statement, CopyGroup):
@@ -171,13 +181,23 @@ class _Kernel(StatementText):
             return
         if any(kind in THREADS and kind not in self.open for kind in self.shape.extents):
             self._check_private(allocate)
+        if buffer.scope == "fragment":
+            self.lines.append(HAS_INSTRUCTIONS)
+            self.line(f"{kind} {name}[{self.instructions.elements_of_thread(buffer)}];")
+            self.lines.append("#else")
         self.line(f"{kind} {name}[{buffer.size}];")
+        if buffer.scope == "fragment":
+            self.lines.append("#endif")
         self.statement(allocate.body)
 
     def _check_private(self, allocate: Allocate) -> None:
-        """Raise ValueError where threads would exchange values through private memory."""
+        """Raise ValueError where threads would exchange values through private memory.
+
+        The threads of a warp, along x, have a fragment together.
+        """
+        kinds = set(THREADS) - ({"threadIdx.x"} if allocate.buffer.scope == "fragment" else set())
         for statement in walk(allocate.body):
-            if isinstance(statement, Loop) and statement.kind in THREADS:
+            if isinstance(statement, Loop) and statement.kind in kinds - self.open:
                 raise ValueError(
                     f"{allocate.buffer.name} is {allocate.buffer.scope} to a thread, but stands "
                     f"around the loop of {statement.kind}: compute it inside, or make it shared"
@@ -186,7 +206,7 @@ class _Kernel(StatementText):
     def _storing(self, buffer: Buffer) -> str:
         """What stands before a store: it picks one of the threads and blocks that do the same."""
         self.written.add(buffer.name)
-        if buffer.scope in ("local", "register"):
+        if buffer.scope in ("local", *IN_REGISTERS):
             return ""
         kinds = (*GRID, *THREADS) if buffer.scope == "global" else THREADS
         tests = [

@@ -11,6 +11,8 @@ from tilewright_tensor.ir.loop_ir import Allocate, Loop, LoopKind, Statement, in
 GRID: tuple[LoopKind, ...] = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 THREADS: tuple[LoopKind, ...] = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 SHARED_ALIGNMENT = 16
+WARP = 32
+"""Threads along x that have a fragment together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,8 @@ def launch_shape(nest: Statement) -> LaunchShape:
             alive = (*alive, statement.buffer)
             shared = max(shared, sum(aligned_bytes(b) for b in alive if b.scope == "shared"))
             local = max(local, sum(buffer_bytes(b) for b in alive if b.scope == "local"))
-            here = sorted((b.size for b in alive if b.scope == "register"), reverse=True)
+            own = {"register": 1, "fragment": WARP}
+            here = sorted((b.size // own[b.scope] for b in alive if b.scope in own), reverse=True)
             if sum(here) > sum(registers):
                 registers = tuple(here)
         pending += [(one, alive) for one in reversed(inside(statement))]

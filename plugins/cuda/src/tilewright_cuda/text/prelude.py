@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+_BYTES = {"s8": "signed char", "u8": "unsigned char"}
 _DEFINITIONS = {
     "TW_DYN_SMEM": """\
 #define TW_DYN_SMEM(T, name) extern __shared__ __align__(16) T name[]
@@ -80,6 +81,59 @@ template <class T, class F> __device__ __forceinline__ T tw_whole(F x) {
   return x != x ? T(0) : x >= beyond ? high : x <= F(low) ? low : T(x);
 }
 """,
+    "tw_from_bfloat16": """\
+__device__ __forceinline__ float tw_from_bfloat16(unsigned short bits) {
+  return __uint_as_float((unsigned)bits << 16);
+}
+""",
+    # to nearest, ties to even; NaN stays NaN
+    "tw_to_bfloat16": """\
+__device__ __forceinline__ unsigned short tw_to_bfloat16(float x) {
+  const unsigned bits = __float_as_uint(x);
+  return x != x ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+""",
+    "tw_mma_clear": """\
+template <class T> __device__ __forceinline__ void tw_mma_clear(T *sums) {
+  sums[0] = sums[1] = sums[2] = sums[3] = T(0);
+}
+""",
+    "tw_mma_store": """\
+template <class T> __device__ __forceinline__ void tw_mma_store(const T *sums, T *to, int row) {
+  const int lane = threadIdx.x & 31;
+  to += (lane >> 2) * row + (lane & 3) * 2;
+  to[0] = sums[0], to[1] = sums[1], to[8 * row] = sums[2], to[8 * row + 1] = sums[3];
+}
+""",
+    **{
+        f"tw_mma_m16n8k{terms}_{left}_{right}": f"""\
+__device__ __forceinline__ void tw_mma_m16n8k{terms}_{left}_{right}(
+    {result} *sums, const {first} *a, int a_row, const {second} *b, int b_row) {{
+#if __CUDA_ARCH__ >= 800
+  const int lane = threadIdx.x & 31, row = lane >> 2, term = (lane & 3) * {terms // 8};
+  const unsigned a0 = *(const unsigned *)(a + row * a_row + term);
+  const unsigned a1 = *(const unsigned *)(a + (row + 8) * a_row + term);
+  const unsigned a2 = *(const unsigned *)(a + row * a_row + term + {terms // 2});
+  const unsigned a3 = *(const unsigned *)(a + (row + 8) * a_row + term + {terms // 2});
+  const unsigned b0 = *(const unsigned *)(b + row * b_row + term);
+  const unsigned b1 = *(const unsigned *)(b + row * b_row + term + {terms // 2});
+  asm volatile(
+      "mma.sync.aligned.m16n8k{terms}.row.col.{short}.{left}.{right}.{short} "
+      "{{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, %3}};"
+      : "+{letter}"(sums[0]), "+{letter}"(sums[1]), "+{letter}"(sums[2]), "+{letter}"(sums[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+#endif
+}}
+"""
+        for terms, left, right, first, second, result, short, letter in (
+            (16, "bf16", "bf16", "unsigned short", "unsigned short", "float", "f32", "f"),
+            *(
+                (32, left, right, _BYTES[left], _BYTES[right], "int", "s32", "r")
+                for left in _BYTES
+                for right in _BYTES
+            ),
+        )
+    },
     "cp16": """\
 __device__ __forceinline__ void cp16(void *to, const void *from, int bytes = 16) {
 #if __CUDA_ARCH__ >= 800

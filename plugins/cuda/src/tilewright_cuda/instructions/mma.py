@@ -1,0 +1,57 @@
+"""Products of a warp: `mma.sync.m16n8k16` of bfloat16, `m16n8k32` of bytes.
+
+16 rows by 8 columns of sums are spread over the registers of 32 threads, which all take part. Both
+operands have their terms side by side: that of the columns is `[columns, terms]`.
+"""
+
+from __future__ import annotations
+
+from tilewright_tensor.expressions.expr import Const, cast
+from tilewright_tensor.ir.dag import compute, placeholder, reduce_axis, reduce_sum
+from tilewright_tensor.ir.tensor_instruction import TensorInstruction
+
+ROWS, COLUMNS = 16, 8
+"""Of the sums of an instruction."""
+_FEATURE = "sm_80"
+_SHORT = {"bfloat16": "bf16", "int8": "s8", "uint8": "u8", "float32": "f32", "int32": "s32"}
+
+
+def _cleared(dtype: str) -> TensorInstruction:
+    meaning = compute("c", (ROWS, COLUMNS), lambda *_: Const(0, dtype), axes=("i", "j"))
+    name = f"mma.clear.{_SHORT[dtype]}"
+    return TensorInstruction(name, "cuda", meaning, {"c": (None, 1)}, "fragment", _FEATURE)
+
+
+def _stored(dtype: str) -> TensorInstruction:
+    """`c[i, j] = a[i, j]`: sums to shared memory."""
+    a = placeholder("a", (ROWS, COLUMNS), dtype)
+    meaning = compute("c", (ROWS, COLUMNS), lambda i, j: a[i, j])
+    strides = {"a": (None, 1), "c": (None, 1)}
+    name = f"mma.store.{_SHORT[dtype]}"
+    return TensorInstruction(name, "cuda", meaning, strides, "shared", _FEATURE)
+
+
+def _product(terms: int, left: str, right: str, result: str) -> TensorInstruction:
+    """`c[i, j] += sum over k of a[i, k] * b[j, k]`."""
+    a, b = placeholder("a", (ROWS, terms), left), placeholder("b", (COLUMNS, terms), right)
+    k = reduce_axis(terms, "k")
+    meaning = compute(
+        "c",
+        (ROWS, COLUMNS),
+        lambda i, j: reduce_sum(cast(a[i, k], result) * cast(b[j, k], result), k),
+    )
+    strides = {"a": (None, 1), "b": (None, 1), "c": (None, 1)}
+    name = f"mma.m{ROWS}n{COLUMNS}k{terms}.{_SHORT[left]}.{_SHORT[right]}"
+    return TensorInstruction(
+        name, "cuda", meaning, strides, "fragment", _FEATURE, _cleared(result), _stored(result)
+    )
+
+
+PRODUCTS = {
+    ("bfloat16", "bfloat16"): _product(16, "bfloat16", "bfloat16", "float32"),
+    ("int8", "int8"): _product(32, "int8", "int8", "int32"),
+    ("int8", "uint8"): _product(32, "int8", "uint8", "int32"),
+    ("uint8", "int8"): _product(32, "uint8", "int8", "int32"),
+    ("uint8", "uint8"): _product(32, "uint8", "uint8", "int32"),
+}
+"""By data types of the operands."""

@@ -1,0 +1,138 @@
+"""Dense layers and matrix products by tensor cores: `mma.sync` of bfloat16, sums in float32.
+
+A block copies tiles of both operands to shared memory, rounded to bfloat16; each of its warps has a
+rectangle of fragments. The sums pass through shared memory on their way to the epilogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.task import Task
+from tilewright_cuda.instructions.mma import COLUMNS, PRODUCTS, ROWS
+from tilewright_cuda.program.arch import arch_of
+from tilewright_cuda.strategies.gemm import Gemm
+from tilewright_cuda.text.launch_shape import WARP
+from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused
+
+_MMA = PRODUCTS["bfloat16", "bfloat16"]
+_TERMS = 16
+_FIRST = 8, 0
+"""Compute capability of the first GPUs that have the instruction."""
+_ROW_PADDING = 8
+"""Elements between rows in shared memory: those that a warp reads at once lie in other banks."""
+_MOST_FRAGMENTS = 16
+
+
+class GemmMmaBfloat16(Gemm):
+    """Products of float32 matrices, rounded to bfloat16 on their way to shared memory."""
+
+    name = "gemm_mma_bf16.cuda"
+
+    def applies(self, task: Task) -> bool:
+        """As `gemm`, on GPUs with the instruction."""
+        return arch_of(task.target).capability >= _FIRST and super().applies(task)
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """The tile of a block, its steps through the depth, and how warps share it."""
+        arch, knobs = arch_of(task.target), Knobs(self.name)
+        bm = knobs.define_knob("bm", [16, 32, 64, 128])
+        bn = knobs.define_knob("bn", [16, 32, 64, 128])
+        bk = knobs.define_knob("bk", [16, 32, 64])
+        down = knobs.define_knob("warps_m", [1, 2, 4])
+        across = knobs.define_knob("warps_n", [1, 2, 4])
+        rows, columns = down * ROWS, across * COLUMNS
+        knobs.constrain((bm % rows == 0) & (bn % columns == 0))
+        knobs.constrain((bm // rows) * (bn // columns) <= _MOST_FRAGMENTS)
+        factors = 2 * (bm + bn) * (bk + _ROW_PADDING)
+        knobs.constrain(factors + 4 * bm * bn <= arch.shared_per_block)
+        return [knobs.alternative()]
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """Four warps on a tile of 64 by 64."""
+        values = {"bm": 64, "bn": 64, "bk": 32, "warps_m": 2, "warps_n": 2}
+        return ConfigEntity(self.name, values)
+
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+        """None: AutoTVM's templates of tensor cores tile otherwise."""
+        return None
+
+    def variant(self, task: Task, config: ConfigEntity) -> Padded:
+        """Extents in whole tiles."""
+        return self._product(task).padded(config["bm"], config["bn"], config["bk"])
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """Blocks around tiles, warps around fragments, steps of the depth around copies."""
+        assert _MMA.stores is not None
+        product, s = self._product(task), schedule
+        down, across = config["warps_m"], config["warps_n"]
+        final, sums = s.dag.outputs[0].name, "product.shared"
+        s = s.cache_read("product", "shared", [final])
+        s, place = self._blocks(s, final, product, config)
+        s = s.compute_at(sums, final, place, "shared")
+
+        b, m, n = s.loops(sums)
+        s = s.overhang(sums, m).overhang(sums, n)  # every warp has its part, at the edges too
+        s = s.split(sums, m, [down, config["bm"] // (down * ROWS), ROWS])
+        s = s.split(sums, n, [across, config["bn"] // (across * COLUMNS), COLUMNS])
+        around = [b, f"{m}.0", f"{n}.0", f"{m}.1", f"{n}.1", f"{m}.2", f"{n}.2"]
+        s = s.reorder(sums, [*around, f"{m}.3", f"{n}.3"]).unroll(sums, f"{m}.2", f"{n}.2")
+        s, warp = fused(s, sums, [f"{m}.1", f"{n}.1"])
+        s = s.bind(sums, warp, "threadIdx.y").tensorize(sums, f"{m}.3", _MMA.stores)
+        s = s.compute_at("product", sums, warp, "fragment")
+
+        b, m, n, k = s.loops("product")
+        s = s.split("product", m, [ROWS]).split("product", n, [COLUMNS])
+        s = s.split("product", k, [config["bk"] // _TERMS, _TERMS])
+        inside = [f"{m}.1", f"{n}.1", f"{k}.2"]
+        s = s.reorder("product", [b, f"{k}.0", f"{k}.1", f"{m}.0", f"{n}.0", *inside])
+        s = s.unroll("product", f"{m}.0", f"{n}.0").tensorize("product", f"{m}.1", _MMA)
+        for name, along_depth in (
+            ("left", product.left_along_depth),
+            ("right", product.right_along_depth),
+        ):
+            s = s.compute_at(name, "product", f"{k}.0", "shared")
+            s = self._copied(s, name, down * across, along_depth=along_depth)
+        return s
+
+    def _blocks(
+        self, s: Schedule, final: str, product: MatrixProduct, config: ConfigEntity
+    ) -> tuple[Schedule, str]:
+        """(schedule, the block's loop): blocks around tiles of the output, threads inside."""
+        axes = s.loops(final)
+        groups = (product.batch_axes, product.row_axes, product.column_axes)
+        names = [[axes[axis] for axis in group] for group in groups if group]
+        s = s.reorder(final, [name for group in names for name in group])
+        loops = []
+        for group in names:
+            s, one = fused(s, final, group)
+            loops.append(one)
+        *batch, m, n = loops
+        s = s.split(final, m, [config["bm"]]).split(final, n, [config["bn"]])
+        s = s.reorder(final, [*batch, f"{m}.0", f"{n}.0", f"{m}.1", f"{n}.1"])
+        s = s.bind(final, f"{m}.0", "blockIdx.x").bind(final, f"{n}.0", "blockIdx.y")
+        if batch:
+            s = s.bind(final, batch[0], "blockIdx.z")
+        s, one = fused(s, final, [f"{m}.1", f"{n}.1"])
+        return self._shared_out(s, final, one, config["warps_m"] * config["warps_n"]), f"{n}.0"
+
+    def _copied(self, s: Schedule, stage: str, warps: int, *, along_depth: bool) -> Schedule:
+        """A factor in shared memory, terms side by side; threads read what memory has together."""
+        s = s.transform_layout(stage, "ACB:bfloat16").storage_align(stage, _TERMS, _ROW_PADDING)
+        b, k, x = s.loops(stage)
+        order = [b, x, k] if along_depth else [b, k, x]
+        s, one = fused(s.reorder(stage, order), stage, order)
+        return self._shared_out(s, stage, one, warps)
+
+    def _shared_out(self, s: Schedule, stage: str, loop: str, warps: int) -> Schedule:
+        """All threads of the block share the iterations of a loop."""
+        s = s.split(stage, loop, [warps, WARP])
+        return s.bind(stage, f"{loop}.1", "threadIdx.y").bind(stage, f"{loop}.2", "threadIdx.x")
+
+
+make = GemmMmaBfloat16
