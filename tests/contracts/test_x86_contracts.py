@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright_graph.testing.linking import LinkContract
+from tilewright_tensor.testing.tensor_instruction import TensorInstructionContract
 from tilewright_testing.backend import BackendContract, RotatingBackendContract
 from tilewright_testing.strategy import (
     ReproducibleStrategyContract,
@@ -56,12 +57,71 @@ class TestX86StrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
         "conv2d(1x32x7x7, 48x32x1x1) + add(1x48x1x1:const) + relu()",
         "conv2d(1x3x13x11, 32x3x5x5, strides=2, padding=2) + relu()",
         "conv2d(2x24x7x7, 24x1x3x3, padding=1, groups=24) + add(1x24x1x1:const)",
+        "conv2d(1x34x7x11, 24x34x3x3, padding=1) + add(1x24x7x11) + relu()",
         "dense(3x37, 11x37) + add(1x11:const)",
+        "matmul(2x7x37, 2x37x19)",
         "max_pool2d(2x16x7x5, pool_size=3, strides=2, padding=1)",
         "avg_pool2d(1x24x7x7, pool_size=2)",
         "global_avg_pool2d(1x24x7x7)",
         "add(1x5x3x7, 1x5x3x7) + relu()",
         "concat(1x3x5x5, 1x7x5x5, axis=1)",
+    )
+
+
+class TestX86InstructionsEmulated(TensorInstructionContract):
+    """All of them as plain loops: on every machine."""
+
+    target = "x86:emulated=yes,isa=amx,threads=1"
+    device_name = "emulated"
+
+
+class TestX86DotsOfBfloat16(TensorInstructionContract):
+    target = "x86:isa=avx512_bf16,threads=1"
+    names = "vdpbf16ps.*"
+
+
+class TestX86DotsOfBytes(TensorInstructionContract):
+    target = "x86:isa=avx512_vnni,threads=1"
+    names = "vpdpbusd.512"
+
+
+class TestX86NarrowDotsOfBytes(TensorInstructionContract):
+    target = "x86:isa=avx2_vnni,threads=1"
+    names = "vpdpbusd.256"
+
+
+class TestX86Tiles(TensorInstructionContract):
+    target = "x86:isa=amx,threads=1"
+    names = "tdp*"
+
+
+class TestX86StrategiesEmulated(StrategyContract, StrategyAnswersContract):
+    """Tensor instructions as plain loops: on every machine."""
+
+    target = "x86:emulated=yes,isa=amx,threads=1"
+    device_name = "emulated"
+    precision = "bfloat16"
+    strategies = "*products_*"
+    tasks = (
+        "matmul(3x37x19, 3x19x35)",
+        "dense(17x37, 33x37) + add(1x33:const) + relu()",
+        "matmul_integer(5x67:uint8, 67x33:int8)",
+        "matmul_integer(2x17x5:int8, 2x5x16:int8)",
+    )
+
+
+class TestX86ConvolutionsEmulated(StrategyContract, StrategyAnswersContract):
+    """By AMX, as plain loops."""
+
+    target = "x86:emulated=yes,isa=amx,threads=1"
+    device_name = "emulated"
+    precision = "bfloat16"
+    strategies = "conv2d_tiles_bf16.x86"
+    tasks = (
+        "conv2d(1x64x4x19, 32x64x1x1)",
+        "conv2d(2x34x7x11, 24x34x3x3, padding=1) + add(2x24x7x11)",
+        "conv2d(1x3x15x17, 16x3x3x3, strides=2, padding=1) + relu()",
+        "conv2d(1x32x9x19, 48x32x3x3, dilation=2)",
     )
 
 

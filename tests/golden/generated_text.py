@@ -29,6 +29,7 @@ TARGETS = {
         "x86:isa=avx2,threads=2",
         "x86:isa=sse4,threads=1",
         "x86:isa=avx512_bf16,threads=2",
+        "x86:isa=amx,threads=1",
     ),
     "cuda": ("cuda:arch=sm_90", "cuda:arch=sm_75"),
 }
@@ -44,6 +45,7 @@ conv2d(1x32x9x9, 32x1x3x3, padding=1, groups=32) + add(1x32x1x1:const) + relu()
 dense(7x64, 129x64) + add(1x129:const) + relu()
 dense(1x37, 10x37)
 matmul(2x19x24, 2x24x36)
+matmul_integer(35x24:uint8, 24x36:int8)
 max_pool2d(1x32x15x15, pool_size=3, strides=2, padding=1)
 avg_pool2d(2x16x8x8, pool_size=3, strides=2, padding=1)
 global_avg_pool2d(2x48x7x7) + relu()

@@ -26,10 +26,10 @@ def task_of(text: str, target: str) -> Task:
 
 
 @cache
-def expected(workload: Workload) -> tuple[Any, Any]:
-    """(inputs, output) in logical layout."""
+def expected(workload: Workload, precision: str = "float32") -> tuple[Any, Any]:
+    """(inputs of no more digits than the precision, output) in logical layout."""
     reference = host().reference(workload.operator)
-    inputs = reference.inputs(workload, seed=1)
+    inputs = reference.inputs(workload, 1, precision)
     (output,) = reference.outputs(workload, inputs)
     return inputs, output
 

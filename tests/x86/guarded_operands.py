@@ -1,7 +1,7 @@
 """Runs every strategy of x86 with operands between pages that may not be touched.
 
-A server: a line `ISA SEED CONFIGS TASK` asks for the fallback and so many sampled configs of every
-strategy. It answers with each config before it runs, so that the last line before a crash names
+A server: a line `TARGET SEED CONFIGS TASK` asks for the fallback and so many sampled configs of
+every strategy; behind `bfloat16/` in front of the target, of those that compute in bfloat16. It answers with each config before it runs, so that the last line before a crash names
 the culprit, and at the end with `right`, or `wrong` and why.
 """
 
@@ -36,22 +36,23 @@ def guarded(array: np.ndarray, *, at_end: bool) -> tuple[mmap.mmap, np.ndarray]:
     return memory, copy
 
 
-def error_of(task: Task, config: object) -> float:
+def error_of(task: Task, config: object, precision: str) -> float:
     """Largest error over tolerance, both relative to the largest value; the worse of two places.
 
     Of one element or two the epilogue may leave next to nothing: values before it count as well.
     """
     reference, backend = host().reference(task.workload.operator), host().backend("x86")
-    inputs, wanted = expected(task.workload)
+    inputs, wanted = expected(task.workload, precision)
     layouts = host().layouts(task, config)
     packed = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
     anchor = task.workload.anchor
     (before,) = reference.outputs(anchor, inputs[: len(anchor.inputs)])
     largest = max(np.abs(values.astype(np.float64)).max() for values in (wanted, before))
-    poison = reference.pack(wanted, layouts.outputs[0])
-    poison = np.full_like(poison, np.nan if poison.dtype.kind == "f" else 77)
+    poison = reference.pack(wanted, layouts.outputs[0]).copy()
+    poison.reshape(-1).view(np.uint8)[...] = 0xFF  # NaN, or -1
     artifact = backend.build(host().lower(task, config), task.target)
-    kernel = backend.load(artifact, backend.probe()[0])
+    emulated = task.target.get("emulated") == "yes"
+    kernel = backend.load(artifact, backend.probe()[emulated])
     kernel.bind([*packed, poison], {})
     errors = []
     for at_end in (False, True):
@@ -64,20 +65,25 @@ def error_of(task: Task, config: object) -> float:
         difference = np.abs(got.astype(np.float64) - wanted.astype(np.float64)).max()
         errors.append(difference / max(largest, 1e-30))
     kernel.close()
-    return float(np.max(errors)) / reference.tolerance(task.workload)
+    error, tolerance = float(np.max(errors)), reference.tolerance(task.workload, precision)
+    return error / tolerance if tolerance else float("inf") * error if error else 0.0
 
 
-def answer(isa: str, seed: int, configs: int, text: str) -> str:
+def answer(target: str, seed: int, configs: int, text: str) -> str:
     """`right`, or `wrong` and the error."""
-    task = task_of(text, f"x86:isa={isa},threads=1")
-    for strategy in host().strategies(task):
-        space = host().space(task, strategy.name)
-        fallback = host().implementation(strategy.name).fallback(task)
+    lowered, _, target = target.rpartition("/")
+    precision = lowered or "float32"
+    running, task = host().at_precision(precision), task_of(text, target)
+    for strategy in running.strategies(task):
+        if strategy.precision != precision:
+            continue
+        space = running.space(task, strategy.name)
+        fallback = running.implementation(strategy.name).fallback(task)
         sampled = space.sample(random.Random(seed), configs)
         for config in [*([fallback] if fallback else []), *sampled]:
             sys.stdout.write(f"{config.text}\n")
             sys.stdout.flush()
-            error = error_of(task, config)
+            error = error_of(task, config, precision)
             if not error <= 1:
                 return f"wrong: {error:.3g} times the tolerance"
     return "right"
@@ -86,8 +92,8 @@ def answer(isa: str, seed: int, configs: int, text: str) -> str:
 def main() -> None:
     host()
     for line in sys.stdin:
-        isa, seed, configs, text = line.strip().split(" ", 3)
-        sys.stdout.write(answer(isa, int(seed), int(configs), text) + "\n")
+        target, seed, configs, text = line.strip().split(" ", 3)
+        sys.stdout.write(answer(target, int(seed), int(configs), text) + "\n")
         sys.stdout.flush()
 
 

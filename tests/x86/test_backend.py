@@ -80,9 +80,9 @@ def test_the_processor_is_one_device_with_a_stable_fingerprint() -> None:
 
 
 def test_fewer_cpus_for_this_process_make_no_other_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    (whole,) = X86Backend().probe()
+    whole, _ = X86Backend().probe()
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
-    (device,) = X86Backend().probe()
+    device, _ = X86Backend().probe()
     assert device.fingerprint == whole.fingerprint
     X86Backend().check_target(Target.parse("x86:threads=1"), device)
     with pytest.raises(UsageError, match=r"wants 2 threads, this process may use 1 CPUs"):

@@ -1,5 +1,5 @@
 """Right answers, and no byte touched outside the cache lines of the operands: odd shapes, every
-strategy, every ISA.
+strategy, every ISA; tensor instructions emulated everywhere, and as they are where they are.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from isa_levels import WIDTHS
+from isa_levels import BYTE_DOTS, ROUNDING, WIDTHS
 
 _COUNTS = st.sampled_from([1, 2, 3, 5, 7, 8, 13, 16, 17, 24, 32, 33, 48])
 """Of channels and filters: one, primes, whole vectors, and what no vector divides."""
+_PAIRS = st.sampled_from([1, 3, 8, 10, 16, 22, 24, 26, 32, 34, 48])
+"""Of what products of bfloat16 take: mostly pairs, and vectors of filters."""
 _EXTENTS = st.integers(1, 13)
+_FLOAT32 = [f"x86:isa={isa},threads=1" for isa in WIDTHS]
+_EMULATED = "x86:emulated=yes,isa=amx,threads=1"
+_BYTES = [_EMULATED, *(f"x86:isa={isa},threads=1" for isa in BYTE_DOTS)]
+_BFLOAT16 = [f"bfloat16/{_EMULATED}", *(f"bfloat16/x86:isa={isa},threads=1" for isa in ROUNDING)]
 
 
 class Guarded:
@@ -25,7 +31,7 @@ class Guarded:
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
 
-    def check(self, isa: str, seed: int, configs: int, text: str) -> None:
+    def check(self, target: str, seed: int, configs: int, text: str) -> None:
         """Fails with the config that crashed or gave a wrong answer."""
         if self._process is None:
             script = Path(__file__).with_name("guarded_operands.py")
@@ -35,15 +41,15 @@ class Guarded:
             )
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.write(f"{isa} {seed} {configs} {text}\n")
+        self._process.stdin.write(f"{target} {seed} {configs} {text}\n")
         self._process.stdin.flush()
         config = ""
         while (line := self._process.stdout.readline().strip()) != "right":
             if not line:
                 status = self.close()
-                pytest.fail(f"{isa} {text} {config}: ended with {status}")
+                pytest.fail(f"{target} {text} {config}: ended with {status}")
             if line.startswith("wrong"):
-                pytest.fail(f"{isa} {text} {config}: {line}")
+                pytest.fail(f"{target} {text} {config}: {line}")
             config = line
 
     def close(self) -> int:
@@ -68,9 +74,9 @@ def _times(*extents: int) -> str:
 
 
 @st.composite
-def convolutions(draw: st.DrawFn) -> str:
+def convolutions(draw: st.DrawFn, counts: st.SearchStrategy[int] = _COUNTS) -> str:
     """Strides larger than the kernel, images smaller than it, groups, dilation, epilogues."""
-    batch, channels, filters = draw(st.integers(1, 3)), draw(_COUNTS), draw(_COUNTS)
+    batch, channels, filters = draw(st.integers(1, 3)), draw(counts), draw(counts)
     groups = draw(st.sampled_from([1, 1, 2, 4, channels]))
     channels, filters = groups * -(-channels // groups), groups * -(-filters // groups)
     kernel, strides, padding, dilation, image, output = [], [], [], [], [], []
@@ -145,7 +151,18 @@ def others(draw: st.DrawFn) -> str:
     )
 
 
-def _properties(tasks: st.SearchStrategy[str], examples: int) -> object:
+@st.composite
+def byte_products(draw: st.DrawFn) -> str:
+    """Products of bytes, signed and unsigned."""
+    a, b, c = draw(_COUNTS), draw(_COUNTS), draw(_COUNTS)
+    left, right = (draw(st.sampled_from(["int8", "uint8"])) for _ in range(2))
+    batch = draw(st.sampled_from(["", "3x"]))
+    return f"matmul_integer({batch}{a}x{b}:{left}, {b}x{c}:{right})"
+
+
+def _properties(
+    tasks: st.SearchStrategy[str], examples: int, targets: list[str] = _FLOAT32
+) -> object:
     """The property over so many tasks, the same ones in every run."""
 
     @settings(
@@ -155,9 +172,9 @@ def _properties(tasks: st.SearchStrategy[str], examples: int) -> object:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.sampled_from(WIDTHS), st.integers(0, 99), tasks)
-    def check(guarded: Guarded, isa: str, seed: int, text: str) -> None:
-        guarded.check(isa, seed, 1, text)
+    @given(st.sampled_from(targets), st.integers(0, 99), tasks)
+    def check(guarded: Guarded, target: str, seed: int, text: str) -> None:
+        guarded.check(target, seed, 1, text)
 
     return check
 
@@ -165,6 +182,15 @@ def _properties(tasks: st.SearchStrategy[str], examples: int) -> object:
 test_convolutions_of_odd_shapes = _properties(convolutions(), 25)
 test_poolings_of_odd_shapes = _properties(poolings(), 8)
 test_other_operators_of_odd_shapes = _properties(others(), 16)
+test_convolutions_in_bfloat16 = _properties(convolutions(_PAIRS), 20, _BFLOAT16)
+test_poolings_in_bfloat16 = _properties(poolings(), 6, _BFLOAT16)
+test_other_operators_in_bfloat16 = _properties(others(), 16, _BFLOAT16)
+test_products_of_bytes = _properties(byte_products(), 12, _BYTES)
+test_many_convolutions_in_bfloat16 = pytest.mark.full(
+    _properties(convolutions(_PAIRS), 250, _BFLOAT16)
+)
+test_many_other_operators_in_bfloat16 = pytest.mark.full(_properties(others(), 160, _BFLOAT16))
+test_many_products_of_bytes = pytest.mark.full(_properties(byte_products(), 100, _BYTES))
 test_many_convolutions_of_odd_shapes = pytest.mark.full(_properties(convolutions(), 250))
 test_many_poolings_of_odd_shapes = pytest.mark.full(_properties(poolings(), 80))
 test_many_other_operators_of_odd_shapes = pytest.mark.full(_properties(others(), 160))

@@ -14,7 +14,7 @@ from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.ir.network_program import NetworkProgram
 from tilewright_x86.kernel.kernel import X86Kernel
 from tilewright_x86.kernel.program import X86Program
-from tilewright_x86.machine.isa import isa_of, require
+from tilewright_x86.machine.isa import is_emulated, isa_of, require
 
 
 class X86Backend:
@@ -24,7 +24,7 @@ class X86Backend:
     """
 
     def probe(self) -> Sequence[Device]:
-        """One device, `cpu`, or none on another architecture."""
+        """`cpu` and `emulated`, or none on another architecture."""
         from tilewright_x86.device.cpu import cpu_device
 
         return cpu_device()
@@ -34,13 +34,19 @@ class X86Backend:
 
         Those that this process may use count: `taskset` and containers leave it some.
         """
-        require(isa_of(target).name, f"target {target}")
+        _check_emulation(target, device)
+        if not is_emulated(target):
+            require(isa_of(target).name, f"target {target}")
         allowed = len(os.sched_getaffinity(0))
         if target.threads > allowed:
             raise UsageError(
                 f"{target} wants {target.threads} threads, this process may use {allowed} CPUs",
                 remedy=f"ask for at most threads={allowed}, or lift the limit (taskset, cpuset)",
             )
+
+    def emulated_target(self, target: Target) -> Target:
+        """The target with `emulated=yes`: instructions that this machine lacks as plain loops."""
+        return target.replace(emulated="yes")
 
     def build(self, program: LoopProgram | X86Program, target: Target) -> Artifact:
         """Object code of one kernel. Raises ValueError for a program that x86 cannot run."""
@@ -61,10 +67,7 @@ class X86Backend:
         """
         from tilewright_x86.kernel.kernel import load_kernel
 
-        if device.name != "cpu":
-            raise UsageError(
-                f"device {device.name!r}: x86 code runs on 'cpu'", remedy="pass --device cpu"
-            )
+        _check_emulation(Target.parse(artifact.target), device)
         return load_kernel(artifact)
 
     def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
@@ -72,6 +75,16 @@ class X86Backend:
         from tilewright_x86.device.peak import measure_bandwidth, measure_flops
 
         return measure_flops(target), measure_bandwidth(target)
+
+
+def _check_emulation(target: Target, device: Device) -> None:
+    """Raise UsageError where the device runs other code than the target's."""
+    name = "emulated" if is_emulated(target) else "cpu"
+    if device.name != name:
+        raise UsageError(
+            f"device {device.name!r}: code for {target} runs on {name!r}",
+            remedy=f"pass --device {name}",
+        )
 
 
 def make_backend(options: Any, host: Any) -> X86Backend:

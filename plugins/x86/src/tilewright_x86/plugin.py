@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tilewright.roles import TargetBackend
     from tilewright.strategies.strategy import Strategy
     from tilewright.vocabulary.target import Target
+    from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 
 
 @hookimpl
@@ -19,7 +20,7 @@ def tilewright_targets() -> Sequence[Component[TargetBackend]]:
     return [
         Component(
             name="x86",
-            summary="x86 processors: isa=avx512, avx2 or sse4, threads=N",
+            summary="x86 processors: isa=avx512, avx2 or sse4, threads=N; also emulated",
             load=late("tilewright_x86.backend", "make_backend"),
             default=True,
         )
@@ -40,3 +41,11 @@ def tilewright_resolve_target(text: str, precision: str) -> Target | None:
     from tilewright_x86.machine.isa import resolve_target
 
     return resolve_target(text, precision)
+
+
+@hookimpl(optionalhook=True)
+def tilewright_tensor_instructions() -> Sequence[TensorInstruction]:
+    """Dot products of AVX-512 BF16 and VNNI, products of tiles of AMX."""
+    from tilewright_x86.instructions import INSTRUCTIONS
+
+    return INSTRUCTIONS

@@ -11,9 +11,11 @@ from tilewright.vocabulary.target import Target
 from tilewright_x86.kernel.jit import llvm_version
 from tilewright_x86.machine.isa import available, isa_of
 
+EMULATED = "emulated"
+
 
 def cpu_device() -> tuple[Device, ...]:
-    """The processor as a device, without peaks; empty on another architecture."""
+    """The processor as a device, without peaks, and as `emulated`; none on other architectures."""
     if not available():
         return ()
     attributes = {
@@ -23,7 +25,8 @@ def cpu_device() -> tuple[Device, ...]:
         "llvm": llvm_version(),
         **cache_bytes(),
     }
-    return (Device("cpu", attributes),)
+    emulated = {"model": f"x86 emulated on {attributes['model']}", "emulated": True}
+    return Device("cpu", attributes), Device(EMULATED, {**attributes, **emulated})
 
 
 def cache_bytes(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[str, int]:

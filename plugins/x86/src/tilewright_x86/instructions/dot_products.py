@@ -24,9 +24,14 @@ def _dot_product(
         lambda i: reduce_sum(cast(a[k], result) * cast(b[i, k], result), k),
     )
     strides = {"a": (1,), "b": (terms, 1), "c": (1,)}
-    return TensorInstruction(f"{mnemonic}.{bits}", meaning, strides, "register", feature)
+    return TensorInstruction(f"{mnemonic}.{bits}", "x86", meaning, strides, "register", feature)
 
 
+VPDPBUSD = {
+    bits // 32: _dot_product("vpdpbusd", bits, feature, ("uint8", "int8", "int32"))
+    for bits, feature in ((512, "avx512vnni"), (256, "avxvnni"))
+}
+"""By lanes: sums of products of four unsigned and four signed bytes in int32, exact."""
 VDPBF16PS = {
     bits // 32: _dot_product("vdpbf16ps", bits, "avx512bf16", ("bfloat16", "bfloat16", "float32"))
     for bits in (512, 256, 128)

@@ -16,7 +16,7 @@ from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_x86.kernel.object_file import section
-from tilewright_x86.machine.isa import isa_of, require
+from tilewright_x86.machine.isa import is_emulated, isa_of, require
 
 FORMAT = "elf-objects"
 
@@ -68,7 +68,10 @@ def objects_of(artifact: Artifact) -> list[bytes]:
             remedy="build it again for this target",
         )
     try:
-        return _checked(artifact.data, artifact.metadata, Target.parse(artifact.target).threads)
+        target = Target.parse(artifact.target)
+        if not is_emulated(target):
+            require(artifact.metadata["isa"], f"artefact for isa={artifact.metadata['isa']}")
+        return _checked(artifact.data, artifact.metadata, target.threads)
     except (ValueError, KeyError, TypeError, struct.error, OverflowError) as error:
         raise UsageError(
             f"artefact of {len(artifact.data)} bytes: its code is not what was compiled",
@@ -87,7 +90,6 @@ def sizes_text(
 
 
 def _checked(data: bytes, metadata: Mapping[str, Any], threads: int) -> list[bytes]:
-    require(metadata["isa"], f"artefact for isa={metadata['isa']}")
     if sha256(data).hexdigest() != metadata["sha256"]:
         raise ValueError("another hash")
     objects, start = [], 0

@@ -8,13 +8,13 @@ from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_x86.kernel import jit
 from tilewright_x86.kernel.artifact import artifact_of
 from tilewright_x86.kernel.program import X86Program, as_x86_program
-from tilewright_x86.machine.isa import isa_of
+from tilewright_x86.machine.isa import isa_of_code
 from tilewright_x86.text.emit import emit
 
 
 def build(program: LoopProgram | X86Program, target: Target) -> Artifact:
     """Object code of one kernel. Raises ValueError for a program that x86 cannot run."""
-    isa, chosen = isa_of(target), as_x86_program(program)
+    isa, chosen = isa_of_code(target), as_x86_program(program)
     kernel = emit(chosen.loops, isa, target.threads)
     return artifact_of(
         target,

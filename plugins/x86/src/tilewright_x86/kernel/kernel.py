@@ -10,11 +10,13 @@ from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
+from tilewright.vocabulary.target import Target
 from tilewright_tensor.kernels.host_kernel import HostKernel
 from tilewright_x86.kernel import jit
 from tilewright_x86.kernel.artifact import objects_of
 from tilewright_x86.kernel.parallel import hold_pool, parallel_for
-from tilewright_x86.machine.isa import ISAS, features
+from tilewright_x86.machine.isa import ISAS, features, isa_of_code
+from tilewright_x86.machine.tile_permission import permit_tiles
 
 _LINE_BYTES = 64
 _APART_BYTES = 16 << 20
@@ -100,7 +102,10 @@ def load_kernel(artifact: Artifact) -> X86Kernel:
 
     Raises UsageError for code that this machine cannot run or did not make.
     """
-    return X86Kernel(objects_of(artifact), artifact.metadata)
+    objects = objects_of(artifact)
+    if "amx-tile" in isa_of_code(Target.parse(artifact.target)).features:
+        permit_tiles()
+    return X86Kernel(objects, artifact.metadata)
 
 
 class _Clock:

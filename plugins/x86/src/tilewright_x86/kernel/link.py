@@ -20,7 +20,7 @@ from tilewright_x86.kernel import jit
 from tilewright_x86.kernel.artifact import NETWORK, artifact_of, sizes_text
 from tilewright_x86.kernel.program import X86Program, as_x86_program
 from tilewright_x86.llvm_ir.module_text import KernelText, module_text
-from tilewright_x86.machine.isa import isa_of
+from tilewright_x86.machine.isa import isa_of_code
 from tilewright_x86.text.emit import emit
 
 _MOST_CALLS = 256
@@ -29,7 +29,7 @@ _MOST_CALLS = 256
 
 def link_network(network: NetworkProgram, target: Target) -> Artifact:
     """Compile a network. Raises ValueError for a program the target cannot run."""
-    isa = isa_of(target)
+    isa = isa_of_code(target)
     programs: dict[X86Program, int] = {}
     by_identity: dict[int, int] = {}
     calls: list[int] = []

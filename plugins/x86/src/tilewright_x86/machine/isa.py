@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from tilewright.errors import UsageError, did_you_mean
@@ -38,9 +38,12 @@ _SSE4 = ("sse2", "sse3", "ssse3", "sse4.1", "sse4.2", "cx16", "popcnt")
 _AVX2 = (*_SSE4, "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe")
 _AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 
+_INTEGER_DOTS = "avx512vnni", "avxvnni"
+_BFLOAT16_DOTS = ("avx512bf16",)
+_TILES = "amx-tile", "amx-bf16", "amx-int8"
 _AVX512_VNNI = (*_AVX512, "avx512vnni")
-_AVX512_BF16 = (*_AVX512_VNNI, "avx512bf16")
-_AMX = (*_AVX512_BF16, "amx-tile", "amx-bf16", "amx-int8")
+_AVX512_BF16 = (*_AVX512_VNNI, *_BFLOAT16_DOTS)
+_AMX = (*_AVX512_BF16, *_TILES)
 
 ISAS = (
     Isa("amx", 512, True, _AMX),
@@ -51,6 +54,9 @@ ISAS = (
     Isa("avx2", 256, True, _AVX2),
     Isa("sse4", 128, False, _SSE4),
 )
+
+
+_ATTRIBUTES = "isa", "threads", "emulated"
 
 
 @cache
@@ -95,6 +101,24 @@ def isa_of(target: Target, precision: str = "float32") -> Isa:
     )
 
 
+def is_emulated(target: Target) -> bool:
+    """Whether code is generated that runs without the target's ISA."""
+    return target.get("emulated") == "yes"
+
+
+def isa_of_code(target: Target) -> Isa:
+    """The level that code is generated for.
+
+    An emulated target has its vectors and what this machine has of its features, but for tensor
+    instructions: those are emulated on machines that have them, too.
+    """
+    isa = isa_of(target)
+    if not is_emulated(target):
+        return isa
+    kept = features() - {*_INTEGER_DOTS, *_BFLOAT16_DOTS, *_TILES}
+    return replace(isa, features=tuple(name for name in isa.features if name in kept))
+
+
 def require(name: str, what: str) -> None:
     """Raise UsageError, about `what`, where this machine lacks the level of that name."""
     names = [isa.name for isa in available()]
@@ -116,11 +140,16 @@ def resolve_target(text: str, precision: str) -> Target | None:
         return None
     target = Target.parse(text)
     for name in target.attributes:
-        if name not in ("isa", "threads"):
+        if name not in _ATTRIBUTES:
             raise UsageError(
                 f"target {text!r}: x86 has no attribute {name!r}",
-                remedy=did_you_mean(name, ["isa", "threads"]),
+                remedy=did_you_mean(name, list(_ATTRIBUTES)),
             )
+    if target.get("emulated", "yes") != "yes":
+        raise UsageError(
+            f"target {text!r}: emulated is {target.get('emulated')!r}",
+            remedy="leave it out; --device emulated adds emulated=yes",
+        )
     threads = target.get("threads", "1")
     if not threads.isdecimal() or not 1 <= int(threads) <= 1024:
         raise UsageError(

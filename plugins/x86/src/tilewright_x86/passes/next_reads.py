@@ -98,8 +98,10 @@ def _fetching_next_pixels(columns: int, program: LoopProgram) -> LoopProgram:
 
 
 def _in_every_tile(program: LoopProgram, fetching: Callable[[Statement], _Added]) -> LoopProgram:
+    output = program.outputs[0]
+
     def every_tile(statement: Statement) -> Statement:
-        if isinstance(statement, Allocate):
+        if isinstance(statement, Allocate) and output in {one.buffer for one in stores(statement)}:
             tile = statement.body
             return replace(statement, body=_every_turn(tile, fetching(tile), Affine()))
         return changed_inside(statement, every_tile)

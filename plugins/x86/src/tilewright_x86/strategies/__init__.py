@@ -14,22 +14,28 @@ def _strategy(
     return Strategy(recorded, revision, ("x86",), operators, load, priority, aliases=(name,))
 
 
-def _bfloat16(name: str, operators: tuple[str, ...], module: str = "stored_bf16") -> Strategy:
+def _bfloat16(name: str, operators: tuple[str, ...], module: str = "bfloat16.stored") -> Strategy:
     load = implementation_of(f"{__name__}.{module}", name)
     recorded = f"{name}_bf16.x86"
     return Strategy(recorded, 1, ("x86",), operators, load, 20, precision="bfloat16")
 
 
 _CONV2D = ("conv2d",)
+_PRODUCTS = "matmul", "dense"
 _POOLS = "max_pool2d", "avg_pool2d", "global_avg_pool2d"
 
 STRATEGIES = (
     _strategy("conv2d_direct", _CONV2D, revision=3),
-    _bfloat16("conv2d_direct", _CONV2D, "conv2d_direct_bf16"),
-    _bfloat16("conv2d_stem", _CONV2D),
+    _bfloat16("conv2d_direct", _CONV2D, "bfloat16.conv2d_direct"),
+    _bfloat16("conv2d_tiles", _CONV2D, "bfloat16.conv2d_tiles"),
+    _bfloat16("conv2d_packed", _CONV2D, "bfloat16.conv2d_packed"),
     _strategy("conv2d_depthwise", _CONV2D),
     _bfloat16("conv2d_depthwise", _CONV2D),
     _strategy("conv2d_pixels", _CONV2D),
+    _strategy("products_in_tiles", ("matmul_integer",)),
+    _strategy("products_of_dots", ("matmul_integer",)),
+    _bfloat16("products_in_tiles", _PRODUCTS, "products_in_tiles"),
+    _bfloat16("products_of_dots", _PRODUCTS, "products_of_dots"),
     _strategy("dense_packed", ("dense",)),
     _bfloat16("dense_packed", ("dense",)),
     _strategy("pool2d", _POOLS, revision=2),

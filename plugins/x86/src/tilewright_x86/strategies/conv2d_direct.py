@@ -63,7 +63,7 @@ class Conv2dDirect(ScheduledImplementation):
     def applies(self, task: Task) -> bool:
         """float32 with constant filters, at least four in a group where there are groups."""
         workload = task.workload
-        filters, _, _ = _group(task)
+        filters, _, _ = group_of(task)
         grouped = workload.attributes["groups"] > 1
         return (
             is_float32(task)
@@ -73,12 +73,12 @@ class Conv2dDirect(ScheduledImplementation):
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Blocks of the layouts, the register tile, the order of the loops around it."""
-        _, channels, taps = _group(task)
+        _, channels, taps = group_of(task)
         height, width = self._image(task)
         knobs = Knobs(self.name)
-        block_ics = _input_blocks(channels, lanes(task))
+        block_ics = self.input_blocks(channels, lanes(task))
         block_ic = knobs.define_knob("block_ic", block_ics)
-        knobs.define_knob("block_oc", _output_blocks(task))
+        knobs.define_knob("block_oc", output_blocks(task))
         vectors = knobs.define_knob("vectors", self._vectors(task))
         widths = [(-1, columns) for columns in self._columns(task)]
         tile_ow = knobs.define_split(
@@ -110,7 +110,7 @@ class Conv2dDirect(ScheduledImplementation):
 
         One vector where there is no other.
         """
-        _, channels, _ = _group(task)
+        _, channels, _ = group_of(task)
         height, width = self._image(task)
         tiles = self._tiles(task)
         fewest = _fewest_sums(tiles)
@@ -121,8 +121,8 @@ class Conv2dDirect(ScheduledImplementation):
         return ConfigEntity(
             self.name,
             {
-                "block_ic": _input_blocks(channels, lanes(task))[0],
-                "block_oc": _output_blocks(task)[0],
+                "block_ic": self.input_blocks(channels, lanes(task))[0],
+                "block_oc": output_blocks(task)[0],
                 "vectors": vectors,
                 "tile_ow": (-(-width // columns), columns),
                 "tile_oh": (-(-height // rows), rows),
@@ -171,6 +171,7 @@ class Conv2dDirect(ScheduledImplementation):
         )
         s = tile.stored(s, total, final, rows_outermost=config["outer"] == "rows")
         ic, kh, kw = s.loops(total)[4:]
+        s = s.overhang(total, ic) if self.terms > 1 else s
         s = s.split(total, ic, [config["block_ic"]])
         factors = [config["unroll_ic"]] if self.terms == 1 else [config["unroll_ic"], self.terms]
         s = s.split(total, f"{ic}.1", factors)
@@ -184,6 +185,10 @@ class Conv2dDirect(ScheduledImplementation):
             self._dot(f"{ic}.1.2", tile.width),
         )
 
+    def input_blocks(self, channels: int, lane_count: int) -> list[int]:
+        """Blocks of the image's layout, 1 for none."""
+        return [1] if channels < _NARROW else channel_blocks(channels, lane_count)
+
     def _dot(self, loop: str, width: int) -> tuple[str, TensorInstruction] | None:
         """The instruction that adds the terms of a loop to a vector of filters; None for one."""
         del loop, width
@@ -195,7 +200,7 @@ class Conv2dDirect(ScheduledImplementation):
 
     def _image(self, task: Task) -> tuple[int, int]:
         """Rows and columns of the output that are cut into tiles."""
-        _, _, height, width = self.operators.output(_folded(task).workload).shape
+        _, _, height, width = self.operators.output(self.viewed(task).workload).shape
         return height, width
 
     def _columns(self, task: Task) -> list[int]:
@@ -225,8 +230,8 @@ class Conv2dDirect(ScheduledImplementation):
         Only AVX-512 multiplies with an element of memory: without it, one vector takes a broadcast
         for every multiply-add, and is left out where others hide the latency of their sums.
         """
-        filters, _, _ = _group(task)
-        vectors = -(-filters // min(lanes(task), _output_blocks(task)[0]))
+        filters, _, _ = group_of(task)
+        vectors = -(-filters // min(lanes(task), output_blocks(task)[0]))
         limit = registers(task) - 1
         missing = {n: -vectors % n for n in range(1, _VECTORS + 1)}
         counts = [n for n, left in missing.items() if not left]
@@ -254,7 +259,7 @@ def _fewest_sums(tiles: Sequence[tuple[int, int, int]]) -> int:
     return max(min(CHAINS, most), most // 2)
 
 
-def _group(task: Task) -> tuple[int, int, int]:
+def group_of(task: Task) -> tuple[int, int, int]:
     """(filters, input channels, taps in a row) of one group."""
     filters, channels, _, taps = task.workload.inputs[1].shape
     return filters // task.workload.attributes["groups"], channels, taps
@@ -297,16 +302,12 @@ def _heights(height: int) -> list[int]:
     return sorted({*divisors, *(n for n in cuts if n <= most)})
 
 
-def _output_blocks(task: Task) -> list[int]:
+def output_blocks(task: Task) -> list[int]:
     """Blocks of filters; of a group, those of which no vector holds filters of two groups."""
-    filters, _, _ = _group(task)
+    filters, _, _ = group_of(task)
     blocks = channel_blocks(filters, lanes(task))
     grouped = task.workload.attributes["groups"] > 1
     return [largest_divisor(filters, lanes(task))] if grouped and blocks == [filters] else blocks
-
-
-def _input_blocks(channels: int, lane_count: int) -> list[int]:
-    return [1] if channels < _NARROW else channel_blocks(channels, lane_count)
 
 
 def _filters_layout(block_ic: int, inner: int) -> str:

@@ -97,7 +97,7 @@ class _Kernel:
             function = _Function(self)
             workspace_bytes = self._operands(function)
             function.statement(body)
-            function.text.effect("ret void")
+            function.leave()
             main = function.text.text(f"void @{self.symbol}(ptr noalias %operands) #0")
         return KernelText(
             self.symbol,
@@ -145,6 +145,7 @@ class _Function:
         """Write a statement at the present place."""
         if isinstance(node, Store):
             self.memory.store(node, self.values.emit_all_lanes(node.value))
+            self.instructions.tiles.forget()
         elif isinstance(node, Block):
             for child in node.statements:
                 self.statement(child)
@@ -168,6 +169,10 @@ class _Function:
             self.registers.held[buffer.name] = {}
             self.statement(node.body)
             self.registers.held.pop(buffer.name, None)
+            return
+        if self.instructions.has_tiles(buffer):
+            self.statement(node.body)
+            self.instructions.tiles.release(buffer)
             return
         bytes_ = buffer.size * buffer.item_bytes
         self._stack_bytes += bytes_
@@ -296,6 +301,11 @@ class _Function:
         """The loop from `%begin` to `%end`, as all of the function."""
         bounds = "%begin", "%end"
         self._rolled(node, node.extent, lambda: self.statement(node.body), bounds=bounds)
+        self.leave()
+
+    def leave(self) -> None:
+        """End the function."""
+        self.instructions.tiles.leave()
         self.text.effect("ret void")
 
     def _parallel_loop(self, node: Loop) -> None:

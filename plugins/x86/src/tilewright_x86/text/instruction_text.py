@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.ir.instruction_match import InstructionOperand, instruction_operands
 from tilewright_tensor.ir.loop_ir import Tensorized
 from tilewright_x86.llvm_ir.memory_text import Memory
 from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError
 from tilewright_x86.machine.isa import Isa
+from tilewright_x86.text.tile_text import TileText
 
 _Operands = Mapping[str, InstructionOperand]
 
@@ -20,6 +22,7 @@ class InstructionText:
         self.memory = memory
         self.isa = isa
         self.declare = declare
+        self.tiles = TileText(memory, declare)
         self._operands: dict[int, _Operands] = {}  # by identity: the program keeps its nodes alive
 
     def write(self, node: Tensorized) -> bool:
@@ -30,22 +33,34 @@ class InstructionText:
         operands = self._operands.get(id(node))
         if operands is None:
             operands = self._operands[id(node)] = instruction_operands(node)
-        mnemonic, _, bits = instruction.name.partition(".")
-        _WRITERS[mnemonic](self, operands, int(bits))
+        mnemonic, _, detail = instruction.name.partition(".")
+        if mnemonic == "tilezero":
+            self.tiles.clear(operands)
+        elif mnemonic == "tilestored":
+            self.tiles.store(operands)
+        elif mnemonic.startswith("tdp"):
+            self.tiles.multiply(mnemonic, operands)
+        else:
+            self._dot_product(mnemonic, operands, int(detail))
         return True
 
-    def _vdpbf16ps(self, operands: _Operands, bits: int) -> None:
+    def has_tiles(self, buffer: Buffer) -> bool:
+        """Whether the buffer is in tile registers here."""
+        return buffer.scope == "fragment" and "amx-tile" in self.isa.features
+
+    def _dot_product(self, mnemonic: str, operands: _Operands, bits: int) -> None:
         lanes = bits // 32
-        floats, pairs = f"<{lanes} x float>", f"<{2 * lanes} x bfloat>"
-        name = f"@llvm.x86.avx512bf16.dpbf16ps.{bits}"
-        self.declare(f"{floats} {name}({floats}, {pairs}, {pairs})")
-        left = self._repeated(operands["a"], lanes, pairs)
-        right = self._loaded(operands["b"], pairs)
-        held = self._result(operands["c"], lanes, floats)
+        intrinsic, item, term, terms = _DOT_PRODUCTS[mnemonic]
+        sums, factors = f"<{lanes} x {item}>", f"<{terms * lanes} x {term}>"
+        name = f"@llvm.x86.{intrinsic}.{bits}"
+        self.declare(f"{sums} {name}({sums}, {factors}, {factors})")
+        left = self._repeated(operands["a"], lanes, factors)
+        right = self._loaded(operands["b"], factors)
+        held = self._result(operands["c"], lanes, sums)
         result = self.memory.function.define(
-            f"call {floats} {name}({floats} {held}, {pairs} {left}, {pairs} {right})"
+            f"call {sums} {name}({sums} {held}, {factors} {left}, {factors} {right})"
         )
-        self._hold(operands["c"], lanes, floats, result)
+        self._hold(operands["c"], lanes, sums, result)
 
     # --- operands ---
 
@@ -86,6 +101,8 @@ class InstructionText:
         return at.constant
 
 
-_WRITERS: Mapping[str, Callable[[InstructionText, _Operands, int], None]] = {
-    "vdpbf16ps": InstructionText._vdpbf16ps,
+_DOT_PRODUCTS = {
+    "vdpbf16ps": ("avx512bf16.dpbf16ps", "float", "bfloat", 2),
+    "vpdpbusd": ("avx512.vpdpbusd", "i32", "i8", 4),
 }
+"""By mnemonic: the intrinsic, LLVM types of sums and terms, terms of a lane."""

@@ -30,7 +30,7 @@ class Float32:
         self._function = function
         self._width = width
         self._fma = isa.fma
-        self._scales = isa.vector_bits == 512 and width == isa.lanes(4)
+        self._scales = "avx512f" in isa.features and width == isa.lanes(4)
         self._declare = declare
         self.float = f"<{width} x float>" if width else "float"
         self.int = f"<{width} x i32>" if width else "i32"

@@ -55,7 +55,8 @@ class RegisterTile:
         """`total` adds term by term to the whole tile: the loops over terms, some of them unrolled,
         are around it.
 
-        `dot`: the terms of one more loop are added by an instruction, to a vector of channels.
+        `dot`: the terms of one more loop are added by an instruction, to a vector of channels. The
+        last vector is whole in the filters, padded with zeros.
         """
         n, c, h, w = schedule.loops(total)[:4]
         s = schedule.split(total, c, [self.width])
@@ -65,7 +66,8 @@ class RegisterTile:
         if dot is None:
             return s
         loop, instruction = dot
-        return s.unroll(total, loop).tensorize(total, f"{c}.1", instruction)
+        s = s.overhang(total, c).unroll(total, loop)
+        return s.tensorize(total, f"{c}.1", instruction)
 
 
 def accumulate_in_registers(schedule: Schedule, anchor: str) -> tuple[Schedule, str, str]:

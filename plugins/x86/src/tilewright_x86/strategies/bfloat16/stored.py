@@ -10,7 +10,6 @@ from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_x86.strategies.concat import Concat
 from tilewright_x86.strategies.conv2d_depthwise import Conv2dDepthwise
-from tilewright_x86.strategies.conv2d_direct import Conv2dDirect
 from tilewright_x86.strategies.dense_packed import DensePacked
 from tilewright_x86.strategies.elementwise import Elementwise
 from tilewright_x86.strategies.pool2d import Pool2d
@@ -19,25 +18,6 @@ from tilewright_x86.strategies.tiles.stored_formats import (
     rounds_natively,
     stored_as,
 )
-
-_STEM = 4
-"""Most input channels of a network's first convolution."""
-
-
-class Conv2dStemBfloat16(Conv2dDirect):
-    """First convolutions of a network: the image is read in float32, the output stored."""
-
-    name = "conv2d_stem_bf16.x86"
-
-    def applies(self, task: Task) -> bool:
-        """As in float32, of few channels, where the processor rounds to bfloat16."""
-        few = task.workload.inputs[0].shape[1] <= _STEM
-        return few and rounds_natively(task) and super().applies(task)
-
-    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
-        """As in float32, but for the output and what is added to it."""
-        found = super().layouts(task, config)
-        return stored_as("bfloat16", found, like_output(task, found) - {0}, output=True)
 
 
 class Conv2dDepthwiseBfloat16(Conv2dDepthwise):
@@ -114,6 +94,6 @@ class ConcatBfloat16(Concat):
         return super().stored(config).stored_as("bfloat16")
 
 
-conv2d_stem, conv2d_depthwise = Conv2dStemBfloat16, Conv2dDepthwiseBfloat16
+conv2d_depthwise = Conv2dDepthwiseBfloat16
 dense_packed, pool2d = DensePackedBfloat16, Pool2dBfloat16
 elementwise, concat = ElementwiseBfloat16, ConcatBfloat16
