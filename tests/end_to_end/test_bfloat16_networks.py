@@ -14,6 +14,7 @@ from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright_cli.terminal.group import run
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_pipeline.yaml.yaml_source import YamlSource
 from tilewright_x86.machine.isa import available
 
 THERE = any(isa.name == "avx512_bf16" for isa in available())
@@ -40,6 +41,15 @@ def test_a_network_in_bfloat16_is_near_the_one_in_float32_and_says_what_it_is(
     again = CompiledNetwork.load(tmp_path / "bfloat16" / "network")
     assert again.precision == "bfloat16"
     np.testing.assert_array_equal(next(iter(again.run({name: image}).values())), found)
+
+
+def test_verify_tells_how_often_the_best_classes_agree(tmp_path: Path) -> None:
+    stages = [{"import": {"frontend": "onnx", **MODEL}}, {"extract": {}}, {"compile": {}}]
+    stages.append({"verify": {"oracle": "onnxruntime", "samples": 3}})
+    file = {"version": 1, "name": "few", "target": {"kind": "x86"}, "stages": stages}
+    pipeline = tilewright.Pipeline.load(YamlSource.parse(json.dumps(file), "few"))
+    told = pipeline.run(out=tmp_path).report["verify"]["agreement"]
+    assert told == {"samples": 3, "top1": 1.0, "top1_decided": 1.0, "top5": 1.0}
 
 
 def test_a_precision_that_there_is_not_is_refused_with_the_nearest() -> None:

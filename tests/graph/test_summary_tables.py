@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from tilewright.host.plugin_host import PluginHost
+from tilewright_graph.reports.summary import sections
 
 TIMES = {
     "precision": "float32",
@@ -51,6 +52,14 @@ REPORT = {
 def tables():
     host, summary = PluginHost.load(), SimpleNamespace(run=None, report=REPORT)
     return host.hook_values("tilewright_summary_sections", summary=summary)
+
+
+def test_agreement_is_shown_where_it_was_told():
+    shares = {"samples": 200, "top1": 0.995, "top1_decided": None, "top5": 1.0}
+    verify = {**REPORT["verify"], "agreement": shares}
+    (table,) = sections({"verify": verify})
+    assert table.columns[4:] == ("samples", "top 1", "where decided", "top 5")
+    assert table.rows[0][4:] == ("200", "99.5 %", "-", "100.0 %")
 
 
 def test_the_tables_come_in_the_order_of_the_questions():

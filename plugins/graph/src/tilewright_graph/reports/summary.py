@@ -29,12 +29,18 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
 def _verification(verify: Mapping[str, Any]) -> Section:
     verdict = {True: "passed", False: "FAILED", None: "answers not checked"}
     errors = (verify["max_abs_error"], verify["max_rel_error"])
-    row = (
+    row: tuple[str, ...] = (
         verify["oracle"] or "-",
         *("-" if error is None else f"{error:.3g}" for error in errors),
         verdict[verify["passed"]],
     )
-    return Section("verification", ("oracle", "abs error", "rel error", ""), (row,))
+    columns: tuple[str, ...] = ("oracle", "abs error", "rel error", "")
+    if same := verify.get("agreement"):
+        columns = (*columns, "samples", "top 1", "where decided", "top 5")
+        shares = (same["top1"], same["top1_decided"], same["top5"])
+        shown = ("-" if share is None else f"{share * 100:.1f} %" for share in shares)
+        row = (*row, str(same["samples"]), *shown)
+    return Section("verification", columns, (row,))
 
 
 def _latency(entries: Sequence[Mapping[str, Any]]) -> Section:

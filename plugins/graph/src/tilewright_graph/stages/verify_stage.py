@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,7 +19,8 @@ from tilewright.plugins.offers import lack_of
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs
-from tilewright_graph.verification.oracle import Oracle
+from tilewright_graph.verification.agreement import agreement, is_classification
+from tilewright_graph.verification.oracle import AnswersInTurn, Oracle
 from tilewright_graph.verification.reference_oracle import WHEN_NAMED, what_it_runs
 from tilewright_graph.verification.verification import Comparison, check_fit, compare
 from tilewright_pipeline.context.run_context import RunContext
@@ -26,6 +28,7 @@ from tilewright_pipeline.stages.stage import StageResult
 from tilewright_tensor.expressions.dtype import DATA_TYPES
 from tilewright_tensor.operators.trials.answer_rounding import network_tolerance
 
+_SAMPLES = 200
 _log = logging.getLogger("tilewright")
 
 
@@ -35,6 +38,8 @@ class VerifyOptions(Options):
     oracle    by default the first that is installed and can tell, but for `reference`, which has to
               be named; where none can, the answers are not checked, and that is said
     required  such answers are an error
+    samples   seeded inputs over which a classifier's best classes are compared, if the oracle can
+              be asked so often; by default 200 where products are of lower precision, else none
     rtol      the largest relative error of any output or observed tensor that passes; by default
               by the coarsest dtype of its tensors: float16 1e-2, float32 1e-4, float64 1e-8; where
               products are of lower precision, four times its epsilon (bfloat16: 3e-2)
@@ -45,6 +50,7 @@ class VerifyOptions(Options):
 
     oracle: Choice | None = None
     required: bool = False
+    samples: int | None = Field(None, ge=0)
     rtol: float | None = Field(None, gt=0)
 
 
@@ -96,8 +102,36 @@ class VerifyStage:
             "max_abs_error": _finite(result.max_abs_error),
             "max_rel_error": _finite(result.max_rel_error),
             "passed": passed,
+            **self._agreement(oracle, network, compiled, answers),
         }
         return StageResult(report={"verify": report}, ok=passed)
+
+    def _agreement(
+        self,
+        oracle: str,
+        network: Network,
+        compiled: CompiledNetwork,
+        answers: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """What the report says of best classes: a member, or nothing."""
+        samples = self._options.samples
+        if samples is None:
+            samples = 0 if compiled.precision == "float32" else _SAMPLES
+        names = [name for name in answers if is_classification(answers[name])]
+        asked = next(c for c in _asked(self._options, self._context.host) if c.name == oracle)
+        other: Oracle = self._context.host.choose("oracle", asked, self._context.host)
+        if not samples or not names or not isinstance(other, AnswersInTurn):
+            return {}
+        name, seed = names[0], self._context.seed
+
+        def drawn() -> Iterator[dict[str, Any]]:
+            return (random_inputs(network, seed + number) for number in range(samples))
+
+        extra = [] if name in network.outputs else [name]
+        theirs = other.answer_each(what_it_runs(other, network), drawn(), extra)
+        both = zip(drawn(), theirs, strict=True)
+        pairs = ((compiled.observe(inputs)[name], answer[name]) for inputs, answer in both)
+        return {"agreement": asdict(agreement(pairs))}
 
     def _answers(
         self, network: Network, inputs: Mapping[str, Any], extra: Sequence[str], rtol: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from tilewright.roles.reference import Array
@@ -18,6 +18,19 @@ class Oracle(Protocol):
 
     def time(self, source: Any, inputs: Mapping[str, Array], threads: int) -> Callable[[], float]:
         """A function that runs the network once and returns the seconds; set up before."""
+
+
+@runtime_checkable
+class AnswersInTurn(Protocol):
+    """An optional part of an `Oracle`: many inputs of the same shapes, set up once."""
+
+    def answer_each(
+        self,
+        source: Any,
+        inputs: Iterable[Mapping[str, Array]],
+        extra_outputs: Sequence[str],
+    ) -> Iterator[Mapping[str, Array]]:
+        """The answers to each of the inputs, as `run` gives them."""
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tilewright.errors import UsageError
@@ -25,9 +25,19 @@ class OnnxRuntime:
         self, source: bytes | Network, inputs: Mapping[str, Any], extra_outputs: Sequence[str]
     ) -> dict[str, Any]:
         """The model's outputs, then the inner tensors asked for, by name."""
+        return next(self.answer_each(source, [inputs], extra_outputs))
+
+    def answer_each(
+        self,
+        source: bytes | Network,
+        inputs: Iterable[Mapping[str, Any]],
+        extra_outputs: Sequence[str],
+    ) -> Iterator[dict[str, Any]]:
+        """As `run`, for each of the inputs in one session."""
         session = _session(_with_outputs(_model(source), extra_outputs), threads=0)
         names = [output.name for output in session.get_outputs()]
-        return dict(zip(names, session.run(names, dict(inputs)), strict=True))
+        for one in inputs:
+            yield dict(zip(names, session.run(names, dict(one)), strict=True))
 
     def time(
         self, source: bytes | Network, inputs: Mapping[str, Any], threads: int
