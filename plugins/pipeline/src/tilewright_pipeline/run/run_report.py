@@ -85,7 +85,11 @@ def check_report(report: Mapping[str, Any]) -> None:
 
 def sections(report: Mapping[str, Any]) -> list[Section]:
     """The table of the tasks, where there are any; other tables are of whose stages fill them."""
-    return [_task_section(report["tasks"])] if report["tasks"] else []
+    made = [_task_section(report["tasks"])] if report["tasks"] else []
+    if spared := report.get("measurement", {}).get("counts", {}).get("spared"):
+        why = "slower than the best found, even at float32's peak"
+        made.append(Section("no trials for", ("alternatives", ""), ((str(spared), why),)))
+    return made
 
 
 def _task_section(tasks: Sequence[Mapping[str, Any]]) -> Section:
