@@ -1,7 +1,7 @@
-r"""Ten convolutions as the tuner finds them, against the FMA peak measured in the same rounds.
+r"""Ten convolutions as the tuner finds them, against the peak measured in the same rounds.
 
     uv run python benchmarks/conv_layers.py [--budget 10s] [--tuner xgb] [--isa avx2] \
-        [--strategies conv2d_direct 'derived/*'] [--layers 0 3]
+        [--precision bfloat16] [--strategies conv2d_direct 'derived/*'] [--layers 0 3]
 
 One thread, warm, tuned from nothing unless `--records` names a file. A round takes each layer in
 turn: some launches that warm the caches, then launches, the peak and a tile whose factors come from
@@ -79,6 +79,9 @@ def main() -> None:
     parser.add_argument("--tuner", default="xgb")
     parser.add_argument("--isa", default="", help="of the code and of the peak; the widest")
     parser.add_argument(
+        "--precision", default="float32", choices=("float32", "bfloat16"), help="and its own peak"
+    )
+    parser.add_argument(
         "--strategies", nargs="+", default=["conv2d_direct"], help="globs, compared"
     )
     parser.add_argument(
@@ -88,7 +91,7 @@ def main() -> None:
     add_save_options(parser)
     options = parser.parse_args()
     layers = [LAYERS[number] for number in options.layers]
-    host = PluginHost.load()
+    host = PluginHost.load().at_precision(options.precision)
     isa = f"isa={options.isa}," if options.isa else ""
     target = host.resolve_target(f"x86:{isa}threads=1")
     with tempfile.TemporaryDirectory() as folder:
@@ -100,19 +103,21 @@ def main() -> None:
                 budget=options.budget,
                 tuner=options.tuner,
                 strategies=strategies,
+                precision=options.precision,
                 records=options.records or Path(folder) / "records.jsonl",
             )
             for layer in layers
             for strategies in options.strategies
         }
-    peak, tile = PeakKernel(target), CachedTile(target)
+    peak, tile = PeakKernel(target, options.precision), CachedTile(target)
     samples: dict = {key: [] for key in tuned}
     for _ in range(ROUNDS):
         for key, kernel in tuned.items():
             samples[key] += sampled(kernel, peak, tile)
     _, peaks, tiles = zip(*(taken for every in samples.values() for taken in every), strict=True)
     print(
-        f"{target}: FMA peak {median(peaks) / 1e9:.1f} GFLOP/s, at most {max(peaks) / 1e9:.1f}; "
+        f"{target}: peak in {options.precision} {median(peaks) / 1e9:.1f} GFLOP/s, "
+        f"at most {max(peaks) / 1e9:.1f}; "
         f"with factors from the cache {median(tiles) / 1e9:.1f}\n"
     )
     shares = {key: median(ours / one for ours, one, _ in taken) for key, taken in samples.items()}
@@ -140,6 +145,9 @@ def main() -> None:
 def save_rows(options: argparse.Namespace, samples: dict, peak: float) -> None:
     """The hand-written strategy beside the peak, and derived ones beside it."""
     rows = {key: row_of(key[0], taken) for key, taken in samples.items()}
+    if options.precision == "bfloat16":
+        save(options, "conv_layers_bfloat16", [*rows.values()])
+        return
     by_hand = {layer: row for (layer, by), row in rows.items() if by == "conv2d_direct"}
     derived = [
         Row(case=row.case, ours=rows[layer, "derived/*"].ours, peer=row.ours)

@@ -1,6 +1,7 @@
 """Nine real networks in bfloat16 beside OpenVINO as it comes, which takes bfloat16 where it can.
 
     uv run python benchmarks/precision.py [--networks resnet50,vgg19] [--threads 1,2] [--tune 45s]
+        [--save]
 
 Each network is tuned, given layouts and precisions by `pbqp`, checked against ONNX Runtime in
 float32 and timed in turns with OpenVINO: medians, and OpenVINO's over ours. Records are kept, so a
@@ -16,6 +17,8 @@ from statistics import geometric_mean
 from typing import Any
 
 from networks import MODELS
+from result_data import Row
+from saving import add_save_options, save
 
 import tilewright
 from tilewright_pipeline.yaml.yaml_source import YamlSource
@@ -57,7 +60,9 @@ def main() -> None:
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--tune", default="45s", help="budget of a network and number of threads")
     parser.add_argument("--folder", type=Path, default=Path("runs/benchmark-precision"))
+    add_save_options(parser)
     options = parser.parse_args()
+    rows = []
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}", flush=True)
     for threads in map(int, options.threads.split(",")):
         ratios = []
@@ -66,6 +71,17 @@ def main() -> None:
             (row,) = report["benchmark"]
             ours, peer = row["tilewright"], row["peers"]["openvino"]
             ratios.append(peer["median_ms"] / ours["median_ms"])
+            rows.append(
+                Row(
+                    case=f"{model}, threads={threads}",
+                    ours=ours["median_ms"],
+                    peer=peer["median_ms"],
+                    details={
+                        "relative error": report["verify"]["max_rel_error"],
+                        "OpenVINO's precision": peer["precision"],
+                    },
+                )
+            )
             shown = (
                 f"{ours['median_ms']:.2f} | {ours['precision']} | {peer['median_ms']:.2f} "
                 f"| {peer['precision']} | {ratios[-1]:.3f}"
@@ -73,6 +89,7 @@ def main() -> None:
             error = f"{report['verify']['max_rel_error']:.1e}"
             print(f"| {model} | {threads} | {shown} | {error} |", flush=True)
         print(f"geometric mean, {threads} threads: {geometric_mean(ratios):.3f}", flush=True)
+    save(options, "precision", rows, packages=["openvino", "onnxruntime"])
 
 
 if __name__ == "__main__":

@@ -67,6 +67,13 @@ SECTIONS = (
         (("exported_networks", "Networks exported by PyTorch, tuned for 20 s"),),
     ),
     Section(
+        "And in bfloat16, as OpenVINO comes?",
+        "Nine networks of the ONNX zoo, `precision: bfloat16`, tuned for the time in the command, "
+        "verified against ONNX Runtime in float32; OpenVINO takes bfloat16 by itself where the "
+        "processor has it (`precision.py`).",
+        (Question("precision", "in bfloat16", "ms", "less", "OpenVINO", 1.1),),
+    ),
+    Section(
         "How near the FMA peak are ten convolutions?",
         "One thread, warm, tuned for 10 to 20 s from nothing (`conv_layers.py`). Goals: 95 % of "
         "the peak on nine of ten (AVX2: 90 % on eight); schedules derived by rules reach 0.70 of "
@@ -74,6 +81,14 @@ SECTIONS = (
         "images pass 100 %.",
         (
             Question("conv_layers", "AVX-512", "% of peak", "more", None, 95.0),
+            Question(
+                "conv_layers_bfloat16",
+                "bfloat16, of vdpbf16ps' peak",
+                "% of peak",
+                "more",
+                None,
+                88.0,
+            ),
             Question(
                 "conv_layers_fastest",
                 "AVX-512, fastest 5 % of samples",
