@@ -43,6 +43,25 @@ def test_a_network_in_bfloat16_is_near_the_one_in_float32_and_says_what_it_is(
     np.testing.assert_array_equal(next(iter(again.run({name: image}).values())), found)
 
 
+def test_a_network_for_amx_runs_emulated_on_any_machine(tmp_path: Path) -> None:
+    target = "x86:isa=amx,threads=1"
+    tiled = tilewright.compile(
+        MODEL,
+        target=target,
+        device="emulated",
+        precision="bfloat16",
+        records=tmp_path / "none.jsonl",
+        out=tmp_path,
+    )
+    exact = compiled(tmp_path / "exact", "float32")
+    (name,) = exact.inputs
+    image = np.random.default_rng(0).standard_normal(exact.inputs[name].shape, np.float32)
+    (expected,), (found,) = (one.run({name: image}).values() for one in (exact, tiled))
+    assert np.abs(found - expected).max() < 5e-2 * np.abs(expected).max()
+    with pytest.raises(UsageError, match="runs on 'emulated'"):
+        CompiledNetwork.load(tmp_path / "network", device="cpu")
+
+
 def test_verify_tells_how_often_the_best_classes_agree(tmp_path: Path) -> None:
     stages = [{"import": {"frontend": "onnx", **MODEL}}, {"extract": {}}, {"compile": {}}]
     stages.append({"verify": {"oracle": "onnxruntime", "samples": 3}})
