@@ -5,7 +5,7 @@
 
 Each network is tuned, given layouts and precisions by `pbqp`, checked against ONNX Runtime in
 float32 and timed in turns with OpenVINO: medians, and OpenVINO's over ours. Records are kept, so a
-second run goes on from the first; `--tune 0s` reuses them alone.
+second run goes on from the first.
 """
 
 from __future__ import annotations
