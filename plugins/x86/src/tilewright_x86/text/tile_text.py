@@ -66,6 +66,7 @@ class TileText:
         tile = self._sum(operands["a"])
         self.function.effect(f"call void @llvm.x86.tilestored64(i8 {tile}, {place})")
         self.memory.forget(operands["c"].buffer)
+        self.forget()
 
     def _sum(self, operand: InstructionOperand) -> int:
         """The register of a tile of sums."""
