@@ -23,6 +23,7 @@ TASKS = (
     "reduce_sum(3x5x17, axes=[2])",
     "add(1x5x3x7, 1x5x3x7) + relu()",
     "layout_transform(1x5x3x2, src=NCHW, dst=NHWC)",
+    "dense(5x37, 11x37) + multiply(1x11:const) + round() + clip(min=0, max=255) + cast(dtype=uint8)",
 )
 TARGET = "cuda:arch=sm_90"
 

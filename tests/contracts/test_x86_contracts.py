@@ -14,6 +14,7 @@ from tilewright_testing.strategy import (
 )
 from tilewright_x86.machine.isa import available
 
+TO_BYTES = "multiply(1x33:const) + round() + clip(min=0, max=255) + cast(dtype=uint8)"
 ROUNDING = any(isa.name == "avx512_bf16" for isa in available())
 TASKS = (
     "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
@@ -29,6 +30,10 @@ TASKS = (
     "concat(1x3x5x5, 1x7x5x5, axis=1)",
     "add(1x5x3x7, 1x5x3x7) + relu()",
     "layout_transform(1x5x3x2, src=NCHW, dst=NHWC)",
+    "cast(1x5x3x7:uint8, dtype=int32) + cast(dtype=float32) + multiply(1x5x1x1:const)",
+    "add(2x16x3x5:int8, 2x16x3x5:int8) + cast(dtype=int32)",
+    "multiply(1x17x3x5:float16, 1x1x1x1:float16) + relu()",
+    "conv2d(1x16x5x7, 16x16x3x3) + multiply(1x16x1x1:const) + round() + cast(dtype=int8)",
 )
 
 
@@ -107,6 +112,8 @@ class TestX86StrategiesEmulated(StrategyContract, StrategyAnswersContract):
         "dense(17x37, 33x37) + add(1x33:const) + relu()",
         "matmul_integer(5x67:uint8, 67x33:int8)",
         "matmul_integer(2x17x5:int8, 2x5x16:int8)",
+        f"matmul_integer(5x67:uint8, 67x33:int8) + cast(dtype=float32) + {TO_BYTES}",
+        f"dense(17x37, 33x37) + add(1x33:const) + {TO_BYTES}",
     )
 
 

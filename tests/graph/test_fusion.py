@@ -71,6 +71,26 @@ def test_element_wise_nodes_alone_form_a_chain(operators):
     assert groups(b.network([b.tanh(b.exp(b.relu(x)))]), operators) == [["relu", "exp", "tanh"]]
 
 
+def test_a_scale_a_rounding_and_a_cast_end_the_epilogue_of_a_product(operators):
+    b, x = start()
+    scale = b.constant(ONES((1, 4, 1, 1), np.float32))
+    y = b.clip(b.round(b.multiply(conv(b, x), scale)), min=0.0, max=255.0)
+    y = b.cast(y, dtype="uint8")
+    # what follows may not be fused: the bytes may be one off
+    z = b.multiply(b.cast(y, dtype="float32"), scale)
+    network = b.network([z])
+    assert groups(network, operators) == [
+        ["conv2d", "multiply", "round", "clip", "cast"],
+        ["cast", "multiply"],
+    ]
+
+
+def test_a_rounding_without_a_scale_begins_a_group(operators):
+    b, x = start()
+    y = b.cast(b.round(b.relu(conv(b, x))), dtype="int32")
+    assert groups(b.network([y]), operators) == [["conv2d", "relu"], ["round"], ["cast"]]
+
+
 def test_a_node_that_widens_its_operand_starts_a_group(operators):
     b, x = start()
     one = conv(b, x, channels=1)

@@ -12,6 +12,12 @@ from tilewright_measure.worker.failures import RefusedError
 EXPECTED = np.array([1.0, -2.0, np.nan, np.inf, -np.inf, 0.5], np.float32)
 
 
+def test_a_unit_is_allowed_besides_what_is_relative():
+    compare(EXPECTED + np.float32(1), EXPECTED, 1e-5, "output 0", unit=1.0)
+    with pytest.raises(RefusedError, match=r"at most 0\.5 is right"):
+        compare(EXPECTED + np.float32(1.1), EXPECTED, 1e-5, "output 0", unit=1.0)
+
+
 def test_what_is_not_finite_must_be_the_same_and_the_rest_near():
     compare(EXPECTED + np.float32(1e-6), EXPECTED, 1e-5, "output 0")
 

@@ -63,6 +63,12 @@ def test_traits_of_a_built_in_operator_are_those_of_its_reference(
     if definition.concatenates:
         axis = joined_axis([spec.shape for spec in task.inputs], answer.shape)
         np.testing.assert_array_equal(answer, np.concatenate(arrays, axis))
+    if definition.contracts:
+        for position, array in enumerate(arrays):
+            near = array + RNG.integers(-2, 3, array.shape).astype(array.dtype)
+            moved = operators.evaluate(task, [*arrays[:position], near, *arrays[position + 1 :]])
+            most = np.abs(near.astype(np.float64) - array).max()
+            assert np.abs(moved.astype(np.float64) - answer).max() <= most + 1e-12
     for position, array in enumerate(arrays):
         pairs = definition.scaled_axes(position, array.ndim, answer.ndim)
         if pairs is None or array.dtype.kind != "f":

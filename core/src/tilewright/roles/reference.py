@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.workload import Workload
@@ -52,3 +52,11 @@ class Reference(Protocol):
 
     def checked(self, workload: Workload, where: str) -> Workload:
         """A workload written by hand in the form that `parse` gives. Raises UsageError."""
+
+
+@runtime_checkable
+class RoundsToUnits(Protocol):
+    """An optional part of a `Reference`: answers that are rounded to whole numbers."""
+
+    def rounding_unit(self, workload: Workload) -> float:
+        """How far a right answer may be off besides its tolerance: 1, or 0 where none is."""

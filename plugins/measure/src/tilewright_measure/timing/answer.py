@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.roles import Reference
+from tilewright.roles import Reference, RoundsToUnits
 from tilewright.vocabulary.measure import FailureKind
 from tilewright.vocabulary.workload import Workload
 from tilewright_measure.worker.failures import RefusedError
@@ -88,15 +88,24 @@ class Case:
         """
         expected = self.outputs[output]
         got = self.reference.unpack(np.asarray(array), layout, expected.shape)
-        compare(got, expected, self._tolerance, f"output {output}")
+        compare(got, expected, self._tolerance, f"output {output}", self._unit)
 
     @cached_property
     def _tolerance(self) -> float:
         return self.reference.tolerance(self.workload, self.precision)
 
+    @cached_property
+    def _unit(self) -> float:
+        reference = self.reference
+        return (
+            reference.rounding_unit(self.workload) if isinstance(reference, RoundsToUnits) else 0.0
+        )
 
-def compare(got: np.ndarray, expected: np.ndarray, bound: float, name: str) -> None:
-    """Accept `got` where max|got-expected| <= bound * max|expected|.
+
+def compare(
+    got: np.ndarray, expected: np.ndarray, bound: float, name: str, unit: float = 0.0
+) -> None:
+    """Accept `got` where max|got-expected| <= bound * max|expected| + unit.
 
     Where `expected` is NaN or infinite, `got` must be the same, and the rest is compared. Raises
     RefusedError (`wrong_answer`) otherwise, and where nothing is finite (`internal`).
@@ -122,15 +131,16 @@ def compare(got: np.ndarray, expected: np.ndarray, bound: float, name: str) -> N
     if gaps:
         difference[(got == expected) | (np.isnan(got) & np.isnan(expected))] = 0
     worst = float(difference.max())
-    if worst <= bound * largest:  # false for a NaN
+    most = bound * largest + unit
+    if worst <= most:  # false for a NaN
         return
-    bad = ~(difference <= bound * largest)
+    bad = ~(difference <= most)
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
     raise RefusedError(
         FailureKind.WRONG_ANSWER,
         f"{name}: {int(bad.sum())} of {bad.size} elements are wrong, first at {index}: "
         f"got {got[index]:.7g}, expected {expected[index]:.7g}; "
-        f"max|a-b|/max|b| is {worst / largest:.3g}, at most {bound:.3g} is right",
+        f"max|a-b|/max|b| is {worst / largest:.3g}, at most {most / largest:.3g} is right",
     )
 
 

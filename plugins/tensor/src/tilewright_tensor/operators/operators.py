@@ -28,6 +28,7 @@ from tilewright_tensor.operators.builtin import (
 from tilewright_tensor.operators.definition.attribute import Attributes
 from tilewright_tensor.operators.definition.definition_key import definition_key
 from tilewright_tensor.operators.definition.operator_def import OperatorDef
+from tilewright_tensor.operators.definition.tail import Tail
 from tilewright_tensor.operators.trials.checked_output import checked_output
 
 if TYPE_CHECKING:
@@ -159,9 +160,14 @@ class Operators(Mapping[str, OperatorDef]):
 
     def output(self, workload: Workload, where: str = "") -> TensorSpec:
         """The output's specification. Raises UsageError for operands that do not fit."""
+        return self.ended(workload, where)[0]
+
+    def ended(self, workload: Workload, where: str = "") -> tuple[TensorSpec, Tail]:
+        """(the output's specification, how it rounds). Raises UsageError as `output`."""
         anchor = workload.anchor
         definition = self.find(anchor.operator, where)
         running = checked_output(definition, anchor.inputs, anchor.attributes, where)
+        tail = Tail.of_anchor(definition, anchor.inputs, running)
         for op in workload.epilogue:
             definition = self.find(op.operator, where)
             if not definition.elementwise:
@@ -182,8 +188,15 @@ class Operators(Mapping[str, OperatorDef]):
                     where=where,
                     remedy="its other operands must have the output's rank, and its extents or 1",
                 )
+            try:
+                tail = tail.after(definition, op.position, op.operands, running, result)
+            except ValueError as error:
+                raise UsageError(
+                    f"{op.operator} in the epilogue {error}", where=where,
+                    remedy="multiply or divide, add, round, clip and cast in this order",
+                ) from None  # fmt: skip
             running = result
-        return running
+        return running, tail
 
     def compute_dag(
         self,

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 _FEW_ELEMENTS, _DRAWS = 16, 8
+_ROUNDED_UP_TO = 100.0
+"""Fits int8."""
 
 
 class OperatorReference:
@@ -62,7 +64,7 @@ class OperatorReference:
             arrays = draw_inputs(workload.inputs, operands, made, seeds)
             return [rounded_to(array, precision) for array in arrays]
 
-        first = drawn(seed)
+        first = self._scaled(workload, drawn(seed))
         sums = any(is_float(t.dtype) and terms_per_element(t) > 1 for t in dag.computes)
         if not sums or not is_float(output.dtype) or prod(output.shape) > _FEW_ELEMENTS:
             return first
@@ -103,8 +105,14 @@ class OperatorReference:
         Inputs have no more digits than the precision; the answer may be stored in it.
         """
         drawn = [operand.values for operand in self._drawn_as(workload)]
+        before = self._unrounded(workload)
         stored = DATA_TYPES[precision].eps if precision in ("float16", "bfloat16") else 0.0
-        return rounding(self.operators.compute_dag(workload), drawn).tolerance + stored / 2
+        dag = self.operators.compute_dag(before)
+        return rounding(dag, drawn[: len(before.inputs)]).tolerance + stored / 2
+
+    def rounding_unit(self, workload: Workload) -> float:
+        """1 where floats are rounded to whole numbers on their way: it may be the neighbour."""
+        return float(self.operators.ended(workload)[1].rounded)
 
     def operations(self, workload: Workload) -> int:
         """Floating-point operations of the compute DAG, a multiply-add counting two."""
@@ -151,6 +159,35 @@ class OperatorReference:
 
             spot_check(self.operators.compute_dag(workload), arrays, result)
         return result
+
+    def _unrounded(self, workload: Workload) -> Workload:
+        """The workload up to the step that rounds to whole numbers; all of it where none does."""
+        before = workload.anchor
+        for op in workload.epilogue:
+            inputs = workload.inputs[: len(before.inputs) + len(op.operands)]
+            after = replace(before, inputs=inputs, epilogue=(*before.epilogue, op))
+            if self.operators.ended(after)[1].rounded:
+                break
+            before = after
+        return before
+
+    def _scaled(self, workload: Workload, inputs: list[Array]) -> list[Array]:
+        """The inputs, the scale such that what is rounded to whole numbers goes up to 100.
+
+        A right answer may be one unit off, which has to be little.
+        """
+        import numpy as np
+
+        _, tail = self.operators.ended(workload)
+        if not tail.rounded:
+            return inputs
+        assert tail.scale is not None
+        before = self._unrounded(workload)
+        (answer,) = self.outputs(before, inputs[: len(before.inputs)])
+        factor = _ROUNDED_UP_TO / (float(np.abs(answer).max(initial=0.0)) or 1.0)
+        scale = inputs[tail.scale]
+        made = scale / factor if tail.divides else scale * factor
+        return [*inputs[: tail.scale], made.astype(scale.dtype), *inputs[tail.scale + 1 :]]
 
     def _drawn_as(self, workload: Workload) -> list[Operand]:
         """The operands, positive where an epilogue takes nothing else."""

@@ -9,6 +9,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
@@ -17,10 +18,10 @@ from tilewright_tensor.strategies.scheduled_implementation import (
     constants,
     epilogue_layouts,
     is_elementwise,
-    is_float32,
 )
 from tilewright_x86.strategies.tiles.vector_blocks import image_layouts, lanes, largest_divisor
 
+_LANE_BYTES = 4
 _SMALLEST_PART = 1024
 """Elements of a part that one thread makes at a time, at least."""
 
@@ -31,8 +32,9 @@ class Elementwise(ScheduledImplementation):
     name = "elementwise.x86"
 
     def applies(self, task: Task) -> bool:
-        """Element-wise anchors on float32 with at least one axis."""
-        return is_float32(task) and is_elementwise(task, self.operators)
+        """Element-wise anchors with at least one axis, on elements of four bytes at most."""
+        narrow = all(ITEM_BYTES[spec.dtype] <= _LANE_BYTES for spec in task.workload.inputs)
+        return narrow and is_elementwise(task, self.operators)
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """The layout of all operands of full shape."""

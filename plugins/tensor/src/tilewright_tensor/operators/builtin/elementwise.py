@@ -131,6 +131,8 @@ def _elementwise(
     commutative: bool = False,
     dtypes: _Dtypes = _ANY,
     in_epilogues: bool = True,
+    rounds: bool = False,
+    contracts: bool = False,
 ) -> OperatorDef:
     """Of operands of one rank, broadcast on axes of extent 1; attributes follow them by name.
 
@@ -164,6 +166,8 @@ def _elementwise(
         elementwise=in_epilogues,
         values=domain,
         commutative=commutative,
+        rounds=rounds,
+        contracts=contracts,
     )
 
 
@@ -174,8 +178,8 @@ _binary_step = partial(_binary, in_epilogues=False)
 """In no epilogue: behind a sum they make a jump of its rounding, or their dtypes differ."""
 
 OPERATORS = (
-    _unary("identity", lambda x: x, linear={"data"}),
-    _unary("relu", lambda x: e.maximum(x, 0.0)),
+    _unary("identity", lambda x: x, linear={"data"}, contracts=True),
+    _unary("relu", lambda x: e.maximum(x, 0.0), contracts=True),
     _unary("neg", lambda x: -x, domain="number", linear={"data"}),
     _unary("abs", e.absolute, domain="number"),
     _unary("exp", e.exp, domain="float"),
@@ -203,6 +207,7 @@ OPERATORS = (
             Attribute("max", optional_number, None),
         ),
         domain="number",
+        contracts=True,
     ),
     _unary(
         "leaky_relu",
@@ -222,17 +227,17 @@ OPERATORS = (
         attributes=(Attribute("alpha", number, 0.2), Attribute("beta", number, 0.5)),
         domain="float",
     ),
-    _binary("add", lambda x, y: x + y, commutative=True),
-    _binary("subtract", lambda x, y: x - y, domain="number"),
+    _binary("add", lambda x, y: x + y, commutative=True, contracts=True),
+    _binary("subtract", lambda x, y: x - y, domain="number", contracts=True),
     _binary("multiply", lambda x, y: x * y, linear={"a", "b"}, commutative=True),
     _binary("divide", _divide, domain="number", data=_DIVIDED, linear={"a"}),
-    _binary("maximum", e.maximum, commutative=True),
-    _binary("minimum", e.minimum, commutative=True),
+    _binary("maximum", e.maximum, commutative=True, contracts=True),
+    _binary("minimum", e.minimum, commutative=True, contracts=True),
     _binary("power", e.power, domain="float", data=("positive", "exponent")),
     _binary("prelu", lambda x, slope: e.select(e.lt(x, 0.0), x * slope, x), domain="float"),
     _unary_step("floor", e.floor, domain="float"),
     _unary_step("ceil", e.ceil, domain="float"),
-    _unary_step("round", e.round_, domain="float"),
+    _unary("round", e.round_, domain="float", rounds=True),
     _unary_step("sign", _sign, domain="number"),
     _binary_step("modulo", _modulo, domain="number", data=_DIVIDED),
     _binary_step("remainder", e.remainder, domain="number", data=_DIVIDED),

@@ -175,5 +175,7 @@ OPERATORS = (
         _cast_compute,
         numpy_reference("cast"),
         (Attribute("dtype", dtype),),
+        elementwise=True,
+        rounds=True,
     ),
 )

@@ -71,6 +71,8 @@ class OperatorDef:
     slices        the ranges that it takes of its operand, one an axis; given its shape and the
                   attributes
     random        it draws random numbers: each node has its own, anew in each run
+    rounds        it makes whole numbers of floats: see `Tail`, which says where in epilogues
+    contracts     two values of its running operand are no further apart behind it
     values        of what dtypes it is defined: `float`, `number` (not bool), or `any`
     revision      raised by its author when `compute` comes to mean something else, which makes
                   records of before misses; 0: keys carry a hash of the compute DAG instead
@@ -92,6 +94,8 @@ class OperatorDef:
     concatenates: bool = False
     slices: Ranges | None = None
     random: bool = False
+    rounds: bool = False
+    contracts: bool = False
     place: str = ""
     tried: set[Any] = field(default_factory=set, init=False, repr=False, compare=False)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.strategies.scheduled_implementation import is_float32
 from tilewright_x86.strategies.concat import Concat
 from tilewright_x86.strategies.conv2d_depthwise import Conv2dDepthwise
 from tilewright_x86.strategies.dense_packed import DensePacked
@@ -70,8 +71,8 @@ class ElementwiseBfloat16(Elementwise):
     name = "elementwise_bf16.x86"
 
     def applies(self, task: Task) -> bool:
-        """As in float32, of images, where the processor rounds to bfloat16."""
-        is_image = len(task.workload.inputs[0].shape) == 4
+        """On float32 images, where the processor rounds to bfloat16."""
+        is_image = len(task.workload.inputs[0].shape) == 4 and is_float32(task)
         return is_image and rounds_natively(task) and super().applies(task)
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
