@@ -1,8 +1,9 @@
 """Runs every strategy of x86 with operands between pages that may not be touched.
 
 A server: a line `TARGET SEED CONFIGS TASK` asks for the fallback and so many sampled configs of
-every strategy; behind `bfloat16/` in front of the target, of those that compute in bfloat16. It answers with each config before it runs, so that the last line before a crash names
-the culprit, and at the end with `right`, or `wrong` and why.
+every strategy; behind `bfloat16/` in front of the target, of those that compute in bfloat16. It
+answers with each config before it runs, so that the last line before a crash names the culprit, and
+at the end with `right`, or `wrong` and why. Given a library of `trapped_tiles`, it has AMX.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import ctypes
 import mmap
 import random
 import sys
+from pathlib import Path
 
 import numpy as np
 from answers import expected, host, task_of
+from trapped_tiles import trap_tiles
 
 from tilewright.vocabulary.task import Task
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_trapped = trap_tiles(Path(sys.argv[1])) if len(sys.argv) > 1 else None
 
 
 def guarded(array: np.ndarray, *, at_end: bool) -> tuple[mmap.mmap, np.ndarray]:
@@ -46,15 +50,15 @@ def error_of(task: Task, config: object, precision: str) -> float:
     layouts = host().layouts(task, config)
     packed = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
     anchor = task.workload.anchor
-    (before,) = reference.outputs(anchor, inputs[: len(anchor.inputs)])
-    largest = max(np.abs(values.astype(np.float64)).max() for values in (wanted, before))
+    (behind_anchor,) = reference.outputs(anchor, inputs[: len(anchor.inputs)])
+    largest = max(np.abs(values.astype(np.float64)).max() for values in (wanted, behind_anchor))
     poison = reference.pack(wanted, layouts.outputs[0]).copy()
     poison.reshape(-1).view(np.uint8)[...] = 0xFF  # NaN, or -1
     artifact = backend.build(host().lower(task, config), task.target)
     emulated = task.target.get("emulated") == "yes"
     kernel = backend.load(artifact, backend.probe()[emulated])
     kernel.bind([*packed, poison], {})
-    errors = []
+    errors, before = [], _trapped() if _trapped else 0
     for at_end in (False, True):
         kept = [guarded(array, at_end=at_end) for array in (*packed, poison)]
         scratch = np.zeros(artifact.metadata["workspace_bytes"], np.uint8)
@@ -65,6 +69,8 @@ def error_of(task: Task, config: object, precision: str) -> float:
         difference = np.abs(got.astype(np.float64) - wanted.astype(np.float64)).max()
         errors.append(difference / max(largest, 1e-30))
     kernel.close()
+    if _trapped and "tiles" in config.strategy:
+        assert _trapped() > before
     error, tolerance = float(np.max(errors)), reference.tolerance(task.workload, precision)
     return error / tolerance if tolerance else float("inf") * error if error else 0.0
 

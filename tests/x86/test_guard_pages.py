@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from isa_levels import BYTE_DOTS, ROUNDING, WIDTHS
+from trapped_tiles import compiled_trap
 
 _COUNTS = st.sampled_from([1, 2, 3, 5, 7, 8, 13, 16, 17, 24, 32, 33, 48])
 """Of channels and filters: one, primes, whole vectors, and what no vector divides."""
@@ -28,7 +29,8 @@ _BFLOAT16 = [f"bfloat16/{_EMULATED}", *(f"bfloat16/x86:isa={isa},threads=1" for 
 class Guarded:
     """The server of guarded_operands.py; a fresh one after a crash."""
 
-    def __init__(self) -> None:
+    def __init__(self, *arguments: str) -> None:
+        self._arguments = arguments
         self._process: subprocess.Popen[str] | None = None
 
     def check(self, target: str, seed: int, configs: int, text: str) -> None:
@@ -37,7 +39,10 @@ class Guarded:
             script = Path(__file__).with_name("guarded_operands.py")
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(
-                [sys.executable, str(script)], stdin=pipe, stdout=pipe, text=True
+                [sys.executable, str(script), *self._arguments],
+                stdin=pipe,
+                stdout=pipe,
+                text=True,
             )
         assert self._process.stdin
         assert self._process.stdout
@@ -65,6 +70,19 @@ class Guarded:
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Guarded]:
     server = Guarded()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def with_tiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A server whose machine code for AMX is run, each of its instructions by a trap."""
+    library = (
+        compiled_trap(tmp_path_factory.mktemp("tiles")) if ROUNDING == ["avx512_bf16"] else None
+    )
+    if library is None:
+        pytest.skip("AMX is trapped where there is AVX-512 BF16, no AMX, and a C compiler")
+    server = Guarded(str(library))
     yield server
     server.close()
 
@@ -165,18 +183,35 @@ def _properties(
 ) -> object:
     """The property over so many tasks, the same ones in every run."""
 
-    @settings(
+    @_settings(examples)
+    @given(st.sampled_from(targets), st.integers(0, 99), tasks)
+    def check(guarded: Guarded, target: str, seed: int, text: str) -> None:
+        guarded.check(target, seed, 1, text)
+
+    return check
+
+
+def _properties_of_tiles(
+    tasks: st.SearchStrategy[str], examples: int, precision: str = ""
+) -> object:
+    """The same of machine code for AMX, on one thread and two, each of which has its tiles."""
+
+    @_settings(examples)
+    @given(st.integers(1, 2), st.integers(0, 99), tasks)
+    def check(with_tiles: Guarded, threads: int, seed: int, text: str) -> None:
+        with_tiles.check(f"{precision}x86:isa=amx,threads={threads}", seed, 1, text)
+
+    return check
+
+
+def _settings(examples: int) -> settings:
+    return settings(
         max_examples=examples,
         deadline=None,
         derandomize=True,
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.sampled_from(targets), st.integers(0, 99), tasks)
-    def check(guarded: Guarded, target: str, seed: int, text: str) -> None:
-        guarded.check(target, seed, 1, text)
-
-    return check
 
 
 test_convolutions_of_odd_shapes = _properties(convolutions(), 25)
@@ -186,6 +221,17 @@ test_convolutions_in_bfloat16 = _properties(convolutions(_PAIRS), 20, _BFLOAT16)
 test_poolings_in_bfloat16 = _properties(poolings(), 6, _BFLOAT16)
 test_other_operators_in_bfloat16 = _properties(others(), 16, _BFLOAT16)
 test_products_of_bytes = _properties(byte_products(), 12, _BYTES)
+test_convolutions_in_machine_code_of_tiles = _properties_of_tiles(
+    convolutions(_PAIRS), 12, "bfloat16/"
+)
+test_other_operators_in_machine_code_of_tiles = _properties_of_tiles(others(), 12, "bfloat16/")
+test_products_of_bytes_in_machine_code_of_tiles = _properties_of_tiles(byte_products(), 8)
+test_many_convolutions_in_machine_code_of_tiles = pytest.mark.full(
+    _properties_of_tiles(convolutions(_PAIRS), 120, "bfloat16/")
+)
+test_many_products_of_bytes_in_machine_code_of_tiles = pytest.mark.full(
+    _properties_of_tiles(byte_products(), 80)
+)
 test_many_convolutions_in_bfloat16 = pytest.mark.full(
     _properties(convolutions(_PAIRS), 250, _BFLOAT16)
 )
