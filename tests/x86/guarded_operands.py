@@ -71,7 +71,8 @@ def error_of(task: Task, config: object, precision: str) -> float:
     kernel.close()
     if _trapped and "tiles" in config.strategy:
         assert _trapped() > before
-    error, tolerance = float(np.max(errors)), reference.tolerance(task.workload, precision)
+    unit = reference.rounding_unit(task.workload) / max(largest, 1e-30)
+    error, tolerance = float(np.max(errors)), reference.tolerance(task.workload, precision) + unit
     return error / tolerance if tolerance else float("inf") * error if error else 0.0
 
 

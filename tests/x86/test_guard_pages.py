@@ -171,11 +171,14 @@ def others(draw: st.DrawFn) -> str:
 
 @st.composite
 def byte_products(draw: st.DrawFn) -> str:
-    """Products of bytes, signed and unsigned."""
+    """Products of bytes, signed and unsigned; their sums, or bytes again."""
     a, b, c = draw(_COUNTS), draw(_COUNTS), draw(_COUNTS)
     left, right = (draw(st.sampled_from(["int8", "uint8"])) for _ in range(2))
     batch = draw(st.sampled_from(["", "3x"]))
-    return f"matmul_integer({batch}{a}x{b}:{left}, {b}x{c}:{right})"
+    rank = "1x" if batch else ""
+    scaled = f"cast(dtype=float32) + multiply({rank}1x{c}:const) + round() + clip(min=0, max=255)"
+    epilogue = draw(st.sampled_from(["", f" + {scaled} + cast(dtype=uint8)"]))
+    return f"matmul_integer({batch}{a}x{b}:{left}, {b}x{c}:{right}){epilogue}"
 
 
 def _properties(

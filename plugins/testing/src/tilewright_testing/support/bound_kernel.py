@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.host.plugin_host import PluginHost
-from tilewright.roles import Artifact, Kernel, TellsOverruns
+from tilewright.roles import Artifact, Kernel, RoundsToUnits, TellsOverruns
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.task import Task
@@ -57,9 +57,11 @@ class BoundKernel:
         for place, (wanted, layout) in enumerate(zip(expected, layouts.outputs, strict=True)):
             physical = self.kernel.read(len(workload.inputs) + place)
             got = reference.unpack(physical, layout, tuple(wanted.shape))
-            error = abs(got - wanted).max() / max(abs(wanted).max(), 1e-30)
-            bound = reference.tolerance(workload, self._precision)
-            assert error <= bound, f"{self.config.text}: {error}"
+            # bytes have no negative differences
+            error = abs(got.astype("float64") - wanted.astype("float64")).max()
+            bound = reference.tolerance(workload, self._precision) * abs(wanted).max()
+            unit = reference.rounding_unit(workload) if isinstance(reference, RoundsToUnits) else 0
+            assert error <= bound + unit, f"{self.config.text}: off by {error}"
 
     @property
     def _precision(self) -> str:
