@@ -127,6 +127,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return all(_missing(needs(path)) for path in (collection_path, *inside)) or None
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Which tensor instructions were themselves tested, and which only what they mean."""
+    if _missing(("x86",)):
+        return
+    from tilewright_x86.instructions import INSTRUCTIONS
+    from tilewright_x86.machine.isa import features
+
+    here, emulated = [], []
+    for one in INSTRUCTIONS:
+        (here if one.feature in features() else emulated).append(one.name)
+    for names, how in ((here, "as they are"), (emulated, "emulated")):
+        if names:
+            terminalreporter.write_line(f"instructions of x86, {how}: {', '.join(names)}")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skips single tests whose needs are not met; marks those that are quick."""
     quick = {TESTS / name for name in QUICK}
