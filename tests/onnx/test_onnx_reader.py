@@ -78,6 +78,21 @@ def test_names_made_while_reading_are_none_of_the_models(make_model, assert_agre
     assert_agrees(make_model(conv, {"x": (1, 3, 4, 4)}, constants))
 
 
+def test_quantised_weights_of_an_early_opset_are_made_floats_when_read(assert_agrees, make_model):
+    """ONNX's reference evaluates DequantizeLinear from opset 19 on only."""
+    constants = {
+        "q": np.arange(-128, 127, 22, np.int8).reshape(4, 3, 1, 1),
+        "s": np.float32([0.01, 0.1, 0.003, 0.5]),
+        "z": np.zeros(4, np.int8),
+    }
+    nodes = [
+        node("DequantizeLinear", ["q", "s", "z"], ["w"], axis=0),
+        node("Conv", ["x", "w"], ["y"]),
+    ]
+    network = assert_agrees(make_model(nodes, {"x": (1, 3, 4, 4)}, constants, opset=13))
+    assert [one.operator for one in network.nodes] == ["conv2d"]
+
+
 def floats(array):
     return np.asarray(array, np.float32)
 

@@ -14,6 +14,9 @@ from tilewright_onnx.model.tensors import array_of
 _FLATTENED, _UNFLATTENED = ("Softmax", "LogSoftmax", "Hardmax"), 13
 """Before this opset they took all axes from one on as one, which ONNX's reference does not."""
 
+_EVALUATED_FROM = {"DequantizeLinear": 19}
+"""The first opset that ONNX's reference has; earlier ones mean the same."""
+
 _LINEAR = frozenset((
     "Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh",
     "BatchNormalization", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor",
@@ -82,8 +85,9 @@ def _evaluated(node: Any, site: NodeSite, known: Mapping[str, Any]) -> dict[str,
     plain.CopyFrom(node)
     plain.domain = ""
     graph = helper.make_graph([plain], "constant", values, results)
+    opset = max(site.opset, _EVALUATED_FROM.get(node.op_type, 0))
     try:
-        evaluator = ReferenceEvaluator(graph, opsets=dict(site.opsets))
+        evaluator = ReferenceEvaluator(graph, opsets={**site.opsets, "": opset})
         found = evaluator.run(None, operands)
     except Exception as error:
         raise site.error(f"cannot evaluate {node.op_type!r} on constants: {error}") from error
