@@ -45,7 +45,7 @@ def interpret(program: LoopProgram, inputs: Sequence[Array]) -> tuple[Array, ...
     """The outputs for the inputs, both in physical layout, in the program's order."""
     memory: _Memory = {}
     for buffer, array in zip(program.inputs, inputs, strict=True):
-        if array.shape != buffer.shape or array.dtype != buffer.dtype:
+        if array.shape != buffer.shape or array.dtype != numpy_type(buffer.dtype):
             raise ValueError(
                 f"{buffer.name}: expected {buffer.dtype}{buffer.shape}, "
                 f"got {array.dtype}{array.shape}"

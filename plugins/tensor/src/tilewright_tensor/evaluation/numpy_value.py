@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright_tensor.expressions.affine import Affine, Element, FloorDiv, Var
-from tilewright_tensor.expressions.dtype import is_float, is_whole, numpy_type
+from tilewright_tensor.expressions.dtype import is_float, is_whole, numpy_type, stored
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Read, Value
 
 Array = NDArray[Any]
@@ -103,9 +103,9 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 def converted(array: Array, dtype: str) -> Array:
     """The array in another dtype: floats become integers as `cast` has it."""
-    wanted = numpy_type(dtype)
     if not (is_float(str(array.dtype)) and is_whole(dtype)):
-        return array.astype(wanted)
+        return stored(array, dtype)
+    wanted = numpy_type(dtype)
     limits, wide = np.iinfo(wanted), array.astype(np.float64)
     beyond = [wide >= float(limits.max), wide <= float(limits.min)]
     inside = np.where(np.isnan(wide) | beyond[0] | beyond[1], 0, wide).astype(wanted)

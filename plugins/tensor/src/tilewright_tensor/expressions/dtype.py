@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 Kind = Literal["bool", "int", "uint", "float"]
 
@@ -19,12 +20,17 @@ class DataType:
 
     item_bytes   of one in memory
     significand  binary digits of a float, the implied one included; 0 of all else
+    exponent     binary digits of a float's exponent; 0 of all else
+    held_as      the dtype whose numpy type holds the values, where numpy has none of its own: no
+                 tensor of a network is of such a dtype, only what a kernel keeps for itself
     """
 
     name: str
     kind: Kind
     item_bytes: int
     significand: int = 0
+    exponent: int = 0
+    held_as: str = ""
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -56,23 +62,39 @@ DATA_TYPES: Mapping[str, DataType] = {
         DataType("uint16", "uint", 2),
         DataType("uint32", "uint", 4),
         DataType("uint64", "uint", 8),
-        DataType("bfloat16", "float", 2, significand=8),
-        DataType("float16", "float", 2, significand=11),
-        DataType("float32", "float", 4, significand=24),
-        DataType("float64", "float", 8, significand=53),
+        DataType("bfloat16", "float", 2, significand=8, exponent=8),
+        DataType("float16", "float", 2, significand=11, exponent=5),
+        DataType("tf32", "float", 4, significand=11, exponent=8, held_as="float32"),
+        DataType("float32", "float", 4, significand=24, exponent=8),
+        DataType("float64", "float", 8, significand=53, exponent=11),
     )
 }
 """By name."""
-DTYPES = tuple(DATA_TYPES)
+DTYPES = tuple(name for name, one in DATA_TYPES.items() if not one.held_as)
+"""Those that tensors of a network may have."""
 ITEM_BYTES: Mapping[str, int] = {name: one.item_bytes for name, one in DATA_TYPES.items()}
 
 
 def numpy_type(dtype: str) -> np.dtype[Any]:
-    """What numpy calls it; bfloat16 is that of ml_dtypes."""
+    """What numpy calls it, or what holds it there; bfloat16 is that of ml_dtypes."""
     import ml_dtypes
     import numpy as np
 
-    return np.dtype(getattr(ml_dtypes, dtype) if dtype == "bfloat16" else dtype)
+    name = DATA_TYPES[dtype].held_as or dtype
+    return np.dtype(getattr(ml_dtypes, name) if name == "bfloat16" else name)
+
+
+def stored(array: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """The array as a dtype has it, contiguous: floats rounded to nearest, ties to even."""
+    import numpy as np
+
+    made: NDArray[Any] = array.astype(numpy_type(dtype), order="C", copy=False)
+    if not DATA_TYPES[dtype].held_as:
+        return made
+    bits, cut = made.view(np.uint32), 24 - DATA_TYPES[dtype].significand
+    to_even = (bits >> cut & 1) + np.uint32((1 << cut - 1) - 1)
+    rounded = (bits + to_even) >> cut << cut
+    return np.where(np.isnan(made), made, rounded.view(made.dtype))
 
 
 def is_float(dtype: str) -> bool:
@@ -93,7 +115,12 @@ def is_unsigned(dtype: str) -> bool:
 def widens(dtype: str, other: str) -> bool:
     """Whether the other is a wider float, which has every value of the first."""
     first, second = DATA_TYPES[dtype], DATA_TYPES[other]
-    return first.kind == second.kind == "float" and second.item_bytes > first.item_bytes
+    return (
+        first.kind == second.kind == "float"
+        and first.significand <= second.significand
+        and first.exponent <= second.exponent
+        and first != second
+    )
 
 
 def limits(dtype: str) -> tuple[float, float]:

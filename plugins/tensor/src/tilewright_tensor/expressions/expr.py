@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright_tensor.expressions.affine import Affine, Bounds, IndexArithmetic, Var, index
 from tilewright_tensor.expressions.arithmetic import Arithmetic
 from tilewright_tensor.expressions.comparisons import NoValue, comparable
-from tilewright_tensor.expressions.dtype import DTYPES, is_float, is_whole, limits, widens
+from tilewright_tensor.expressions.dtype import DATA_TYPES, is_float, is_whole, limits, widens
 from tilewright_tensor.expressions.elements import elements, with_elements
 
 if TYPE_CHECKING:
@@ -385,8 +385,8 @@ def cast(operand: ValueLike, dtype: str) -> Value:
     Floats to integers round towards zero and saturate, NaN becomes 0; integers are cut to their low
     bits.
     """
-    if dtype not in DTYPES:
-        raise ValueError(f"cast to {dtype!r}: expected one of {', '.join(DTYPES)}")
+    if dtype not in DATA_TYPES:
+        raise ValueError(f"cast to {dtype!r}: expected one of {', '.join(DATA_TYPES)}")
     value = as_value(operand, dtype)
     if isinstance(value, Op) and value.name == "cast":
         (inner,) = value.args

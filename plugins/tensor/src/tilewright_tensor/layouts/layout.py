@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright_tensor.expressions.affine import Affine, Bounds, floor_div, mod
-from tilewright_tensor.expressions.dtype import DATA_TYPES, DTYPES, numpy_type
+from tilewright_tensor.expressions.dtype import DATA_TYPES, numpy_type, stored
 from tilewright_tensor.layouts.constant_transform import TRANSFORMS, constant_transform
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ class Layout:
             margins = [(0, p - n) for p, n in zip(padded, array.shape, strict=True)]
             array = np.pad(array, margins)
         split, order = self._split(padded)
-        stored = numpy_type(self.storage(str(array.dtype)))
-        return np.asarray(array.reshape(split).transpose(order), stored, order="C")
+        return stored(array.reshape(split).transpose(order), self.storage(str(array.dtype)))
 
     def unpack(self, array: Array, shape: Sequence[int], own: str = "") -> Array:
         """The logical array of a shape, contiguous: the inverse of `pack`, to rounding.
@@ -193,7 +192,9 @@ def _parse(text: str) -> Layout:
         if rest not in DATA_TYPES and not _TOKEN.match(name):
             constant_transform(name, text)
         if rest not in DATA_TYPES:
-            raise _error(text, f"no data type named {rest!r}, {did_you_mean(rest, list(DTYPES))}")
+            raise _error(
+                text, f"no data type named {rest!r}, {did_you_mean(rest, list(DATA_TYPES))}"
+            )
         return replace(_parse(name), text=text, dtype=rest)
     if colon:
         return replace(_parse(rest), text=text, transform=name)

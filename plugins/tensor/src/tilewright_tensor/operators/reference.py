@@ -106,7 +106,8 @@ class OperatorReference:
         """
         drawn = [operand.values for operand in self._drawn_as(workload)]
         before = self._unrounded(workload)
-        stored = DATA_TYPES[precision].eps if precision in ("float16", "bfloat16") else 0.0
+        narrow = ITEM_BYTES[precision] < ITEM_BYTES["float32"]
+        stored = DATA_TYPES[precision].eps if narrow else 0.0
         dag = self.operators.compute_dag(before)
         return rounding(dag, drawn[: len(before.inputs)]).tolerance + stored / 2
 

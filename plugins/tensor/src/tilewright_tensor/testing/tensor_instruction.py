@@ -22,7 +22,7 @@ from tilewright.vocabulary.target import Target
 from tilewright_tensor.evaluation.evaluate import evaluate
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.evaluation.numpy_value import Array
-from tilewright_tensor.expressions.dtype import is_float, numpy_type
+from tilewright_tensor.expressions.dtype import DATA_TYPES, is_float, limits, numpy_type, stored
 from tilewright_tensor.expressions.expr import Read, Value, map_value
 from tilewright_tensor.expressions.tensor import Tensor
 from tilewright_tensor.ir.dag import Dag, placeholder, reduce_axis
@@ -37,7 +37,8 @@ from tilewright_testing.support.on_target import OnTarget
 _STEPS = 3
 """How often the instruction adds to one result."""
 _ERROR = 1e-5
-_LARGE, _DENORMAL = 3e38, 1e-39
+_SMALL = 1e-4
+"""Above the denormals of every float that instructions multiply."""
 _RESULT = "result"
 
 
@@ -201,11 +202,10 @@ def _layout(strides: Sequence[int | None], reverse: bool) -> str:
 
 
 def _random(tensor: Tensor, rng: np.random.Generator) -> Array:
-    kind = numpy_type(tensor.dtype)
     if is_float(tensor.dtype):
-        return rng.uniform(-1, 1, tensor.shape).astype(kind)
-    limits = np.iinfo(kind)
-    return rng.integers(limits.min, limits.max, tensor.shape, endpoint=True).astype(kind)
+        return stored(rng.uniform(-1, 1, tensor.shape), tensor.dtype)
+    least, greatest = map(int, limits(tensor.dtype))
+    return stored(rng.integers(least, greatest, tensor.shape, endpoint=True), tensor.dtype)
 
 
 def _extremes(operands: Sequence[Tensor]) -> Iterator[list[Array]]:
@@ -215,19 +215,22 @@ def _extremes(operands: Sequence[Tensor]) -> Iterator[list[Array]]:
     """
     kinds = [_extreme_values(tensor.dtype) for tensor in operands]
     for values in product(*kinds):
-        if _DENORMAL in values and max(map(abs, values)) > 1:
+        sizes = [abs(value) for value in values]
+        if max(sizes) > 1 and any(0 < size < _SMALL for size in sizes):
             continue
         yield [
-            np.full(tensor.shape, value).astype(numpy_type(tensor.dtype))
+            stored(np.full(tensor.shape, value), tensor.dtype)
             for tensor, value in zip(operands, values, strict=True)
         ]
 
 
 def _extreme_values(dtype: str) -> list[float]:
     if not is_float(dtype):
-        limits = np.iinfo(numpy_type(dtype))
-        return [limits.min, limits.max]
-    return [0.0, -1.0, np.nan, np.inf, -np.inf, _LARGE, _DENORMAL]
+        return [*limits(dtype)]
+    one = DATA_TYPES[dtype]
+    most = 2 ** (one.exponent - 1) - 1
+    greatest, denormal = (2 - one.eps) * 2.0**most, 2.0**-most
+    return [0.0, -1.0, np.nan, np.inf, -np.inf, greatest, denormal]
 
 
 def _packed(schedule: Schedule, arrays: Sequence[Array]) -> list[Array]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tilewright.vocabulary.workload import TensorSpec
-from tilewright_tensor.expressions.dtype import DATA_TYPES, is_float, is_unsigned, numpy_type
+from tilewright_tensor.expressions.dtype import is_float, is_unsigned, numpy_type, stored
 from tilewright_tensor.operators.definition.operator_def import Operand
 from tilewright_tensor.operators.trials.answer_rounding import Rounding
 
@@ -19,14 +19,9 @@ if TYPE_CHECKING:
 
 def rounded_to(array: Array, precision: str) -> Array:
     """The array, where it is float32, with the digits of a float of fewer, by name."""
-    digits = {"float32": 24, "tf32": 11}.get(precision)
-    if array.dtype != np.float32 or digits == DATA_TYPES["float32"].significand:
+    if array.dtype != np.float32:
         return array
-    if digits is None:
-        return array.astype(numpy_type(precision)).astype(np.float32)
-    fraction, exponent = np.frexp(array)
-    rounded: Array = np.ldexp(np.round(np.ldexp(fraction, digits)), exponent - digits)
-    return rounded.astype(np.float32)
+    return stored(array, precision).astype(np.float32, copy=False)
 
 
 def draw_inputs(
