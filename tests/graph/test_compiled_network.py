@@ -8,11 +8,14 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import cycle
 
 import numpy as np
 import pytest
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.target import Target
 from tilewright_graph.compiled.compile import compile_network
@@ -48,6 +51,14 @@ def test_outputs_and_observed_tensors_are_those_of_the_references(residual, cont
     network, _ = compiled(residual, context)
     inputs = random_inputs(residual, 4)
     assert_answers(residual, network.observe(inputs), context, inputs)
+
+
+def test_its_precision_is_the_lowest_of_its_kernels(residual, context, monkeypatch):
+    turns, known = cycle(("tf32", "bfloat16", "float32")), PluginHost.strategy
+    monkeypatch.setattr(
+        PluginHost, "strategy", lambda host, name: replace(known(host, name), precision=next(turns))
+    )
+    assert compiled(residual, context)[0].precision == "bfloat16"
 
 
 def test_a_second_run_sees_its_own_inputs(residual, context):

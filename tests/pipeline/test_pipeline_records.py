@@ -75,6 +75,11 @@ def test_records_of_another_kind_of_target_are_no_misses(pipeline_file, tmp_path
     assert caplog.messages == []
 
 
+def test_a_precision_in_which_nothing_computes_is_told_once(pipeline_file, caplog):
+    run(pipeline_file(), "precision=tf32")
+    assert caplog.messages == ["no strategy for toy computes in tf32, only in float32"]
+
+
 def test_records_of_another_device_are_used_only_when_asked(pipeline_file, monkeypatch, caplog):
     path = pipeline_file()
     run(path)

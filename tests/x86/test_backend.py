@@ -52,8 +52,13 @@ def test_a_target_text_is_completed(text: str) -> None:
     assert str(resolve_target(text, "float32")) == f"x86:isa={WIDTHS[0]},threads=1"
 
 
-def test_lower_precision_takes_the_level_that_has_instructions_for_it() -> None:
+def test_bfloat16_takes_the_level_that_has_instructions_for_it() -> None:
     assert f"isa={available()[0].name}," in str(resolve_target("native", "bfloat16"))
+
+
+@pytest.mark.parametrize("precision", ["tf32", "float16"])
+def test_precisions_without_instructions_take_the_level_of_float32(precision: str) -> None:
+    assert resolve_target("native", precision) == resolve_target("native", "float32")
 
 
 def test_threads_and_isa_of_a_target_are_kept() -> None:

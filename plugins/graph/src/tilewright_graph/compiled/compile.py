@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright.errors import UsageError
+from tilewright.strategies.strategy import PRECISIONS
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.linking import lower_network
 from tilewright_graph.compiled.saved_network import NetworkSignature
@@ -65,7 +66,7 @@ def compile_network(
         {name: specs[name] for name in network.inputs},
         {name: specs[name] for name in network.outputs},
         {name: specs[name] for name in network.results if name not in network.outputs},
-        next(iter(products - {"float32"}), "float32"),
+        max(products, key=PRECISIONS.index, default="float32"),
     )
     compiled = CompiledNetwork(artifact, lowered.constants, signature, host, context.device)
     report = CompileReport(

@@ -78,6 +78,7 @@ def make_context(
         check_file(path, "records")
     store = open_store(path, host, record_store)
     _tell_misses(store, resolved, found if measures and not foreign_records else None, host)
+    _tell_unused_precision(resolved, host)
     return RunContext(
         name=name,
         folder=folder,
@@ -180,6 +181,19 @@ def open_store(path: Path, host: PluginHost, choice: Choice | None = None) -> Re
             "no line of it is a record", where=str(path), remedy="name a records file, or a new one"
         )
     return store
+
+
+def _tell_unused_precision(target: Target, host: PluginHost) -> None:
+    """Warn where no strategy computes in the precision that the run allows."""
+    every = (host.strategy(name) for name in host.revisions if host.permits(name))
+    known = {"float32"} | {one.precision for one in every if target.kind in one.target_kinds}
+    if host.precision not in known:
+        _log.warning(
+            "no strategy for %s computes in %s, only in %s",
+            target.kind,
+            host.precision,
+            " and ".join(sorted(known)),
+        )
 
 
 def _tell_misses(

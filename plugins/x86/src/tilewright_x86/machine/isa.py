@@ -78,8 +78,8 @@ def features() -> frozenset[str]:
 def isa_of(target: Target, precision: str = "float32") -> Isa:
     """The level a target names; where it names none, this machine's that serves the precision best.
 
-    The levels above avx512 and avx2 only add products of lower precision. In float32 they mean
-    the same code, so the level below them is taken, and its records are found.
+    The levels above avx512 and avx2 only add products of bytes and of bfloat16. In any other
+    precision they mean the same code, so the level below them is taken, and its records are found.
     Raises UsageError.
     """
     name = target.get("isa")
@@ -91,7 +91,7 @@ def isa_of(target: Target, precision: str = "float32") -> Isa:
             )
         widest = available()[0].vector_bits
         equal = [isa for isa in available() if isa.vector_bits == widest]
-        return equal[-1] if precision == "float32" else equal[0]
+        return equal[0] if precision == "bfloat16" else equal[-1]
     for isa in ISAS:
         if isa.name == name:
             return isa
