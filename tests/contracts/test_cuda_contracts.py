@@ -52,15 +52,38 @@ class TestCudaNetworksEmulated(LinkContract):
     device_name = "emulated"
 
 
-class TestCudaStrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
-    """Tensor cores."""
+class TensorCores(StrategyContract, StrategyAnswersContract):
+    """Odd sizes, depths that no instruction divides, batches."""
 
     target = TARGET
     device_name = "emulated"
-    precision = "bfloat16"
-    strategies = "gemm_mma_bf16.cuda"
     samples = 1
-    tasks = ("dense(33x41, 19x41) + add(1x19:const) + relu()", "matmul(3x17x24, 1x24x40)")
+    tasks = (
+        "dense(33x41, 19x41) + add(1x19:const) + relu()",
+        "matmul(3x17x24, 1x24x40)",
+        "matmul(1x1, 1x1)",
+    )
+
+
+class TestCudaStrategiesInTf32(TensorCores):
+    precision, strategies = "tf32", "gemm_mma_tf32.cuda"
+
+
+class TestCudaStrategiesInBfloat16(TensorCores):
+    precision, strategies = "bfloat16", "gemm_mma_bf16.cuda"
+
+
+class TestCudaStrategiesInFloat16(TensorCores):
+    precision, strategies = "float16", "gemm_mma_f16.cuda"
+
+
+class TestCudaStrategiesOfBytes(TensorCores):
+    strategies = "gemm_mma_integer.cuda"
+    tasks = (
+        "matmul_integer(33x41:uint8, 41x19:int8)",
+        "matmul_integer(2x17x5:int8, 1x5x7:uint8)",
+        "matmul_integer(1x1:int8, 1x1:int8)",
+    )
 
 
 class CudaInstructions(TensorInstructionContract):

@@ -281,7 +281,7 @@ def test_words_of_cpp_and_what_kernels_call_name_no_variable(name):
         ),
         (
             Loop(thread, 8, "threadIdx.x", put(Buffer("b", (64,), "float16"), thread, Const(1.0, "float16"))),
-            "no values of dtype float16",
+            "no numbers of dtype float16",
         ),
     ],
 )  # fmt: skip

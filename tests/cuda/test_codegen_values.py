@@ -16,12 +16,13 @@ from tilewright_cuda.text.generate import generate
 from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Var, floor_div, index, mod
 from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.expressions.dtype import numpy_type
 from tilewright_tensor.expressions.expr import OPERATIONS, Const, IndexValue, Load, Op, Value, cast
 from tilewright_tensor.expressions.lookup import lookup
 from tilewright_tensor.ir.loop_ir import Block, Loop, LoopProgram, Store
 
 COUNT = 24
-T, V = Var("t"), Var("v")
+T, V, BLOCK = Var("t"), Var("v"), Var("block")
 PLACE = (index(T) * 2 + V,)
 FLOATS = (
     "exp", "expm1", "log", "log1p", "sqrt", "tanh", "erf", "sin", "cos", "floor", "ceil", "round",
@@ -109,7 +110,7 @@ def _program() -> LoopProgram:
 
 def _results(program: LoopProgram, arrays: list[Any], device: Any) -> list[Any]:
     """What the kernel of the program makes; its outputs hold ones before."""
-    poison = [np.full(b.shape, 1, b.dtype) for b in program.outputs]
+    poison = [np.ones(b.shape, numpy_type(b.dtype)) for b in program.outputs]
     target = Target.parse("cuda:arch=sm_90")
     made = generate(program, arch_named("sm_90", "test")).program
     kernel = CudaBackend().load(artifact_of(target, made, [None], {}), device)
@@ -140,6 +141,46 @@ def test_every_operation_compiles():
     cubin, log = find_compiler().compile(text, "sm_90")
     assert cubin[:4] == b"\x7fELF"
     assert "error" not in log
+
+
+def _bits(dtype: str) -> Any:
+    """Every value of 2 bytes; of float32, what rounding to any of them hangs on, and anything."""
+    if dtype != "float32":
+        return np.arange(1 << 16, dtype=np.uint16).view(numpy_type(dtype))
+    rng = np.random.default_rng(0)
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32).view(np.uint32)
+    edges = [halves + np.uint32(offset) for offset in (0, 0xFFF, 0x1000, 0x1001)]
+    anything = rng.integers(0, 1 << 32, 1 << 16, dtype=np.uint32)
+    halfway = anything & np.uint32(0xFFFF0000) | np.uint32(0x8000)
+    return np.concatenate([*edges, anything, halfway]).view(np.float32)
+
+
+def test_conversions_of_narrow_floats_are_right_to_the_bit(emulated_device):
+    nests, buffers = [], []
+    narrow = ("bfloat16", "float16", "tf32")
+    ways = [("float32", one) for one in narrow] + [(one, "float32") for one in narrow[:2]]
+    ways += [("float16", "bfloat16"), ("bfloat16", "float16"), ("bfloat16", "tf32")]
+    inputs = [_bits(source) for source, _ in ways]
+    for number, ((source, result), values) in enumerate(zip(ways, inputs, strict=True)):
+        given = Buffer(f"x{number}", values.shape, source)
+        made = Buffer(f"y{number}", values.shape, result)
+        place = (BLOCK * 256 + T,)
+        body = Store(made, place, cast(Load(given, place), result))
+        threads = Loop(T, 256, "threadIdx.x", body)
+        nests.append(Loop(BLOCK, values.size // 256, "blockIdx.x", threads))
+        buffers.append((given, made))
+    read, written = zip(*buffers, strict=True)
+    program = LoopProgram("conversions", read, written, Block(tuple(nests)))
+    results = _results(program, inputs, emulated_device)
+    with np.errstate(all="ignore"):
+        expected = interpret(program, inputs)
+        nothing = [np.isnan(one.astype(np.float32)) for one in (*results, *expected)]
+    for number, way in enumerate(ways):
+        got, wanted = results[number], expected[number]
+        none = nothing[number]
+        np.testing.assert_array_equal(none, nothing[number + len(ways)], str(way))
+        bits = f"u{got.itemsize}"
+        np.testing.assert_array_equal(got.view(bits)[~none], wanted.view(bits)[~none], str(way))
 
 
 def test_a_kernel_of_hundreds_of_operands_is_launched_as_a_gpu_would(emulated_device):

@@ -34,6 +34,8 @@ TARGETS = {
     "cuda": ("cuda:arch=sm_90", "cuda:arch=sm_75"),
 }
 _CONFIGS = 150
+_LOWEST = ("float16", "bfloat16")
+"""Precisions that allow every other one between them."""
 
 _TASKS = """
 conv2d(1x16x7x7, 32x16x3x3, padding=1) + add(1x32x1x1:const) + add(1x32x7x7) + relu()
@@ -68,9 +70,9 @@ _POINTS = 3
 
 
 @cache
-def host() -> PluginHost:
-    """Every plugin that is installed, at the precision that allows most strategies."""
-    return PluginHost.load().at_precision("bfloat16")
+def host(precision: str = "bfloat16") -> PluginHost:
+    """Every plugin that is installed, by default at the precision that allows most strategies."""
+    return PluginHost.load().at_precision(precision)
 
 
 def task_of(text: str, target: str) -> Task:
@@ -132,11 +134,10 @@ def _drawn(kind: str, strategies: set[str]) -> list[dict[str, Any]]:
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for text, target in product(_TASKS, TARGETS[kind]):
         task, chance = task_of(text, target), random.Random(text + target)
-        for strategy in host().strategies(task):
-            if strategy.name not in strategies:
-                continue
-            points = host().space(task, strategy.name).sample(chance, _POINTS, balanced=True)
-            advised = host().implementation(strategy.name).fallback(task)
+        allowing = {s.name: at for at in map(host, _LOWEST) for s in at.strategies(task)}
+        for name in sorted(strategies & allowing.keys()):
+            points = allowing[name].space(task, name).sample(chance, _POINTS, balanced=True)
+            advised = allowing[name].implementation(name).fallback(task)
             for config in dict.fromkeys([*filter(None, [advised]), *points]):
                 line = {"target": target, "task": text, "config": config.to_json()}
                 found[config.strategy].append(line)

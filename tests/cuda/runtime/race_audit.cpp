@@ -1,8 +1,8 @@
 // Data races of emulated kernels: g++'s -fsanitize=thread calls these at every access of memory.
 //
 // Fibres take turns at barriers only, so that whatever a thread does between two of them seems one
-// step. On a device it is not: two threads of a block that touch one word between two barriers, one
-// of them writing, race, and so do two blocks that touch one word of global memory at any time.
+// step. On a device it is not: two threads of a block that touch one byte between two barriers, one
+// of them writing, race, and so do two blocks that touch one byte of global memory at any time.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +22,7 @@ namespace {
 constexpr unsigned kMostThreads = 1024;
 enum Kind { kWrites, kReadAndWritten };
 
-// When somebody touched a word last. `several`: other threads of the block did as well, meanwhile.
+// When somebody touched a byte last. `several`: other threads of the block did as well, meanwhile.
 struct Touch {
   int64_t block = -1;
   int turn = -1;
@@ -40,7 +40,7 @@ struct Touch {
     return turn == this_turn && (several || thread != this_thread);
   }
 };
-struct Word {
+struct Byte {
   Touch read, written;
   int flying = 0;  // copies into it that nobody has waited for
 };
@@ -52,7 +52,7 @@ struct Thread {
 };
 
 bool watching;
-std::unordered_map<uintptr_t, Word> words;
+std::unordered_map<uintptr_t, Byte> touched;
 std::map<uintptr_t, size_t> buffers;  // sizes by address
 std::vector<Thread> threads(kMostThreads);
 int64_t block = -1;
@@ -72,7 +72,7 @@ Thread &here() {
     block = now;
     threads.assign(kMostThreads, Thread());
     shared = reinterpret_cast<uintptr_t>(tw_shared_memory());
-    for (uintptr_t at = shared; at < shared + shared_bytes; at += 4) words.erase(at / 4);
+    for (uintptr_t at = shared; at < shared + shared_bytes; ++at) touched.erase(at);
   }
   return threads[thread_number()];
 }
@@ -89,8 +89,8 @@ void touch(uintptr_t at, size_t bytes, bool writes, int flying = 0) {
   const Thread &thread = here();
   unsigned number = thread_number();
   if (!watched(at)) return;
-  for (uintptr_t word = at / 4; word <= (at + bytes - 1) / 4; ++word) {
-    Word &one = words[word];
+  for (size_t offset = 0; offset < bytes; ++offset) {
+    Byte &one = touched[at + offset];
     one.flying += flying;
     if (writes) {
       counts[kWrites] += one.written.races(block, thread.turn, number);
@@ -147,7 +147,7 @@ void audit_wait(unsigned groups) {
 void audit_buffer(uintptr_t at, size_t bytes) { buffers[at] = bytes; }
 
 void audit_begin(size_t dynamic_bytes) {
-  words.clear();
+  touched.clear();
   block = -1;
   shared_bytes = dynamic_bytes;
   watching = true;

@@ -37,6 +37,23 @@ def test_tune_measures_on_the_emulation_and_counts_the_cubins(tmp_path, capsys):
     assert names == {"emulated"}
 
 
+@pytest.mark.parametrize(
+    ("precision", "strategy"),
+    [
+        ("tf32", "gemm_mma_tf32.cuda"),
+        ("bfloat16", "gemm_mma_bf16.cuda"),
+        ("float16", "gemm_mma_f16.cuda"),
+    ],
+)
+def test_tune_takes_tensor_cores_in_the_precision_of_the_run(tmp_path, capsys, precision, strategy):
+    records = tmp_path / "records.jsonl"
+    arguments = ["--target", "cuda:arch=sm_90", "--device", "emulated", "--precision", precision]
+    arguments += ["--budget", "1", "--json", "--records", str(records)]
+    assert run(["tune", "matmul(5x24, 24x9)", *arguments]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["trials"], told["failures"], told["strategy"]) == (1, 0, strategy)
+
+
 @pytest.mark.full
 def test_a_network_runs_on_the_emulation_from_import_to_benchmark(tmp_path):
     pytest.importorskip("onnxruntime")

@@ -57,6 +57,7 @@ template <int groups> static inline void waited() { audit_wait(groups); cp_wait<
 TASKS = """
 dense(3x130, 35x130)
 reduce_sum(3x17x40, axes=[1])
+matmul_integer(3x17:uint8, 17x9:int8)
 """.strip().splitlines()
 
 MORE_TASKS = """
@@ -171,14 +172,17 @@ def test_blocks_that_write_the_same_are_seen(examples, audit):
 
 
 @pytest.mark.parametrize(
-    ("text", "count"),
+    ("text", "count", "precision"),
     [
-        *((text, 1) for text in TASKS),
-        *(pytest.param(text, 4, marks=pytest.mark.full) for text in (*TASKS, *MORE_TASKS)),
+        *((text, 1, "float32") for text in TASKS),
+        *(
+            pytest.param(text, 4, "float16", marks=pytest.mark.full)
+            for text in (*TASKS, *MORE_TASKS)
+        ),
     ],
 )
-def test_no_kernel_of_a_strategy_races(audit, text, count):
-    host = PluginHost.load()
+def test_no_kernel_of_a_strategy_races(audit, text, count, precision):
+    host = PluginHost.load().at_precision(precision)
     target = host.resolve_target("cuda:arch=sm_90")
     task = find_task(text, target, host, None)
     for strategy in host.strategies(task):

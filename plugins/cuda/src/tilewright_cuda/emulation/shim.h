@@ -131,6 +131,39 @@ static inline unsigned short tw_to_bfloat16(float x) {
   __builtin_memcpy(&bits, &x, sizeof x);
   return x != x ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
+static inline float tw_from_float16(unsigned short half) {
+  const unsigned sign = (unsigned)(half & 0x8000) << 16, bits = (unsigned)(half & 0x7fff) << 13;
+  float x;
+  __builtin_memcpy(&x, &bits, sizeof x);
+  x *= 0x1p112f;  // exponents of a float16 begin 112 later
+  unsigned wide;
+  __builtin_memcpy(&wide, &x, sizeof wide);
+  wide |= sign | (bits >= 0x0f800000 ? 0x7f800000 : 0);  // infinities and NaN
+  __builtin_memcpy(&x, &wide, sizeof x);
+  return x;
+}
+static inline unsigned short tw_to_float16(float x) {
+  unsigned bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  const unsigned sign = bits >> 16 & 0x8000;
+  bits &= 0x7fffffff;
+  if (bits > 0x7f800000) return sign | 0x7e00;
+  if (bits >= 0x477ff000) return sign | 0x7c00;  // rounds to what is beyond the greatest
+  if (bits >= 0x38800000) return sign | (bits - 0x38000000 + 0xfff + (bits >> 13 & 1)) >> 13;
+  __builtin_memcpy(&x, &bits, sizeof x);
+  x += 0.5f;  // whose last digit is that of denormals
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return sign | (bits - 0x3f000000);
+}
+static inline float tw_from_tf32(float x) { return x; }
+static inline float tw_to_tf32(float x) {
+  unsigned bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+  float rounded;
+  __builtin_memcpy(&rounded, &bits, sizeof bits);
+  return x != x ? x : rounded;
+}
 template <class T, class F> static inline T tw_whole(F x) {
   const bool negative = T(-1) < T(0);
   const T high = T(~0ULL >> (64 - 8 * sizeof(T) + negative)), low = negative ? T(~high) : T(0);

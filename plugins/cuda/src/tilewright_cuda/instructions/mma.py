@@ -1,4 +1,5 @@
-"""Products of a warp: `mma.sync.m16n8k16` of bfloat16, `m16n8k32` of bytes.
+"""Products of a warp, `mma.sync`: `m16n8k8` of tf32, `m16n8k16` of float16 and bfloat16, `m16n8k32`
+of bytes.
 
 16 rows by 8 columns of sums are spread over the registers of 32 threads, which all take part. Both
 operands have their terms side by side: that of the columns is `[columns, terms]`.
@@ -13,7 +14,10 @@ from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 ROWS, COLUMNS = 16, 8
 """Of the sums of an instruction."""
 _FEATURE = "sm_80"
-_SHORT = {"bfloat16": "bf16", "int8": "s8", "uint8": "u8", "float32": "f32", "int32": "s32"}
+_SHORT = {
+    "tf32": "tf32", "bfloat16": "bf16", "float16": "f16", "float32": "f32",
+    "int8": "s8", "uint8": "u8", "int32": "s32",
+}  # fmt: skip
 
 
 def _cleared(dtype: str) -> TensorInstruction:
@@ -48,6 +52,8 @@ def _product(terms: int, left: str, right: str, result: str) -> TensorInstructio
 
 
 PRODUCTS = {
+    ("tf32", "tf32"): _product(8, "tf32", "tf32", "float32"),
+    ("float16", "float16"): _product(16, "float16", "float16", "float32"),
     ("bfloat16", "bfloat16"): _product(16, "bfloat16", "bfloat16", "float32"),
     ("int8", "int8"): _product(32, "int8", "int8", "int32"),
     ("int8", "uint8"): _product(32, "int8", "uint8", "int32"),

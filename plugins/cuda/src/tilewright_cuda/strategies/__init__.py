@@ -13,26 +13,28 @@ def _strategy(
     revision: int = 1,
     priority: int = 10,
     direct_error: bool = True,
-    precision: str = "float32",
 ) -> Strategy:
     load = implementation_of(f"{__name__}.{name}")
-    return Strategy(
-        f"{name}.cuda",
-        revision,
-        ("cuda",),
-        operators,
-        load,
-        priority,
-        direct_error,
-        precision=precision,
-    )
+    return Strategy(f"{name}.cuda", revision, ("cuda",), operators, load, priority, direct_error)
 
+
+def _mma(
+    dtype: str, operators: tuple[str, ...], *, priority: int = 20, precision: str = "float32"
+) -> Strategy:
+    load, name = implementation_of(f"{__name__}.gemm_mma", dtype), f"gemm_mma_{dtype}.cuda"
+    return Strategy(name, 1, ("cuda",), operators, load, priority, precision=precision)
+
+
+_PRODUCTS = "dense", "matmul"
 
 STRATEGIES = (
     _strategy("conv2d_igemm", ("conv2d",)),
     _strategy("dense_small_batch", ("dense",), revision=2, priority=12),
-    _strategy("gemm", ("dense", "matmul")),
-    _strategy("gemm_mma_bf16", ("dense", "matmul"), priority=20, precision="bfloat16"),
+    _strategy("gemm", _PRODUCTS),
+    _mma("tf32", _PRODUCTS, priority=18, precision="tf32"),
+    _mma("bf16", _PRODUCTS, precision="bfloat16"),
+    _mma("f16", _PRODUCTS, precision="float16"),
+    _mma("integer", ("matmul_integer",)),
     _strategy("conv2d_winograd", ("conv2d",), priority=8, direct_error=False),
     _strategy("conv2d_depthwise", ("conv2d",)),
     _strategy("pool2d", ("max_pool2d", "avg_pool2d")),

@@ -14,7 +14,7 @@ from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread,
 from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile, fits_grid
 from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
 from tilewright_tensor.expressions.affine import Affine
-from tilewright_tensor.expressions.expr import Value
+from tilewright_tensor.expressions.expr import Value, cast
 from tilewright_tensor.expressions.tensor import Axis, Tensor
 from tilewright_tensor.ir.dag import Dag, compute
 from tilewright_tensor.operators.definition.places import axis_names
@@ -108,7 +108,7 @@ class Gemm(ScheduledImplementation):
                 left_runs=first[1], left_along_depth=True,
                 right_runs=shape[1] if packed else first[1], right_along_depth=not packed,
             )  # fmt: skip
-        batch, rank = shape[:-2], len(shape)
+        batch, rank, dtype = shape[:-2], len(shape), self.operators.output(anchor).dtype
 
         def places(b: Axis, of: Sequence[int]) -> tuple[Affine | int, ...]:
             """Where in its own batch a factor is read; 0 where it is broadcast."""
@@ -131,8 +131,8 @@ class Gemm(ScheduledImplementation):
 
         return MatrixProduct(
             prod(batch), shape[-2], shape[-1], first[-1],
-            lambda b, m, k: tensors[0][(*places(b, first[:-2]), m, k)],
-            lambda b, k, n: tensors[1][(*places(b, second[:-2]), k, n)],
+            lambda b, m, k: cast(tensors[0][(*places(b, first[:-2]), m, k)], dtype),
+            lambda b, k, n: cast(tensors[1][(*places(b, second[:-2]), k, n)], dtype),
             result,
             tuple(range(rank - 2)), (rank - 2,), (rank - 1,),
             column_runs=shape[-1],

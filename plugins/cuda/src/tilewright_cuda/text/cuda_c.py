@@ -8,14 +8,15 @@ from tilewright_cuda.text.prelude import HELPERS
 from tilewright_tensor.c_text.dialect import Dialect
 from tilewright_tensor.expressions.expr import Const, Op, dtype_of
 
-_STORED = {"bfloat16": "unsigned short"}
-"""What only memory holds."""
+_STORED = {"bfloat16": "unsigned short", "float16": "unsigned short", "tf32": "float"}
+"""What only memory and tensor instructions have: their C types."""
 
 
 class CudaC(Dialect):
-    """The dialect of kernels. float16 is left out: this C has no arithmetic for it.
+    """The dialect of kernels.
 
-    bfloat16 is stored as its bits, and converted from and to float32.
+    It has no arithmetic of floats that are narrower than float32: they are stored, and converted
+    from and to float32.
     """
 
     reserved = frozenset({
@@ -29,16 +30,17 @@ class CudaC(Dialect):
         return _STORED.get(dtype) or super().type_of(dtype)
 
     def operation(self, value: Op, args: Sequence[str], helpers: set[str]) -> str:
-        if value.name == "cast" and value.dtype in _STORED:
-            helpers.add("tw_to_bfloat16")
-            return f"tw_to_bfloat16({args[0]})"
-        source = dtype_of(value.args[0])
-        if source not in _STORED:
+        source, result = dtype_of(value.args[0]), value.dtype
+        if source not in _STORED and result not in _STORED:
             return super().operation(value, args, helpers)
         if value.name != "cast":
             raise ValueError(f"kernels have no {value.name} of {source}")
-        helpers.add("tw_from_bfloat16")
-        return f"({self.type_of(value.dtype)})tw_from_bfloat16({args[0]})"
+        (text,) = args
+        if source in _STORED:
+            text = self.call(f"tw_from_{source}", source, [text], helpers)
+        if result in _STORED:
+            return self.call(f"tw_to_{result}", source, [text], helpers)
+        return f"({self.type_of(result)}){text}"
 
     def constant(self, value: Const, helpers: set[str]) -> str:
         if value.dtype in _STORED:

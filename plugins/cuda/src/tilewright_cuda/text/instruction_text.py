@@ -14,6 +14,7 @@ HAS_INSTRUCTIONS = "#if __CUDA_ARCH__ >= 800"
 """Before what GPUs with them run; the emulation, as older GPUs, has no such number."""
 _SUMS = 4
 """Elements of a fragment that a thread has."""
+_REGISTER_BYTES = 4
 
 
 class InstructionText:
@@ -39,8 +40,10 @@ class InstructionText:
         if kind == "store":
             return f"{self.indexes.helper('tw_mma_store')}({sums}, {self._place(operands['c'])});"
         helper = self.indexes.helper(f"tw_{name}_{rest.replace('.', '_')}")
-        places = ", ".join(self._place(operands[operand]) for operand in ("a", "b"))
-        return f"{helper}({sums}, {places});"
+        factors = [operands[name] for name in ("a", "b")]
+        for one in factors:
+            _check_alignment(one)
+        return f"{helper}({sums}, {', '.join(map(self._place, factors))});"
 
     def _sums(self, operand: InstructionOperand) -> str:
         """Where a thread has its elements of the fragment that the operand begins."""
@@ -54,3 +57,15 @@ class InstructionText:
         """Address and distance of rows."""
         start = self.indexes.index(operand.start)
         return f"{self.names.of(operand.buffer)} + {start}, {operand.strides[0]}"
+
+
+def _check_alignment(operand: InstructionOperand) -> None:
+    """Raise ValueError where a register would be loaded from an address that it does not divide."""
+    buffer, scales = operand.buffer, (scale for _, scale in operand.start.terms)
+    held = _REGISTER_BYTES // buffer.item_bytes
+    for distance in (operand.strides[0], operand.start.constant, *scales):
+        if distance % held:
+            raise ValueError(
+                f"rows of {buffer.name} begin {distance} elements apart, expected a multiple of "
+                f"{held}, which a register holds"
+            )

@@ -93,6 +93,30 @@ __device__ __forceinline__ unsigned short tw_to_bfloat16(float x) {
   return x != x ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 """,
+    "tw_from_float16": """\
+__device__ __forceinline__ float tw_from_float16(unsigned short bits) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+  return x;
+}
+""",
+    "tw_to_float16": """\
+__device__ __forceinline__ unsigned short tw_to_float16(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+""",
+    "tw_from_tf32": """\
+__device__ __forceinline__ float tw_from_tf32(float x) { return x; }
+""",
+    # a float32 whose last 13 bits are 0; rounded as bfloat16 is
+    "tw_to_tf32": """\
+__device__ __forceinline__ float tw_to_tf32(float x) {
+  const unsigned bits = __float_as_uint(x);
+  return x != x ? x : __uint_as_float((bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu);
+}
+""",
     "tw_mma_clear": """\
 template <class T> __device__ __forceinline__ void tw_mma_clear(T *sums) {
   sums[0] = sums[1] = sums[2] = sums[3] = T(0);
@@ -126,6 +150,8 @@ __device__ __forceinline__ void tw_mma_m16n8k{terms}_{left}_{right}(
 }}
 """
         for terms, left, right, first, second, result, short, letter in (
+            (8, "tf32", "tf32", "float", "float", "float", "f32", "f"),
+            (16, "f16", "f16", "unsigned short", "unsigned short", "float", "f32", "f"),
             (16, "bf16", "bf16", "unsigned short", "unsigned short", "float", "f32", "f"),
             *(
                 (32, left, right, _BYTES[left], _BYTES[right], "int", "s32", "r")

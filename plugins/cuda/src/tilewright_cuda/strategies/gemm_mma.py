@@ -1,7 +1,8 @@
-"""Dense layers and matrix products by tensor cores: `mma.sync` of bfloat16, sums in float32.
+"""Dense layers and matrix products by tensor cores, `mma.sync`: sums in float32, of bytes in int32.
 
-A block copies tiles of both operands to shared memory, rounded to bfloat16; each of its warps has a
-rectangle of fragments. The sums pass through shared memory on their way to the epilogue.
+A block copies tiles of both operands to shared memory, as the instruction has them; each of its
+warps has a rectangle of fragments. The sums pass through shared memory on their way to the
+epilogue.
 """
 
 from __future__ import annotations
@@ -15,47 +16,55 @@ from tilewright.vocabulary.task import Task
 from tilewright_cuda.instructions.mma import COLUMNS, PRODUCTS, ROWS
 from tilewright_cuda.program.arch import arch_of
 from tilewright_cuda.strategies.gemm import Gemm
+from tilewright_cuda.strategies.tiles.tile import fits_grid
 from tilewright_cuda.text.launch_shape import WARP
 from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
+from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
 
-_MMA = PRODUCTS["bfloat16", "bfloat16"]
-_TERMS = 16
 _FIRST = 8, 0
-"""Compute capability of the first GPUs that have the instruction."""
-_ROW_PADDING = 8
-"""Elements between rows in shared memory: those that a warp reads at once lie in other banks."""
+"""Compute capability of the first GPUs that have the instructions."""
+_ROW_PADDING = 16
+"""Bytes between rows in shared memory: those that a warp reads at once lie in other banks."""
 _MOST_FRAGMENTS = 16
 
 
-class GemmMmaBfloat16(Gemm):
-    """Products of float32 matrices, rounded to bfloat16 on their way to shared memory."""
+class GemmMma(Gemm):
+    """Products of float32 matrices, rounded on their way to shared memory.
 
-    name = "gemm_mma_bf16.cuda"
+    rounded   what to, as the instruction has both operands
+    """
+
+    rounded: str
 
     def applies(self, task: Task) -> bool:
         """As `gemm`, on GPUs with the instruction."""
-        return arch_of(task.target).capability >= _FIRST and super().applies(task)
+        return _has_instructions(task) and super().applies(task)
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """The tile of a block, its steps through the depth, and how warps share it."""
         arch, knobs = arch_of(task.target), Knobs(self.name)
         bm = knobs.define_knob("bm", [16, 32, 64, 128])
         bn = knobs.define_knob("bn", [16, 32, 64, 128])
-        bk = knobs.define_knob("bk", [16, 32, 64])
+        left, right = self._operands(task)
+        terms = _terms(PRODUCTS[left, right])
+        bk = knobs.define_knob("bk", [terms, 2 * terms, 4 * terms])
         down = knobs.define_knob("warps_m", [1, 2, 4])
         across = knobs.define_knob("warps_n", [1, 2, 4])
         rows, columns = down * ROWS, across * COLUMNS
         knobs.constrain((bm % rows == 0) & (bn % columns == 0))
         knobs.constrain((bm // rows) * (bn // columns) <= _MOST_FRAGMENTS)
-        factors = 2 * (bm + bn) * (bk + _ROW_PADDING)
+        item = ITEM_BYTES[left]
+        factors = item * (bm + bn) * (bk + _ROW_PADDING // item)
         knobs.constrain(factors + 4 * bm * bn <= arch.shared_per_block)
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
         """Four warps on a tile of 64 by 64."""
-        values = {"bm": 64, "bn": 64, "bk": 32, "warps_m": 2, "warps_n": 2}
+        bk = 2 * _terms(PRODUCTS[self._operands(task)])
+        values = {"bm": 64, "bn": 64, "bk": bk, "warps_m": 2, "warps_n": 2}
         return ConfigEntity(self.name, values)
 
     def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
@@ -68,8 +77,9 @@ class GemmMmaBfloat16(Gemm):
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Blocks around tiles, warps around fragments, steps of the depth around copies."""
-        assert _MMA.stores is not None
-        product, s = self._product(task), schedule
+        operands, product, s = self._operands(task), self._product(task), schedule
+        instruction = PRODUCTS[operands]
+        assert instruction.stores is not None
         down, across = config["warps_m"], config["warps_n"]
         final, sums = s.dag.outputs[0].name, "product.shared"
         s = s.cache_read("product", "shared", [final])
@@ -83,22 +93,27 @@ class GemmMmaBfloat16(Gemm):
         around = [b, f"{m}.0", f"{n}.0", f"{m}.1", f"{n}.1", f"{m}.2", f"{n}.2"]
         s = s.reorder(sums, [*around, f"{m}.3", f"{n}.3"]).unroll(sums, f"{m}.2", f"{n}.2")
         s, warp = fused(s, sums, [f"{m}.1", f"{n}.1"])
-        s = s.bind(sums, warp, "threadIdx.y").tensorize(sums, f"{m}.3", _MMA.stores)
+        s = s.bind(sums, warp, "threadIdx.y").tensorize(sums, f"{m}.3", instruction.stores)
         s = s.compute_at("product", sums, warp, "fragment")
 
         b, m, n, k = s.loops("product")
         s = s.split("product", m, [ROWS]).split("product", n, [COLUMNS])
-        s = s.split("product", k, [config["bk"] // _TERMS, _TERMS])
+        terms = _terms(instruction)
+        s = s.split("product", k, [config["bk"] // terms, terms])
         inside = [f"{m}.1", f"{n}.1", f"{k}.2"]
         s = s.reorder("product", [b, f"{k}.0", f"{k}.1", f"{m}.0", f"{n}.0", *inside])
-        s = s.unroll("product", f"{m}.0", f"{n}.0").tensorize("product", f"{m}.1", _MMA)
-        for name, along_depth in (
-            ("left", product.left_along_depth),
-            ("right", product.right_along_depth),
-        ):
+        s = s.unroll("product", f"{m}.0", f"{n}.0").tensorize("product", f"{m}.1", instruction)
+        along = product.left_along_depth, product.right_along_depth
+        for name, dtype, along_depth in zip(("left", "right"), operands, along, strict=True):
             s = s.compute_at(name, "product", f"{k}.0", "shared")
+            s = s.transform_layout(name, f"ACB:{dtype}")
+            s = s.storage_align(name, terms, _ROW_PADDING // ITEM_BYTES[dtype])
             s = self._copied(s, name, down * across, along_depth=along_depth)
         return s
+
+    def _operands(self, task: Task) -> tuple[str, str]:
+        """Data types of both, as the instruction has them."""
+        return self.rounded, self.rounded
 
     def _blocks(
         self, s: Schedule, final: str, product: MatrixProduct, config: ConfigEntity
@@ -123,7 +138,6 @@ class GemmMmaBfloat16(Gemm):
 
     def _copied(self, s: Schedule, stage: str, warps: int, *, along_depth: bool) -> Schedule:
         """A factor in shared memory, terms side by side; threads read what memory has together."""
-        s = s.transform_layout(stage, "ACB:bfloat16").storage_align(stage, _TERMS, _ROW_PADDING)
         b, k, x = s.loops(stage)
         order = [b, x, k] if along_depth else [b, k, x]
         s, one = fused(s.reorder(stage, order), stage, order)
@@ -135,4 +149,47 @@ class GemmMmaBfloat16(Gemm):
         return s.bind(stage, f"{loop}.1", "threadIdx.y").bind(stage, f"{loop}.2", "threadIdx.x")
 
 
-make = GemmMmaBfloat16
+class GemmMmaTf32(GemmMma):
+    """In tf32."""
+
+    name, rounded = "gemm_mma_tf32.cuda", "tf32"
+
+
+class GemmMmaBfloat16(GemmMma):
+    """In bfloat16."""
+
+    name, rounded = "gemm_mma_bf16.cuda", "bfloat16"
+
+
+class GemmMmaFloat16(GemmMma):
+    """In float16."""
+
+    name, rounded = "gemm_mma_f16.cuda", "float16"
+
+
+class GemmMmaInteger(GemmMma):
+    """Products of bytes, signed or not."""
+
+    name = "gemm_mma_integer.cuda"
+
+    def applies(self, task: Task) -> bool:
+        """On GPUs with the instruction, where a grid has the blocks."""
+        return _has_instructions(task) and fits_grid(self._product(task))
+
+    def _operands(self, task: Task) -> tuple[str, str]:
+        left, right = task.workload.anchor.inputs
+        return left.dtype, right.dtype
+
+
+tf32, bf16, f16 = GemmMmaTf32, GemmMmaBfloat16, GemmMmaFloat16
+integer = GemmMmaInteger
+
+
+def _has_instructions(task: Task) -> bool:
+    """Whether the target's GPUs have `mma.sync` of these data types."""
+    return arch_of(task.target).capability >= _FIRST
+
+
+def _terms(instruction: TensorInstruction) -> int:
+    (axis,) = instruction.meaning.reduce_axes
+    return axis.extent
