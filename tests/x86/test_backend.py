@@ -23,7 +23,7 @@ from tilewright_x86.device.cpu import cache_bytes
 from tilewright_x86.kernel import kernel as kernel_module
 from tilewright_x86.kernel.jit import PIPELINES
 from tilewright_x86.kernel.program import X86Program
-from tilewright_x86.machine.isa import ISAS, available, resolve_target
+from tilewright_x86.machine.isa import ISAS, available, features, resolve_target
 
 
 def _add(count: int = 100) -> LoopProgram:
@@ -54,6 +54,18 @@ def test_a_target_text_is_completed(text: str) -> None:
 
 def test_bfloat16_takes_the_level_that_has_instructions_for_it() -> None:
     assert f"isa={available()[0].name}," in str(resolve_target("native", "bfloat16"))
+
+
+def test_tiles_that_the_operating_system_withholds_are_no_feature(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    claimed = {"avx512f": True, "amx-tile": True, "amx-int8": True, "avx512bf16": False}
+    monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: claimed)
+    found = []
+    for granted in (True, False):
+        monkeypatch.setattr("tilewright_x86.machine.isa.grants_tiles", lambda: granted)  # noqa: B023
+        found.append(features.__wrapped__())
+    assert found == [{"avx512f", "amx-tile", "amx-int8"}, {"avx512f"}]
 
 
 @pytest.mark.parametrize("precision", ["tf32", "float16"])

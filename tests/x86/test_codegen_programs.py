@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from answers import host, task_of
 from loop_notation import at, i, loop, op, put
 
+from tilewright.vocabulary.config import ConfigEntity
 from tilewright_tensor.expressions.affine import index
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const
@@ -17,6 +24,7 @@ from tilewright_tensor.ir.loop_ir import (
     Barrier,
     Block,
     Guard,
+    Loop,
     LoopProgram,
     Prefetch,
     Statement,
@@ -275,3 +283,52 @@ def test_local_memory_beyond_the_stack_is_refused() -> None:
     body = Allocate(big, put(y, (0,), Const(0.0)))
     with pytest.raises(ValueError, match="stack"):
         emit(LoopProgram("big", (), (y,), body), ISAS[0], 1)
+
+
+_TWICE = """
+import sys
+from pathlib import Path
+import llvmlite.binding as llvm
+import numpy as np
+from trapped_tiles import compiled_trap, trap_tiles
+if not llvm.get_host_cpu_features().get("amx-tile"):
+    library = compiled_trap(Path(sys.argv[1]))
+    if library is None:
+        sys.exit(77)
+    trap_tiles(library)
+from test_codegen_programs import products_twice
+from tilewright.vocabulary.target import Target
+from tilewright_tensor.evaluation.interpret import interpret
+from tilewright_x86.backend import X86Backend
+backend, target = X86Backend(), Target.parse("x86:isa=amx,threads=2")
+program = products_twice()
+rng = np.random.default_rng(0)
+arrays = [rng.integers(0, 100, b.shape).astype(b.dtype) for b in program.inputs]
+made = [np.zeros(b.shape, b.dtype) for b in program.outputs]
+kernel = backend.load(backend.build(program, target), backend.probe()[0])
+kernel.bind([*arrays, *made], {})
+kernel.launch()
+np.testing.assert_array_equal(kernel.read(len(arrays)), interpret(program, arrays)[0])
+"""
+
+
+def products_twice() -> LoopProgram:
+    """A product by AMX in parallel, and again on the thread that called the others."""
+    task = task_of("matmul_integer(64x64:uint8, 64x32:int8)", "x86:isa=amx,threads=2")
+    values = {"tile_rows": 2, "tile_columns": 2, "outer": "rows"}
+    program = host().lower(task, ConfigEntity("products_in_tiles.x86", values))
+    assert isinstance(program.body, Loop)
+    again = replace(program.body, kind="serial")
+    return replace(program, body=Block((program.body, again)))
+
+
+def test_tiles_are_configured_again_where_a_parallel_loop_gave_them_back(tmp_path: Path) -> None:
+    text = emit(products_twice(), next(isa for isa in ISAS if isa.name == "amx"), 2).module
+    _, _, behind = text.partition("call void @tw_parallel_for")
+    first = re.search(r"@llvm\.x86\.(ldtilecfg|tile\w+|tdp\w+)", behind)
+    assert first
+    assert first[1] == "ldtilecfg"
+    folder = Path(__file__).parent
+    command = [sys.executable, "-c", _TWICE, str(tmp_path)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 77), done.stderr

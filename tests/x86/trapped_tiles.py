@@ -11,6 +11,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from tilewright_x86.kernel import kernel
+from tilewright_x86.machine import isa
 
 _FEATURES = ("amx-tile", "amx-bf16", "amx-int8")
 
@@ -34,7 +35,7 @@ def trap_tiles(library: Path) -> Callable[[], int]:
     assert not any(found.get(name) for name in _FEATURES), "nothing traps where there is AMX"
     found.update(dict.fromkeys(_FEATURES, True))
     llvm.get_host_cpu_features = lambda: found
-    kernel.permit_tiles = lambda: None
+    isa.grants_tiles, kernel.permit_tiles = lambda: True, lambda: None
     loaded = ctypes.CDLL(str(library))
     block_none = ctypes.cast(loaded.block_none, ctypes.c_void_p).value
     llvm.add_symbol("pthread_sigmask", block_none)

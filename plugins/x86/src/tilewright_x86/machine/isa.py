@@ -7,6 +7,7 @@ from functools import cache
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.vocabulary.target import Target
+from tilewright_x86.machine.tile_permission import grants_tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +68,16 @@ def available() -> tuple[Isa, ...]:
 
 @cache
 def features() -> frozenset[str]:
-    """What LLVM finds in this machine's processor; nothing on another architecture."""
+    """What LLVM finds in this machine's processor, but for what the operating system withholds.
+
+    Nothing on another architecture.
+    """
     import llvmlite.binding as llvm
 
     if not llvm.get_process_triple().startswith(("x86_64", "amd64")):
         return frozenset()
-    return frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
+    found = frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
+    return found if found.isdisjoint(_TILES) or grants_tiles() else found.difference(_TILES)
 
 
 def isa_of(target: Target, precision: str = "float32") -> Isa:

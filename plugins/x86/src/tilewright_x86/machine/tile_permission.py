@@ -9,8 +9,16 @@ from functools import cache
 from tilewright.errors import UsageError
 
 _ARCH_PRCTL = 158
-_ARCH_REQ_XCOMP_PERM = 0x1023
+_ARCH_GET_XCOMP_SUPP, _ARCH_REQ_XCOMP_PERM = 0x1021, 0x1023
 _TILE_DATA = 18
+
+
+def grants_tiles() -> bool:
+    """Whether the operating system has tile registers to grant: not all sandboxes have."""
+    known = ctypes.c_uint64()
+    libc = ctypes.CDLL(None)
+    failed = libc.syscall(_ARCH_PRCTL, _ARCH_GET_XCOMP_SUPP, ctypes.byref(known))
+    return not failed and bool(known.value >> _TILE_DATA & 1)
 
 
 @cache

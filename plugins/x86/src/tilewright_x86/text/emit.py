@@ -225,6 +225,7 @@ class _Function:
         held = self.values.emit(fold.held).text
         result = arithmetic.float_(fold.operation, [held, one], dtype, 0)
         self.memory.store(fold.store, SsaValue(result, False))
+        self.instructions.tiles.forget()
         return True
 
     def _rolled(
@@ -341,6 +342,7 @@ class _Function:
         )
         names = {buffer.name for buffer in self.kernel.facts.stored_buffers(node.body)}
         self.memory.leave(self.memory.enter(()), names)
+        self.instructions.tiles.called(outlined.instructions.tiles)
 
     # --- guards ---
 

@@ -93,6 +93,7 @@ class InstructionText:
         pointer, align = memory.address(buffer, memory.indexes.linear(operand.start))
         memory.function.effect(f"store {kind} {value}, ptr {pointer}, align {align}")
         memory.forget(buffer)
+        self.tiles.forget()
 
     def _slot(self, operand: InstructionOperand) -> int:
         at = self.memory.indexes.linear(operand.start)

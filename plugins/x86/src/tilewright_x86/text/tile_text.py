@@ -28,7 +28,8 @@ class TileText:
         self.declare = declare
         self._sums: dict[tuple[str, int], int] = {}
         self._operands: dict[int, str] = {}  # what is in a register, the oldest first
-        self._configured = False
+        self._configuration = ""  # its address, once there is one
+        self._given_back: list[list[str]] = []  # where another function has given registers back
 
     def release(self, buffer: Buffer) -> None:
         """The buffer's registers are free."""
@@ -38,9 +39,25 @@ class TileText:
         """Something was stored: what was loaded may be stale."""
         self._operands.clear()
 
+    def called(self, other: TileText) -> None:
+        """A function ran on this thread, too: it has stored something, and maybe used tiles.
+
+        Raises ValueError where that costs this one its sums.
+        """
+        self.forget()
+        if not other._configuration:
+            return
+        if self._sums:
+            raise ValueError("tiles of sums stand around a parallel loop that has some of its own")
+        here: list[str] = []
+        self._given_back.append(here)
+        self.function.lines.append(here)
+
     def leave(self) -> None:
         """Before the function returns: give the registers back."""
-        if self._configured:
+        if self._configuration:
+            for place in self._given_back:
+                place.append(self._configuring())
             self.declare("void @llvm.x86.tilerelease()")
             self.function.effect("call void @llvm.x86.tilerelease()")
 
@@ -114,18 +131,20 @@ class TileText:
 
         Every thread that runs it has registers of its own to configure.
         """
-        if self._configured:
+        if self._configuration:
             return
-        self._configured = True
         values = [0] * _CONFIGURATION_BYTES
         values[0] = _PALETTE
         for tile in range(_TILES):
             values[_ROW_BYTES_AT + 2 * tile] = _ROW_BYTES
             values[_ROWS_AT + tile] = _ROWS
-        place = self.function.alloca(_CONFIGURATION_BYTES)
+        self._configuration = place = self.function.alloca(_CONFIGURATION_BYTES)
         listed = ", ".join(f"i8 {value}" for value in values)
         self.declare("void @llvm.x86.ldtilecfg(ptr)")
         self.function.entry += [
             f"  store <{_CONFIGURATION_BYTES} x i8> <{listed}>, ptr {place}, align 64",
-            f"  call void @llvm.x86.ldtilecfg(ptr {place})",
+            self._configuring(),
         ]
+
+    def _configuring(self) -> str:
+        return f"  call void @llvm.x86.ldtilecfg(ptr {self._configuration})"
