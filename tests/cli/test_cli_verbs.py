@@ -162,6 +162,8 @@ def test_targets_and_peaks_come_from_the_backends(call):
     assert json.loads(out)["peaks"][0] == {
         "device": "toy0",
         "threads": 2,
+        "precision": "float32",
+        "instruction": None,
         "gflops": 2.0,
         "gbytes_per_second": 1.0,
     }

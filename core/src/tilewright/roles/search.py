@@ -38,6 +38,7 @@ class TaskState:
     curve           best seconds after each trial, None while all failed; rises if one did not last
     exhausted       it must not be chosen: nothing works, nothing is left or nothing improves
     networks        how often the task occurs in each network, by name; empty for a task by itself
+    strategy        of the best, by its alternative's name; None until one succeeded
     """
 
     task: Task
@@ -48,6 +49,7 @@ class TaskState:
     curve: tuple[float | None, ...] = ()
     exhausted: bool = False
     networks: Mapping[str, float] = field(default_factory=dict)
+    strategy: str | None = None
 
 
 class TaskScheduler(Protocol):

@@ -84,7 +84,21 @@ class TargetBackend(Protocol):
         """Load an artefact. Raises UsageError where the device cannot run it."""
 
     def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
-        """(operations, bytes from main memory) a second of code for the target; under a second."""
+        """(operations, bytes from main memory) a second of code for the target; under a second.
+
+        Operations are of float32. `MeasuresInstructions` tells those of other precisions.
+        """
+
+
+@runtime_checkable
+class MeasuresInstructions(Protocol):
+    """An optional part of a `TargetBackend`: it multiplies other data types by instructions."""
+
+    def measure_instructions(self, device: Device, target: Target) -> Mapping[str, float]:
+        """Operations a second by `PRECISION/INSTRUCTION` (`bfloat16/vdpbf16ps`), in a second.
+
+        Of the target's instructions; where it names no level, of all that the device has.
+        """
 
 
 @runtime_checkable

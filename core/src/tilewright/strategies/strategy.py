@@ -66,6 +66,8 @@ class Strategy:
                    the highest is taken, ties by name
     direct_error   keeps the direct algorithm's numerical error (`accuracy: strict` wants these)
     precision      of its products, where it is lower than the task's: one of PRECISIONS
+    arithmetic     what all its products are made by: a precision or `PRECISION/INSTRUCTION`, as
+                   `Device.peak` takes it; empty: whatever suits its precision, float32 included
     load           imports and returns the implementation; called with the host, once a host
     aliases        names that it had before, the first one first: records, globs and whoever asks
                    for one of them mean it, unless another strategy has that name now
@@ -80,11 +82,22 @@ class Strategy:
     direct_error: bool = True
     aliases: tuple[str, ...] = ()
     precision: str = "float32"
+    arithmetic: str = ""
 
     @property
     def first_name(self) -> str:
         """The one that it had first, for hashes that a new name must not change."""
         return self.aliases[0] if self.aliases else self.name
+
+    def precision_of(self, task: Task) -> str:
+        """Of the products in a task: its own, else that of the task's first operand.
+
+        Signed or not, integers of a size are one: `int8`.
+        """
+        inputs = task.workload.inputs
+        if self.precision != "float32" or not inputs:
+            return self.precision
+        return inputs[0].dtype.removeprefix("u")
 
     def serves(self, task: Task) -> bool:
         """Whether kind of target and operator match; the schedule's `applies` says the rest."""

@@ -16,20 +16,24 @@ class Device:
 
     name           short text a user can pass to `--device` (`cpu`, `gpu0`, `emulated`)
     attributes     what the fingerprint is made of: model, isa, cores, cache bytes, clocks, software
-    peak_flops     operations a second by thread count ({1: 2.88e11}), empty until measured
+    peak_flops     float32 operations a second by thread count ({1: 2.88e11}), empty until measured
     bandwidth      bytes a second from main memory by thread count, empty until measured
+    peaks          as `peak_flops`, of what has instructions of its own: by `PRECISION/INSTRUCTION`
+                   (`bfloat16/vdpbf16ps`)
     """
 
     name: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
     peak_flops: Mapping[int, float] = field(default_factory=dict)
     bandwidth: Mapping[int, float] = field(default_factory=dict)
+    peaks: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", freeze(self.attributes))
         for name in ("peak_flops", "bandwidth"):
-            by_threads = dict(sorted(getattr(self, name).items()))
-            object.__setattr__(self, name, MappingProxyType(by_threads))
+            object.__setattr__(self, name, _by_threads(getattr(self, name)))
+        peaks = {name: _by_threads(known) for name, known in sorted(self.peaks.items())}
+        object.__setattr__(self, "peaks", MappingProxyType(peaks))
 
     def __hash__(self) -> int:
         return hash((self.name, canonical_json(self.attributes)))
@@ -39,13 +43,27 @@ class Device:
         """Hash of the name and attributes; peaks are measurements and stay out of it."""
         return content_key([self.name, self.attributes])
 
+    def peak(self, arithmetic: str, threads: int) -> float | None:
+        """Operations a second of a precision's fastest instruction, or of the one that is named.
+
+        `float32`, `bfloat16` or `bfloat16/vdpbf16ps`; None where it was not measured.
+        """
+        every = {"float32": self.peak_flops, **self.peaks}
+        found = (
+            known.get(threads)
+            for name, known in every.items()
+            if arithmetic in (name, name.partition("/")[0])
+        )
+        return max((flops for flops in found if flops is not None), default=None)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "fingerprint": self.fingerprint,
             "attributes": thaw(self.attributes),
-            "peak_flops": {str(k): v for k, v in self.peak_flops.items()},
-            "bandwidth": {str(k): v for k, v in self.bandwidth.items()},
+            "peak_flops": _to_json(self.peak_flops),
+            "bandwidth": _to_json(self.bandwidth),
+            "peaks": {name: _to_json(known) for name, known in self.peaks.items()},
         }
 
     @classmethod
@@ -53,9 +71,22 @@ class Device:
         return cls(
             data["name"],
             data["attributes"],
-            {int(k): v for k, v in data.get("peak_flops", {}).items()},
-            {int(k): v for k, v in data.get("bandwidth", {}).items()},
+            _from_json(data.get("peak_flops", {})),
+            _from_json(data.get("bandwidth", {})),
+            {name: _from_json(known) for name, known in data.get("peaks", {}).items()},
         )
+
+
+def _by_threads(figures: Mapping[int, float]) -> Mapping[int, float]:
+    return MappingProxyType(dict(sorted(figures.items())))
+
+
+def _to_json(figures: Mapping[int, float]) -> dict[str, float]:
+    return {str(threads): figure for threads, figure in figures.items()}
+
+
+def _from_json(data: Mapping[str, float]) -> dict[int, float]:
+    return {int(threads): figure for threads, figure in data.items()}
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright.errors import UsageError
@@ -75,6 +75,15 @@ class X86Backend:
         from tilewright_x86.device.peak import measure_bandwidth, measure_flops
 
         return measure_flops(target), measure_bandwidth(target)
+
+    def measure_instructions(self, device: Device, target: Target) -> Mapping[str, float]:
+        """Operations a second of `vdpbf16ps`, `vpdpbusd` and AMX, as far as the target has them."""
+        from tilewright_x86.device.instruction_program import instructions_of
+        from tilewright_x86.device.peak import measure_flops
+
+        isa = isa_of(target, "bfloat16")
+        named = target.replace(isa=isa.name)
+        return {name: measure_flops(named, name) for name in instructions_of(isa)}
 
 
 def _check_emulation(target: Target, device: Device) -> None:

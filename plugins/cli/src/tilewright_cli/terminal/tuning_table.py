@@ -80,11 +80,12 @@ def _costliest(progress: TuneProgress, height: int) -> set[int]:
 
 
 def _speed(state: TaskState, progress: TuneProgress, host: PluginHost) -> tuple[str, str, str]:
-    """Latency, speed and share of peak, which is known for float32 alone."""
-    if state.best_seconds is None:
+    """Latency, speed and share of the peak of the best's precision."""
+    if state.best_seconds is None or state.strategy is None:
         return "-", "-", "-"
     operations = host.reference(state.task.workload.operator).operations(state.task.workload)
     rate = operations / state.best_seconds
-    peak = progress.device.peak_flops.get(state.task.target.threads)
-    share = f"{rate / peak:.0%}" if peak and host.precision == "float32" else "-"
+    precision = host.strategy(state.strategy).precision_of(state.task)
+    peak = progress.device.peak(precision, state.task.target.threads)
+    share = f"{rate / peak:.0%}" if peak else "-"
     return milliseconds_text(state.best_seconds), f"{rate / 1e9:.1f}", share

@@ -19,12 +19,15 @@ from tilewright_cli.terminal import shared_options as shared
 def peak(
     target: str | None, threads: tuple[int, ...], plugin: tuple[Path, ...], as_json: bool
 ) -> None:
-    """Measure peak operations and memory bandwidth per second, by thread count.
+    """Measure peak operations and memory bandwidth per second, by thread count and precision.
 
     Later runs compute their shares of peak from the highest figures measured so far.
     """
+    from functools import reduce
+
     from tilewright.errors import UsageError
-    from tilewright_pipeline.context.device_peaks import measure_peaks
+    from tilewright.strategies.strategy import PRECISIONS
+    from tilewright_pipeline.context.device_peaks import Peaks, measure_peaks
 
     host = shared.load_host(plugin)
     resolved = host.resolve_target(target)
@@ -33,20 +36,26 @@ def peak(
     if not devices:
         raise UsageError(f"this machine has no device for the target {resolved}")
     counts = threads or tuple(sorted({1, resolved.threads}))
+    # What a text means may depend on the run's precision; figures are kept by target.
+    meant = dict.fromkeys(host.at_precision(name).resolve_target(target) for name in PRECISIONS)
     rows = []
     for device in devices:
         for count in counts:
             # A target that names no threads is kept, and looked up, without them.
-            asked = resolved if count == resolved.threads else resolved.replace(threads=count)
-            flops, bandwidth = measure_peaks(backend, device, asked)
-            rows.append(
-                {
-                    "device": device.name,
-                    "threads": count,
-                    "gflops": flops / 1e9,
-                    "gbytes_per_second": bandwidth / 1e9,
-                }
-            )
+            asked = [one if count == one.threads else one.replace(threads=count) for one in meant]
+            found = reduce(Peaks.raised, (measure_peaks(backend, device, one) for one in asked))
+            for name, flops in {"float32": found.flops, **found.instructions}.items():
+                precision, _, instruction = name.partition("/")
+                rows.append(
+                    {
+                        "device": device.name,
+                        "threads": count,
+                        "precision": precision,
+                        "instruction": instruction or None,
+                        "gflops": flops / 1e9,
+                        "gbytes_per_second": found.bandwidth / 1e9,
+                    }
+                )
     if as_json:
         shared.print_json({"target": str(resolved), "peaks": rows})
         return
@@ -54,4 +63,5 @@ def peak(
         shared.say(
             f"{row['device']}  {row['threads']} threads  {row['gflops']:8.1f} GFLOP/s"
             f"  {row['gbytes_per_second']:7.1f} GB/s"
+            f"  {row['precision']:8}  {row['instruction'] or ''}".rstrip()
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -113,7 +113,7 @@ def _broken(host: PluginHost, role: str, name: str, what: str) -> _Check:
 def _devices(host: PluginHost, kind: str) -> Iterator[_Check]:
     """Each device by what it does: its peak is measured with code generated for it."""
     from tilewright.errors import UsageError
-    from tilewright.roles import TellsItsParts
+    from tilewright.roles import MeasuresInstructions, TellsItsParts
     from tilewright.vocabulary.target import Target
 
     backend = host.backend(kind)
@@ -124,10 +124,14 @@ def _devices(host: PluginHost, kind: str) -> Iterator[_Check]:
         name = f"{kind}: {device.name} ({device.attributes.get('model', '?')})"
         try:
             flops, bandwidth = backend.measure_peak(device, Target(kind))
+            others: Mapping[str, float] = {}
+            if isinstance(backend, MeasuresInstructions) and not device.attributes.get("emulated"):
+                others = backend.measure_instructions(device, Target(kind))
         except (UsageError, RuntimeError, OSError) as error:
             yield _Check("FAIL", f"{name} runs no generated code", str(error))
             continue
         speed = f"{flops / 1e9:.0f} GFLOP/s, {bandwidth / 1e9:.0f} GB/s"
+        speed += "".join(f", {name} {one / 1e9:.0f} GFLOP/s" for name, one in others.items())
         if "cores" in device.attributes:
             speed += " with one thread"
         yield _Check("ok", f"{name}: {speed}")

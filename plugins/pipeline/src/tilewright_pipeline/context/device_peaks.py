@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tilewright.roles import MeasuresInstructions
 
 # A peak is a maximum: whatever else ran on the machine can only have lowered it.
 _MEASUREMENTS = 3
@@ -18,6 +21,28 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.target import Target
 
 
+class Peaks(NamedTuple):
+    """What code for a target reaches on a device, a second.
+
+    flops         operations in float32
+    bandwidth     bytes from main memory
+    instructions  operations of other precisions, by `PRECISION/INSTRUCTION`
+    """
+
+    flops: float
+    bandwidth: float
+    instructions: Mapping[str, float]
+
+    def raised(self, other: Peaks) -> Peaks:
+        """The larger of each figure."""
+        names = sorted({*self.instructions, *other.instructions})
+        return Peaks(
+            max(self.flops, other.flops),
+            max(self.bandwidth, other.bandwidth),
+            {n: max(self.instructions.get(n, 0.0), other.instructions.get(n, 0.0)) for n in names},
+        )
+
+
 def with_peaks(backend: TargetBackend, device: Device, target: Target) -> Device:
     """The device with operations and bytes a second of the target's code; measured when unknown.
 
@@ -26,23 +51,49 @@ def with_peaks(backend: TargetBackend, device: Device, target: Target) -> Device
     if device.attributes.get("emulated"):
         return device
     kept = _read().get(device.fingerprint, {}).get(str(target))
-    flops, bandwidth = kept or measure_peaks(backend, device, target)
+    # Versions before kept two figures, of float32 alone.
+    if kept is None or (len(kept) < len(Peaks._fields) and _tells_more(backend)):
+        found = measure_peaks(backend, device, target)
+    else:
+        found = _peaks(kept)
+    threads = target.threads
     return replace(
-        device, peak_flops={target.threads: flops}, bandwidth={target.threads: bandwidth}
+        device,
+        peak_flops={threads: found.flops},
+        bandwidth={threads: found.bandwidth},
+        peaks={name: {threads: flops} for name, flops in found.instructions.items()},
     )
 
 
-def measure_peaks(backend: TargetBackend, device: Device, target: Target) -> tuple[float, float]:
-    """(operations, bytes) a second as measured now; saved if larger than the saved ones."""
-    found = [backend.measure_peak(device, target) for _ in range(_MEASUREMENTS)]
-    flops, bandwidth = (max(figures) for figures in zip(*found, strict=True))
+def measure_peaks(backend: TargetBackend, device: Device, target: Target) -> Peaks:
+    """The peaks as measured now; saved if larger than the saved ones."""
+    found = _measured(backend, device, target)
+    for _ in range(_MEASUREMENTS - 1):
+        found = found.raised(_measured(backend, device, target))
     if not device.attributes.get("emulated"):
         known = _read()
         entry = known.get(device.fingerprint, {})
-        kept = entry.get(str(target), (0.0, 0.0))
-        larger = [max(flops, kept[0]), max(bandwidth, kept[1])]
-        _write({**known, device.fingerprint: {**entry, str(target): larger}})
-    return flops, bandwidth
+        larger = found.raised(_peaks(entry.get(str(target), (0.0, 0.0))))
+        figures = larger if _tells_more(backend) else larger[:2]
+        _write({**known, device.fingerprint: {**entry, str(target): figures}})
+    return found
+
+
+def _measured(backend: TargetBackend, device: Device, target: Target) -> Peaks:
+    figures = backend.measure_peak(device, target)
+    emulated = device.attributes.get("emulated")
+    if isinstance(backend, MeasuresInstructions) and not emulated:
+        return Peaks(*figures, backend.measure_instructions(device, target))
+    return Peaks(*figures, {})
+
+
+def _tells_more(backend: TargetBackend) -> bool:
+    return isinstance(backend, MeasuresInstructions)
+
+
+def _peaks(kept: Any) -> Peaks:
+    flops, bandwidth, *instructions = kept
+    return Peaks(flops, bandwidth, *(instructions or ({},)))
 
 
 def _file() -> Path:
@@ -55,8 +106,10 @@ def _read() -> dict[str, Any]:
     try:
         known = json.loads(_file().read_text("utf-8"))
         for entry in known.values():
-            for flops, bandwidth in entry.values():
-                float(flops), float(bandwidth)
+            for kept in entry.values():
+                found = _peaks(kept)
+                for figure in (found.flops, found.bandwidth, *found.instructions.values()):
+                    float(figure)
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
     return dict(known)

@@ -11,7 +11,7 @@ from tilewright_pipeline.context.run_context import RunContext
 def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:
     """A member of `tasks`: the records of one task on this device, summed up.
 
-    `precision` is that of the best config's products; the peak is known for float32 alone.
+    `precision` is that of the best config's products, and the share is of its peak.
     """
     task, history = entry.task, context.history
     trials, failures = history.count(task)
@@ -19,8 +19,8 @@ def task_entry(entry: WeightedTask, context: RunContext) -> dict[str, Any]:
     seconds = best.seconds if best is not None else None
     flops = context.host.reference(task.workload.operator).operations(task.workload)
     strategy = best.config.strategy if best is not None else None
-    precision = context.host.strategy(strategy).precision if strategy else None
-    peak = context.device.peak_flops.get(task.target.threads) if precision == "float32" else None
+    precision = context.host.strategy(strategy).precision_of(task) if strategy else None
+    peak = context.device.peak(precision, task.target.threads) if precision else None
     return {
         "key": task.workload.key,
         "name": entry.name,

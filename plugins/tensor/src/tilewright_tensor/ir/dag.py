@@ -232,7 +232,7 @@ class Dag:
 
     @cached_property
     def operation_count(self) -> int:
-        """Arithmetic operations on floats, a combination counted as one.
+        """Arithmetic operations on floats, and products, a combination counted as one.
 
         Selects, casts and comparisons are free.
         """
@@ -243,7 +243,7 @@ class Dag:
 
 
 def operations_per_element(tensor: Tensor) -> int:
-    """Float operations to compute one element of it, its reads not counted."""
+    """Operations to compute one element of it, its reads not counted."""
     if tensor.body is None:
         return 0
     body = _operations(tensor.body)
@@ -265,7 +265,7 @@ _FREE = frozenset({"select", "cast", "lt", "le", "gt", "ge", "eq", "ne", "and", 
 def _operations(value: Value) -> int:
     if not isinstance(value, Op):
         return 0
-    own = value.name not in _FREE and is_float(value.dtype)
+    own = value.name not in _FREE and (value.name == "mul" or is_float(value.dtype))
     return own + sum(_operations(arg) for arg in value.args)
 
 

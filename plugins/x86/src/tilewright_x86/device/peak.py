@@ -8,7 +8,7 @@ that are compared with the figures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 
@@ -16,52 +16,49 @@ from tilewright.vocabulary.target import Target
 from tilewright_tensor.expressions.affine import Var, index
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.dtype import numpy_type
-from tilewright_tensor.expressions.expr import Const, Load, Op, cast
-from tilewright_tensor.ir.loop_ir import (
-    Allocate,
-    Block,
-    Loop,
-    LoopProgram,
-    Statement,
-    Store,
-    Tensorized,
-)
+from tilewright_tensor.expressions.expr import Const, Load, Op
+from tilewright_tensor.ir.loop_ir import Allocate, Block, Loop, LoopProgram, Store
 from tilewright_x86.device.cpu import cache_bytes
-from tilewright_x86.instructions.dot_products import VDPBF16PS
+from tilewright_x86.device.instruction_program import instruction_program, instructions_of
 from tilewright_x86.kernel.build import build
 from tilewright_x86.kernel.kernel import X86Kernel, load_kernel
 from tilewright_x86.machine.isa import isa_of
 
-_ROUNDS = 20_000
+ROUNDS = 20_000
 
 
-def measure_flops(target: Target) -> float:
-    """Float32 operations a second of the target's ISA and threads, a multiply-add counting two.
+def measure_flops(target: Target, arithmetic: str = "float32") -> float:
+    """Operations a second of the target's ISA and threads, a multiply-add counting two.
 
-    Best of several samples, about 50 ms.
+    Best of several samples, about 50 ms. See `PeakKernel` for the arithmetic.
     """
-    peak = PeakKernel(target)
+    peak = PeakKernel(target, arithmetic)
     best = max(peak.flops() for _ in range(30))
     peak.kernel.close()
     return best
 
 
 class PeakKernel:
-    """The kernel of `measure_flops`, to be timed in turns with others.
+    """Independent products added up in registers, to be timed in turns with other kernels.
 
-    precision   bfloat16: the dot products of `vdpbf16ps` instead, which the target has to have
+    arithmetic   a precision, for its fastest instruction of the target, or `PRECISION/INSTRUCTION`
     """
 
     kernel: X86Kernel
 
-    def __init__(self, target: Target, precision: str = "float32") -> None:
-        isa = isa_of(target)
-        chains = 24 if isa.vector_bits == 512 else 12
-        terms = 1 if precision == "float32" else 2
-        write = _multiply_adds if precision == "float32" else _dot_products
-        program = write(target.threads, chains, isa.lanes(4))
+    def __init__(self, target: Target, arithmetic: str = "float32") -> None:
+        threads, terms = target.threads, 1
+        if arithmetic == "float32":
+            program = _multiply_adds(threads, isa_of(target).lanes(4))
+        else:
+            known = instructions_of(isa_of(target))
+            (*_, instruction) = (
+                one for name, one in known.items() if arithmetic in (name, name.partition("/")[0])
+            )
+            program = instruction_program(instruction, threads, ROUNDS)
+            terms = prod(axis.extent for axis in instruction.meaning.reduce_axes)
         self.kernel = _loaded(program, target)
-        self.operations = 2.0 * _ROUNDS * terms * program.outputs[0].size
+        self.operations = 2.0 * ROUNDS * terms * program.outputs[0].size
         self.kernel.time(3)
 
     def flops(self) -> float:
@@ -89,61 +86,28 @@ def _loaded(program: LoopProgram, target: Target) -> X86Kernel:
     return kernel
 
 
-def _multiply_adds(threads: int, chains: int, lanes: int) -> LoopProgram:
-    factor = Buffer("factor", (lanes,))
-
-    def step(sums: Buffer, chain: Var, lane: Var) -> Statement:
-        at = (index(chain), index(lane))
-        product = Op("mul", (Load(sums, at), Load(factor, (index(lane),))), "float32")
-        added = Op("add", (product, Load(factor, (index(lane),))), "float32")
-        return Loop(lane, lanes, "vectorized", Store(sums, at, added))
-
-    return _chains(threads, chains, lanes, [factor], step)
-
-
-def _dot_products(threads: int, chains: int, lanes: int) -> LoopProgram:
-    pair = Buffer("pair", (2,), "bfloat16")
-    pairs = Buffer("pairs", (lanes, 2), "bfloat16")
-
-    def step(sums: Buffer, chain: Var, lane: Var) -> Statement:
-        term, at = Var("term"), (index(chain), index(lane))
-        factors = Load(pair, (index(term),)), Load(pairs, (index(lane), index(term)))
-        wide = tuple(cast(factor, "float32") for factor in factors)
-        added = Op("add", (Load(sums, at), Op("mul", wide, "float32")), "float32")
-        inner = Loop(term, 2, "unrolled", Store(sums, at, added))
-        return Tensorized(VDPBF16PS[lanes], Loop(lane, lanes, "vectorized", inner))
-
-    return _chains(threads, chains, lanes, [pair, pairs], step)
-
-
-def _chains(
-    threads: int,
-    chains: int,
-    lanes: int,
-    factors: Sequence[Buffer],
-    work: Callable[[Buffer, Var, Var], Statement],
-) -> LoopProgram:
-    """Independent sums in registers, to each of which every step of the loop adds."""
-    out = Buffer("out", (threads, chains, lanes))
+def _multiply_adds(threads: int, lanes: int) -> LoopProgram:
+    """Independent sums in registers, to each of which every step of the loop adds a product."""
+    chains = 24 if lanes == 16 else 12
+    factor, out = Buffer("factor", (lanes,)), Buffer("out", (threads, chains, lanes))
     sums = Buffer("sums", (chains, lanes), scope="register")
     thread, step, chain, lane = (Var(name) for name in ("thread", "step", "chain", "lane"))
     at = (index(chain), index(lane))
 
-    def every(statement: Statement) -> Loop:
-        return Loop(chain, chains, "unrolled", statement)
-
     def lanewise(store: Store) -> Loop:
-        return every(Loop(lane, lanes, "vectorized", store))
+        return Loop(chain, chains, "unrolled", Loop(lane, lanes, "vectorized", store))
 
+    known = Load(factor, (index(lane),))
+    added = Op("add", (Op("mul", (Load(sums, at), known), "float32"), known), "float32")
     body = Block(
         (
             lanewise(Store(sums, at, Const(0.0))),
-            Loop(step, _ROUNDS, "serial", every(work(sums, chain, lane))),
+            Loop(step, ROUNDS, "serial", lanewise(Store(sums, at, added))),
             lanewise(Store(out, (index(thread), *at), Load(sums, at))),
         )
     )
     return LoopProgram(
-        "peak", tuple(factors), (out,), Loop(thread, threads, "parallel", Allocate(sums, body))
+        "peak", (factor,), (out,), Loop(thread, threads, "parallel", Allocate(sums, body))
     )
 
 

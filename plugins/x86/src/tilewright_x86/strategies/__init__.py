@@ -20,12 +20,22 @@ def _bfloat16(
     module: str = "bfloat16.stored",
     *,
     priority: int = 20,
+    arithmetic: str = "float32",
 ) -> Strategy:
     load = implementation_of(f"{__name__}.{module}", name)
-    recorded = f"{name}_bf16.x86"
-    return Strategy(recorded, 1, ("x86",), operators, load, priority, precision="bfloat16")
+    return Strategy(
+        f"{name}_bf16.x86",
+        1,
+        ("x86",),
+        operators,
+        load,
+        priority,
+        precision="bfloat16",
+        arithmetic=arithmetic,
+    )
 
 
+_DOTS, _IN_TILES = "bfloat16/vdpbf16ps", "bfloat16/tdpbf16ps"
 _TILES = 25
 """Where there are tiles, they are several times as fast as dot products of vectors."""
 _CONV2D = ("conv2d",)
@@ -34,16 +44,20 @@ _POOLS = "max_pool2d", "avg_pool2d", "global_avg_pool2d"
 
 STRATEGIES = (
     _strategy("conv2d_direct", _CONV2D, revision=3),
-    _bfloat16("conv2d_direct", _CONV2D, "bfloat16.conv2d_direct"),
-    _bfloat16("conv2d_tiles", _CONV2D, "bfloat16.conv2d_tiles", priority=_TILES),
-    _bfloat16("conv2d_packed", _CONV2D, "bfloat16.conv2d_packed"),
+    _bfloat16("conv2d_direct", _CONV2D, "bfloat16.conv2d_direct", arithmetic=_DOTS),
+    _bfloat16(
+        "conv2d_tiles", _CONV2D, "bfloat16.conv2d_tiles", priority=_TILES, arithmetic=_IN_TILES
+    ),
+    _bfloat16("conv2d_packed", _CONV2D, "bfloat16.conv2d_packed", arithmetic=_DOTS),
     _strategy("conv2d_depthwise", _CONV2D),
     _bfloat16("conv2d_depthwise", _CONV2D),
     _strategy("conv2d_pixels", _CONV2D),
     _strategy("products_in_tiles", ("matmul_integer",), priority=_TILES),
     _strategy("products_of_dots", ("matmul_integer",)),
-    _bfloat16("products_in_tiles", _PRODUCTS, "products_in_tiles", priority=_TILES),
-    _bfloat16("products_of_dots", _PRODUCTS, "products_of_dots"),
+    _bfloat16(
+        "products_in_tiles", _PRODUCTS, "products_in_tiles", priority=_TILES, arithmetic=_IN_TILES
+    ),
+    _bfloat16("products_of_dots", _PRODUCTS, "products_of_dots", arithmetic=_DOTS),
     _strategy("dense_packed", ("dense",)),
     _bfloat16("dense_packed", ("dense",)),
     _strategy("pool2d", _POOLS, revision=2),
