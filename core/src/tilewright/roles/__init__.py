@@ -3,7 +3,7 @@
 from tilewright.roles.measurement import Builder, BuildResult, Runner
 from tilewright.roles.record_reader import RecordReader
 from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent
-from tilewright.roles.reference import Array, Reference, RoundsToUnits
+from tilewright.roles.reference import Array, Reference, RoundsToUnits, TellsLeastWork
 from tilewright.roles.search import TaskScheduler, TaskState, Tuner
 from tilewright.roles.target import (
     Artifact,
@@ -35,6 +35,7 @@ __all__ = [
     "TaskScheduler",
     "TaskState",
     "TellsItsParts",
+    "TellsLeastWork",
     "TellsOverruns",
     "Tuner",
 ]

@@ -60,3 +60,17 @@ class RoundsToUnits(Protocol):
 
     def rounding_unit(self, workload: Workload) -> float:
         """How far a right answer may be off besides its tolerance: 1, or 0 where none is."""
+
+
+@runtime_checkable
+class TellsLeastWork(Protocol):
+    """An optional part of a `Reference`: what no kernel can do without, for bounds on its time."""
+
+    def least_operations(self, workload: Workload) -> int:
+        """That every kernel does by the direct algorithm, however it leaves out zeros of padding.
+
+        A multiply-add counts two; 0 where nothing is certain.
+        """
+
+    def least_reads(self, workload: Workload) -> Sequence[int]:
+        """Bytes of each input, in the workload's data type, that every kernel reads."""

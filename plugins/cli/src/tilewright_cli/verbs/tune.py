@@ -110,7 +110,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     counts = f"{found['trials']}, {found['failures']} failed, in {found['seconds']:.1f} s"
     yield f"trials    {counts}, {found['trials_per_second']:.1f} a second"
     if spared := found.get("spared"):
-        yield f"spared    {spared} alternatives: slower than the best even at float32's peak"
+        yield f"spared    {spared} alternatives: slower than the best even at their own peak"
     yield f"records   {found['records']}"
     if found["ended"] in _BEFORE_ITS_BUDGET:
         yield f"It ended before its budget: {_BEFORE_ITS_BUDGET[found['ended']]}."

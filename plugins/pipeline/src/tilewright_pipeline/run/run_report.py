@@ -87,7 +87,7 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
     """The table of the tasks, where there are any; other tables are of whose stages fill them."""
     made = [_task_section(report["tasks"])] if report["tasks"] else []
     if spared := report.get("measurement", {}).get("counts", {}).get("spared"):
-        why = "slower than the best found, even at float32's peak"
+        why = "slower than the best found, even at the peak of what they compute with"
         made.append(Section("no trials for", ("alternatives", ""), ((str(spared), why),)))
     return made
 

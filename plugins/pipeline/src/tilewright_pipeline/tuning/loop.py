@@ -26,7 +26,7 @@ from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.history import adopted_configs, best_of_anchor, known_trials
 from tilewright_pipeline.tuning.interrupt import Interrupt
 from tilewright_pipeline.tuning.measurement import Measurement, MeasurementSpent
-from tilewright_pipeline.tuning.narrowing import check_narrowing, promising
+from tilewright_pipeline.tuning.narrowing import check_narrowing
 from tilewright_pipeline.tuning.noise import noise_told
 from tilewright_pipeline.tuning.proposed import proposed
 from tilewright_pipeline.tuning.stage_key import stage_key
@@ -296,14 +296,13 @@ class _Loop:
         return track.unmeasured(config for config in found if track.space.is_valid(config))
 
     def _propose(self, track: TaskTrack, choice: Choice, count: int) -> list[ConfigEntity]:
-        if track.tuner is None:
-            task = track.entry.task
-            space, spared = promising(track.space, track.best_seconds, task, self._context)
-            if spared:
-                self._measurement.spent.add({}, {"spared": spared})
+        before = track.spared
+        if track.narrow(self._context) or track.tuner is None:
+            if track.spared != before:
+                self._measurement.spent.add({}, {"spared": track.spared - before})
             known = TunerContext(
-                task,
-                space,
+                track.entry.task,
+                track.searched,
                 self._context.seed,
                 tuple(self._history),
                 self._context.host,

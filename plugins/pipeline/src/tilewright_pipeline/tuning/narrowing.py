@@ -1,22 +1,16 @@
-"""What a task is tried with: strategies of the run's glob, alternatives that can still win."""
+"""What a task is tried with: strategies of the run's glob."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
 
-from tilewright.space.config_space import ConfigSpace
-from tilewright.strategies.strategy import strategy_of
-
 if TYPE_CHECKING:
-    from tilewright.vocabulary.task import Task
     from tilewright.vocabulary.task_set import TaskSet, WeightedTask
     from tilewright_pipeline.context.run_context import RunContext
 
 _log = logging.getLogger("tilewright")
 _NAMES_TOLD = 5
-_NEEDED = 0.7
-"""Share of a task's operations that its kernels do at least: those on margins may be skipped."""
 
 
 def check_narrowing(tasks: TaskSet, context: RunContext) -> list[WeightedTask]:
@@ -49,28 +43,3 @@ def tell_narrowing(tasks: TaskSet, context: RunContext) -> None:
         ", ".join(names),
         more,
     )
-
-
-def promising(
-    space: ConfigSpace, best_seconds: float | None, task: Task, context: RunContext
-) -> tuple[ConfigSpace, int]:
-    """(the space without them, how many alternatives they are).
-
-    The peak is that of float32, so that alternatives of float32 have a bound, but for algorithms of
-    fewer operations; products of lower precision leave them behind.
-    """
-    host, peak = context.host, context.device.peak_flops.get(task.target.threads)
-    if host.precision == "float32" or best_seconds is None or not peak:
-        return space, 0
-    if any(spec.dtype != "float32" for spec in task.workload.inputs):
-        return space, 0
-    operations = host.reference(task.workload.operator).operations(task.workload)
-    if best_seconds >= _NEEDED * operations / peak:
-        return space, 0
-    kept = []
-    for alternative in space.alternatives:
-        strategy = host.strategy(strategy_of(alternative.name))
-        if strategy.precision != "float32" or not strategy.direct_error:
-            kept.append(alternative)
-    spared = len(space.alternatives) - len(kept)
-    return (ConfigSpace(kept), spared) if kept else (space, 0)

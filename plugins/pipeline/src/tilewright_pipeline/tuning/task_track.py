@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from tilewright.plugins.blamed import Blamed
 from tilewright.roles import TaskState
@@ -15,6 +16,10 @@ from tilewright.vocabulary.measure import Conditions, Trial
 from tilewright.vocabulary.race import Place, Standings
 from tilewright.vocabulary.task_set import WeightedTask
 from tilewright_pipeline.context.events import EndReason, TuneOutcome
+from tilewright_pipeline.context.time_bounds import TimeBounds
+
+if TYPE_CHECKING:
+    from tilewright_pipeline.context.run_context import RunContext
 
 # A task of which so many trials in a row failed and none ever succeeded gets no more of the budget.
 _DEAD_AFTER = 64
@@ -30,6 +35,7 @@ class TaskTrack:
     did. So the best may become worse.
 
     make_space  called when the space is first asked for: spaces of hundreds of tasks take seconds
+    searched    the space without alternatives that cannot beat the best, after `narrow`
     best        the fastest trial that counts, None while all failed
     curve       best seconds after each trial, None while all failed
     ended       why it gets no further batch, None while it may
@@ -49,6 +55,8 @@ class TaskTrack:
     _standings: Standings[ConfigEntity] = field(default_factory=Standings)
     _state: TaskState | None = None
     _space: ConfigSpace | None = None
+    _searched: ConfigSpace | None = None
+    _bounds: TimeBounds | None = None
 
     @property
     def space(self) -> ConfigSpace:
@@ -56,6 +64,26 @@ class TaskTrack:
         if self._space is None:
             self._space = self.make_space()
         return self._space
+
+    @property
+    def searched(self) -> ConfigSpace:
+        return self._searched or self.space
+
+    @property
+    def spared(self) -> int:
+        """How many alternatives get no trial."""
+        return len(self.space.alternatives) - len(self.searched.alternatives)
+
+    def narrow(self, context: RunContext) -> bool:
+        """Leave out of `searched` what cannot beat the best so far; whether that changed it."""
+        if self.best is None:
+            return False
+        if self._bounds is None:
+            self._bounds = TimeBounds.of(self.entry.task, self.space, context)
+        names = [each.name for each in self.searched.alternatives]
+        best = self.best.input.config.strategy
+        self._searched = self._bounds.promising(self.space, self.best_seconds, best)
+        return names != [each.name for each in self._searched.alternatives]
 
     def add(self, trials: Iterable[Trial], *, fresh: bool) -> None:
         """Take trials into account; `fresh` ones are of this run."""
@@ -130,6 +158,7 @@ class TaskTrack:
                 tuple(self.curve),
                 self.ended is not None,
                 self.entry.networks,
+                self.best.input.config.strategy if self.best is not None else None,
             )
         return self._state
 

@@ -18,6 +18,7 @@ from tilewright_tensor.operators.text_form import format_workload, parse_workloa
 from tilewright_tensor.operators.trials.answer_rounding import rounding
 
 if TYPE_CHECKING:
+    from tilewright_tensor.evaluation.least_work import LeastWork
     from tilewright_tensor.layouts.constant_transform import Array
 
 
@@ -123,6 +124,20 @@ class OperatorReference:
         """Bytes of all operands and the output, each once."""
         every = (*workload.inputs, self.operators.output(workload))
         return sum(prod(spec.shape) * ITEM_BYTES[spec.dtype] for spec in every)
+
+    def least_operations(self, workload: Workload) -> int:
+        """Of sums of products, without the terms that padding makes zero; 0: nothing is certain."""
+        return self._least_work(workload).operations
+
+    def least_reads(self, workload: Workload) -> list[int]:
+        """Bytes of each input that every kernel reads; 0 where nothing is certain."""
+        reads = self._least_work(workload).reads
+        return [elements * ITEM_BYTES[tensor.dtype] for tensor, elements in reads.items()]
+
+    def _least_work(self, workload: Workload) -> LeastWork:
+        from tilewright_tensor.evaluation.least_work import least_work
+
+        return least_work(self.operators.compute_dag(workload))
 
     def pack(self, array: Array, layout: str) -> Array:
         """A logical array rearranged into a layout; partly filled blocks end in zeros."""
