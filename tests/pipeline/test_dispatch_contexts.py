@@ -45,6 +45,9 @@ class ToyHost:
     def check_strategies(self, pattern, target, where):
         pass
 
+    def backend(self, kind):
+        return None
+
     def fallback_config(self, task, space):
         return space.first()
 

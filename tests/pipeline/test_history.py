@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tilewright.vocabulary.measure import Conditions
+from tilewright.vocabulary.task import Task
 from tilewright_pipeline.dispatch.history import History
 from tilewright_records.store.store import JsonlRecordStore
 
@@ -16,6 +17,7 @@ from tilewright_records.store.store import JsonlRecordStore
 def history(tmp_path, samples):
     """Of strategies plain and other; the space of a task has alternatives of plain only."""
     host = SimpleNamespace(
+        backend=lambda kind: None,
         revisions={"plain": 1, "other": 1},
         permits=lambda strategy: True,
         space_within=lambda task, glob: object() if glob == "plain*" else None,
@@ -60,3 +62,51 @@ def test_a_condition_counts_in_place_of_the_strategies(history, samples):
     narrow = replace(history, strategies="plain*")
     other = narrow.best(samples.task, lambda config: config.strategy == "other")
     assert other.config == samples.config(2, "other")
+
+
+class Twins:
+    """Targets of two and of three threads have the same code."""
+
+    def equal_targets(self, task):
+        return [task.target.replace(threads=5 - task.target.threads)]
+
+
+@pytest.fixture
+def shared(history, samples):
+    """The history with records of another target, for which `other` generates other code."""
+    host = history.host
+    host.backend = lambda kind: Twins()
+    host.strategy = lambda name: SimpleNamespace(
+        precision="bfloat16" if name.startswith("other") else "float32"
+    )
+
+    def twin(task):
+        return Task(task.workload, task.target.replace(threads=5 - task.target.threads))
+
+    history.store.append(
+        [
+            samples.record(1, (1e-3,), task=twin(samples.task)),
+            samples.record(5, (5e-4,), task=twin(samples.task)),
+            samples.record(7, (35e-4,), task=twin(samples.task)),
+            samples.record(8, (1e-4,), strategy="other", task=twin(samples.task)),
+            samples.record(9, failure="crash", task=twin(samples.task)),
+            samples.record(7, failure="crash", task=samples.fused),
+            samples.record(10, (5e-4,), task=twin(samples.fused)),
+        ]
+    )
+    return history
+
+
+def test_records_of_an_equal_target_count_behind_the_task_s_own(shared, samples):
+    ranked, failed, kin = told(shared, samples.task)
+    assert ranked == [2, 7, 1]  # 1 and 5 are known here, 8 has other code there
+    assert failed == [9, 5]
+    assert kin == samples.config(10)
+    assert shared.count(samples.task) == (3 + 4, 1 + 1)
+    assert len(shared.records(samples.task)) == 5 + 4
+
+
+def test_records_of_an_equal_target_answer_where_the_task_has_none(shared, samples):
+    elsewhere = Task(samples.task.workload, samples.task.target.replace(threads=3))
+    own = replace(shared, conditions=Conditions("warm"))
+    assert told(own, elsewhere)[0] == [3]

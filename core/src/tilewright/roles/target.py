@@ -11,6 +11,7 @@ from tilewright.roles.reference import Array
 if TYPE_CHECKING:
     from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.target import Target
+    from tilewright.vocabulary.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,17 @@ class MeasuresInstructions(Protocol):
         """Operations a second by `PRECISION/INSTRUCTION` (`bfloat16/vdpbf16ps`), in a second.
 
         Of the target's instructions; where it names no level, of all that the device has.
+        """
+
+
+@runtime_checkable
+class SharesCode(Protocol):
+    """An optional part of a `TargetBackend`: targets may differ in what a task has no use for."""
+
+    def equal_targets(self, task: Task) -> Sequence[Target]:
+        """Others for which strategies of float32 generate the very code that they do for this one.
+
+        Their records count for the task. Of two targets, each names the other or neither does.
         """
 
 

@@ -10,11 +10,12 @@ from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.ir.network_program import NetworkProgram
 from tilewright_x86.kernel.kernel import X86Kernel
 from tilewright_x86.kernel.program import X86Program
-from tilewright_x86.machine.isa import is_emulated, isa_of, require
+from tilewright_x86.machine.isa import equal_targets, is_emulated, isa_of, require
 
 
 class X86Backend:
@@ -84,6 +85,10 @@ class X86Backend:
         isa = isa_of(target, "bfloat16")
         named = target.replace(isa=isa.name)
         return {name: measure_flops(named, name) for name in instructions_of(isa)}
+
+    def equal_targets(self, task: Task) -> Sequence[Target]:
+        """Of levels that differ in tensor instructions, which do not serve float32."""
+        return equal_targets(task)
 
 
 def _check_emulation(target: Target, device: Device) -> None:

@@ -29,8 +29,10 @@ _WIDTH, _INDENT = 100, " " * 6
 class StrategyUse:
     """A strategy that serves the task.
 
-    configs   size of its part of the space, infeasible points included
-    advice    the values that it proposes where nothing was measured, None without an opinion
+    configs     size of its part of the space, infeasible points included
+    advice      the values that it proposes where nothing was measured, None without an opinion
+    precision   of its products
+    peak_share  that its best reaches of the precision's peak, None where either is unknown
     """
 
     name: str
@@ -41,11 +43,15 @@ class StrategyUse:
     failed: int
     best_seconds: float | None
     advice: Mapping[str, Any] | None
+    precision: str
+    peak_share: float | None
 
     def __str__(self) -> str:
         head = f"{self.name}, revision {self.revision}, priority {self.priority}"
         found = f"{self.configs} configs, {self.measured} measured, {self.failed} failed"
         best = "" if self.best_seconds is None else f", best {_time(self.best_seconds)}"
+        if self.peak_share is not None:
+            best += f", {self.peak_share:.0%} of the peak in {self.precision}"
         return f"{head}: {found}{best}"
 
 
@@ -172,10 +178,14 @@ def _strategies(
 ) -> list[StrategyUse]:
     host = context.host
     space = host.space(task, context.strategies)
+    operations = host.reference(task.workload.operator).operations(task.workload)
     used = []
     for strategy in host.strategies(task, context.strategies):
         own = [each for each in found if strategy_of(each.record.config.strategy) == strategy.name]
         advice = host.implementation(strategy.name).fallback(task)
+        precision = strategy.precision_of(task)
+        peak = context.device.peak(precision, task.target.threads)
+        best = own[0].seconds if own else None
         used.append(
             StrategyUse(
                 strategy.name,
@@ -184,8 +194,10 @@ def _strategies(
                 sum(a.size for a in space.alternatives if strategy_of(a.name) == strategy.name),
                 len(own),
                 sum(n for name, n in failed.items() if strategy_of(name) == strategy.name),
-                own[0].seconds if own else None,
+                best,
                 None if advice is None else advice.to_json()["values"],
+                precision,
+                operations / best / peak if best and peak else None,
             )
         )
     return sorted(used, key=lambda use: (-use.priority, use.name))
@@ -195,7 +207,7 @@ def _not_counted(task: Task, context: RunContext, counted: int) -> dict[str, int
     host, conditions = context.host, context.conditions.for_workload(task.workload)
     valid = host.space(task, context.strategies).is_valid
     reasons: Counter[str] = Counter()
-    records = context.store.records(task.key)
+    records = context.history.records(task)
     for record in records:
         revision = host.revisions.get(strategy_of(record.config.strategy))
         if record.fingerprint != context.device.fingerprint:

@@ -15,9 +15,11 @@ from tilewright.roles import EmulatesTargets, TellsItsParts
 from tilewright.vocabulary.device import Device, MeasuresElsewhere
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.task import Task
 from tilewright_pipeline.context.device_peaks import with_peaks
 from tilewright_pipeline.context.memory_store import MemoryRecordStore
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.dispatch.history import equal_tasks
 from tilewright_pipeline.writing import check_file, writing
 
 _log = logging.getLogger("tilewright")
@@ -196,6 +198,12 @@ def _tell_unused_precision(target: Target, host: PluginHost) -> None:
         )
 
 
+def _equal_targets(store: RecordStore, target: Target, host: PluginHost) -> set[Target]:
+    """Those whose records count for one of the store's tasks on a target."""
+    own = {Task(task.workload, target) for task in store.tasks()}
+    return {equal.target for task in own for equal in equal_tasks(task, host)}
+
+
 def _tell_misses(
     store: RecordStore, target: Target, device: Device | None, host: PluginHost
 ) -> None:
@@ -219,7 +227,8 @@ def _tell_misses(
             f"{device.name} {device.fingerprint}",
         )
     targets = store.targets(ours)
-    if targets and target not in targets:
+    missed = targets and target not in targets
+    if missed and targets.keys().isdisjoint(_equal_targets(store, target, host)):
         _log.warning(
             "%s: none of its %d records counts: they are of %s, and this is %s",
             store.path,

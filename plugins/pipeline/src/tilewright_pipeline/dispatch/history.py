@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from heapq import merge
 from typing import TYPE_CHECKING
 
+from tilewright.roles import Count, SharesCode
+from tilewright.strategies.strategy import strategy_of
 from tilewright.vocabulary.record import Query
+from tilewright.vocabulary.task import Task
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
-    from tilewright.roles import Count, Ranked, RecordStore
+    from tilewright.roles import Ranked, RecordStore
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.measure import Conditions, Failure, MeasureInput
     from tilewright.vocabulary.record import Record
-    from tilewright.vocabulary.task import Task
 
 Where = Callable[["ConfigEntity"], bool]
+
+
+def equal_tasks(task: Task, host: PluginHost) -> list[Task]:
+    """The workload on other targets for which strategies of float32 generate the same code."""
+    backend = host.backend(task.target.kind)
+    if not isinstance(backend, SharesCode):
+        return []
+    return [Task(task.workload, target) for target in backend.equal_targets(task)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +38,8 @@ class History:
     strategies  glob over the names of alternatives; see `narrowed`
 
     What it says of a task is what the store answers to `query`; `where` says which configs count
-    in place of `strategies`.
+    in place of `strategies`. Records of equal targets count too, of strategies that generate the
+    same code for them (see `SharesCode`); of a config that both know, those of the task's own.
     """
 
     store: RecordStore
@@ -54,20 +66,65 @@ class History:
         return measured.conditions.constants == wanted.constants
 
     def best(self, task: Task, where: Where | None = None) -> Record | None:
-        return self.store.best(self.query(task, where))
+        return next((found.record for found in self.ranked(task, where)), None)
 
     def kin(self, task: Task, where: Where | None = None) -> Record | None:
         """The best of the other tasks that differ in their epilogue only."""
-        return self.store.best_of_anchor(self.query(task, where))
+        found = [self.store.best_of_anchor(query) for query in self._queries(task, where)]
+        known = [(one.seconds, one) for one in found if one is not None and one.seconds is not None]
+        return min(known, key=lambda pair: pair[0])[1] if known else None
 
     def ranked(self, task: Task, where: Where | None = None) -> Iterator[Ranked]:
-        return self.store.ranked(self.query(task, where))
+        own, *others = self._queries(task, where)
+        elsewhere = [*merge(*map(self.store.ranked, others), key=lambda one: one.seconds)]
+        if not elsewhere:
+            return self.store.ranked(own)
+        found = [*self.store.ranked(own)]
+        known = {one.record.config for one in found} | self.store.failed(own).keys()
+        for one in elsewhere:
+            if one.record.config not in known:
+                known.add(one.record.config)
+                found.append(one)
+        return iter(sorted(found, key=lambda one: one.seconds))
 
     def failed(self, task: Task, where: Where | None = None) -> dict[ConfigEntity, Failure]:
-        return self.store.failed(self.query(task, where))
+        own, *others = self._queries(task, where)
+        found, elsewhere = self.store.failed(own), {}
+        for query in others:
+            elsewhere.update(self.store.failed(query))
+        if elsewhere:
+            worked = {one.record.config for one in self.ranked(task, where)}
+            return {**{c: how for c, how in elsewhere.items() if c not in worked}, **found}
+        return found
 
     def count(self, task: Task) -> Count:
-        return self.store.count(self.query(task))
+        found = [self.store.count(query) for query in self._queries(task, None)]
+        return Count(sum(one.trials for one in found), sum(one.failures for one in found))
+
+    def records(self, task: Task) -> list[Record]:
+        """Every record of the task, those of equal targets as far as their strategies count."""
+        found = [*self.store.records(task.key)]
+        for equal in equal_tasks(task, self.host):
+            every = self.store.records(equal.key)
+            found += [one for one in every if self.shares_code(one.config)]
+        return found
+
+    def _queries(self, task: Task, where: Where | None) -> list[Query]:
+        """The task's own, and those of equal targets."""
+        own = self.query(task, where)
+        wanted = own.where
+        assert wanted is not None
+
+        def shared(config: ConfigEntity) -> bool:
+            return self.shares_code(config) and wanted(config)
+
+        equal = equal_tasks(task, self.host)
+        return [own, *(replace(own, task=one, where=shared) for one in equal)]
+
+    def shares_code(self, config: ConfigEntity) -> bool:
+        """Whether records of equal targets count that have this config."""
+        name = strategy_of(config.strategy)
+        return name in self.host.revisions and self.host.strategy(name).precision == "float32"
 
     def _own(self, task: Task) -> Where:
         pattern = self.narrowed(task)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from tilewright.errors import UsageError
 from tilewright.json_object import BadLineError, sensible
 from tilewright.strategies.strategy import Adopts, strategy_of
+from tilewright.vocabulary.task import Task
+from tilewright_pipeline.dispatch.history import equal_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.record import Record
-    from tilewright.vocabulary.task import Task
     from tilewright.vocabulary.workload import Workload
     from tilewright_pipeline.context.run_context import RunContext
 
@@ -27,17 +28,27 @@ def known_trials(context: RunContext) -> list[Trial]:
     """Trials of this device, the installed strategies and the run's conditions, oldest first.
 
     Trials that failed through no fault of their config are left out, and those of operators whose
-    definition has changed.
+    definition has changed. Before all others, as trials of the run's target, come those of equal
+    targets.
     """
     current = cache(partial(_is_current, host=context.host))
     found = context.store.trials(context.device.fingerprint, context.host.revisions)
-    return [
+    counted = [
         trial
         for trial in found
         if context.history.counts(trial.input)
         and not trial.result.spoiled
         and (not trial.input.task.workload.definitions or current(trial.input.task.workload))
     ]
+    own = cache(partial(_own_task, context=context))
+    moved, others = [], []
+    for trial in counted:
+        task = own(trial.input.task)
+        if task is None or not context.history.shares_code(trial.input.config):
+            others.append(trial)
+        else:
+            moved.append(replace(trial, input=replace(trial.input, task=task)))
+    return moved + others
 
 
 def best_of_anchor(context: RunContext, task: Task) -> list[ConfigEntity]:
@@ -80,6 +91,15 @@ def translated(task: Task, records: Iterable[Record], host: PluginHost) -> Itera
                 config = sensible(partial(schedule.adopt_config, task), record.config)
                 if config is not None:
                     yield config
+
+
+def _own_task(task: Task, context: RunContext) -> Task | None:
+    """The run's own task of an equal target's; None for any other, and for the run's own."""
+    target = context.target
+    if task.target == target or task.target.kind != target.kind:
+        return None
+    own = Task(task.workload, target)
+    return own if task in equal_tasks(own, context.host) else None
 
 
 def _is_current(workload: Workload, host: PluginHost) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
+from tilewright.canonical import canonical_json
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
 from tilewright_x86.machine.tile_permission import grants_tiles
 
 
@@ -104,6 +106,20 @@ def isa_of(target: Target, precision: str = "float32") -> Isa:
         f"target {target}: no ISA named {name!r}",
         remedy=did_you_mean(name, [isa.name for isa in ISAS]),
     )
+
+
+def equal_targets(task: Task) -> tuple[Target, ...]:
+    """Those of the other levels with equal vectors, for a task that is float32 throughout.
+
+    Instructions of lower precision, and conversions to it, would make the code another.
+    """
+    dtypes = {spec.dtype for spec in task.workload.inputs}
+    named = canonical_json(task.workload.to_json())  # of attributes too: layouts have data types
+    if dtypes != {"float32"} or any(lower in named for lower in ("bfloat16", "float16", "int8")):
+        return ()
+    own = isa_of(task.target)
+    others = (isa for isa in ISAS if isa.vector_bits == own.vector_bits and isa != own)
+    return tuple(task.target.replace(isa=isa.name) for isa in others)
 
 
 def is_emulated(target: Target) -> bool:
