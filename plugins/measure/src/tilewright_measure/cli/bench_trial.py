@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("source", metavar="[FILE.yaml|MODEL|TASK]", default="onnx-light:resnet50")
 @shared.target
+@shared.precision
 @shared.device
 @click.option("--count", type=click.IntRange(1), default=16, show_default=True, help="Per task.")
 @flags_of(TuneOptions, ("tuner",))
@@ -30,6 +31,7 @@ def trial(
     *,
     source: str,
     target: str | None,
+    precision: str | None,
     device: str | None,
     count: int,
     tuner: str | None,
@@ -48,7 +50,7 @@ def trial(
     from tilewright_pipeline.context.run_setup import make_context
     from tilewright_pipeline.tuning.tune_stage import TuneStage
 
-    host = shared.load_host(plugin)
+    host = shared.load_host(plugin).at_precision(precision or "float32")
     with tempfile.TemporaryDirectory(prefix="tilewright-trial-") as folder:
         context = make_context(
             host, name="trial", folder=Path(folder), target=target, device=device, seed=seed
@@ -78,6 +80,10 @@ def _tasks(source: str, context: RunContext, plugin: tuple[Path, ...]) -> TaskSe
         task = find_task(source, context.target, context.host, None)
         return TaskSet((WeightedTask(task, 1.0, source),))
     pipeline = Pipeline.load(
-        pipeline_of(source), plugins=plugin, target=str(context.target), whole=False
+        pipeline_of(source),
+        settings=(f"precision={context.host.precision}",),
+        plugins=plugin,
+        target=str(context.target),
+        whole=False,
     )
     return pipeline.tasks()[1]
