@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 from dataclasses import replace
@@ -174,3 +175,22 @@ def test_what_was_measured_in_float32_is_not_measured_again(tuned, tmp_path):
     assert len(once["avx512"]) == 3
     assert once["avx512_bf16"]
     assert not {*once["avx512"]} & {*once["avx512_bf16"]}
+
+
+@pytest.mark.skipif("avx512_bf16" not in LEVELS_HERE, reason="no AVX-512 BF16")
+def test_what_cannot_beat_the_best_at_its_peak_gets_no_trial(tuned, tmp_path):
+    """By peaks as they are kept: float32 would take years, so that only incumbents try it."""
+    (cpu,) = (device for device in X86Backend().probe() if device.name == "cpu")
+    kept = {"x86:isa=avx512_bf16,threads=1": [1.0, 1e12, {"bfloat16/vdpbf16ps": 1e15}]}
+    (tmp_path / "tilewright").mkdir()
+    (tmp_path / "tilewright" / "peaks.json").write_text(json.dumps({cpu.fingerprint: kept}))
+    found = tuned("avx512_bf16", 8, precision="bfloat16")
+    host = PluginHost.load().at_precision("bfloat16")
+    space = host.space(found.task)
+    slow = [one for one in space.alternatives if host.strategy(one.name).precision == "float32"]
+    assert found.summary["spared"] == len(slow) > 0
+    assert found.config.strategy == "products_of_dots_bf16.x86"
+    tried = {
+        record.config.strategy for record in open_store(tmp_path / "records.jsonl", host).records()
+    }
+    assert {host.strategy(name).precision for name in tried} == {"bfloat16"}

@@ -1,1 +1,1 @@
-"""Answers without a code generator: the DAG evaluated, the loop program interpreted."""
+"""Answers and counts without a code generator: DAGs evaluated, loop programs interpreted."""

@@ -1,1 +1,1 @@
-"""The processor as a device, and its peak."""
+"""The processor as a device, and its peaks, by precision and instruction."""
