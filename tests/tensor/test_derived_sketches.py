@@ -12,6 +12,7 @@ import pytest
 
 from tilewright.space.config_space import ConfigSpace
 from tilewright.vocabulary.workload import Workload
+from tilewright_tensor.expressions.expr import tanh
 from tilewright_tensor.ir.dag import Dag, compute, placeholder, reduce_axis, reduce_sum
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.layouts.layout import Layout
@@ -182,6 +183,21 @@ def test_products_of_one_definition_have_knobs_of_their_own(
         (config, *_) = points = space.sample(random.Random(0), 3)
         assert {"tile_i", "tile_j", "first.tile_i", "first.tile_n"} <= config.values.keys()
         for point in points:
+            checked(sketch.scheduled(point.values))
+
+
+def test_what_lies_between_two_products_is_stored_by_the_first(
+    checked: Callable[[Schedule], LoopProgram],
+) -> None:
+    """The second one does not plan it as well."""
+    a, b, c = placeholder("a", (5, 7)), placeholder("b", (7, 9)), placeholder("c", (9, 3))
+    k, m = reduce_axis(7, "k"), reduce_axis(9, "m")
+    first = compute("first", (5, 9), lambda i, n: reduce_sum(a[i, k] * b[k, n], k))
+    between = compute("between", (5, 9), lambda i, n: tanh(first[i, n]))
+    second = compute("second", (5, 3), lambda i, j: reduce_sum(between[i, m] * c[m, j], m))
+    made = SketchInput(Dag([second], inputs=[a, b, c]), {}, LIMITS)
+    for sketch in derive(made):
+        for point in ConfigSpace([sketch.alternative("derived")]).sample(random.Random(0), 3):
             checked(sketch.scheduled(point.values))
 
 

@@ -196,8 +196,8 @@ def _fuse(problem: SketchInput, state: State) -> list[State]:
 
 
 def _without_nest(state: State, name: str) -> State:
-    """The consumer leaves the nest that it was given when it was looked at."""
-    plans = (p.without(name) if isinstance(p, Nest) else p for p in state.plans)
+    """The consumer leaves the nest that it was given when it was looked at, and other plans."""
+    plans = (p.without(name) if isinstance(p, Nest | Tiling) else p for p in state.plans)
     return replace(state, plans=tuple(plan for plan in plans if plan is not None))
 
 

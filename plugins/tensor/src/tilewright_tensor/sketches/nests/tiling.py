@@ -8,8 +8,9 @@ over the inner reduction, and only its result is added to what the outer reducti
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from typing import Self
 
 from tilewright.space.feasible.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
@@ -42,6 +43,10 @@ _ROWS_PER_COPY = 128
 @dataclass(frozen=True, eq=False)
 class Tiling(TilingShape):
     """A reduction in tiles, its choices and its steps."""
+
+    def without(self, name: str) -> Self:
+        """The plan without a producer that another plan covers."""
+        return replace(self, producers=tuple(one for one in self.producers if one != name))
 
     def declare(self, problem: SketchInput, schedule: Schedule, knobs: Knobs) -> None:
         """The tile of every axis, the order of the loops, unrolling, and what is packed where."""
