@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
-from answers import host, task_of, tolerance, x86_error
+from answers import expected, host, task_of, tolerance, x86_error
 from isa_levels import WIDTHS
 
 CASES = """
@@ -113,3 +114,30 @@ def test_every_strategy_agrees_with_the_reference(text: str, isa: str) -> None:
         for config in [fallback, *space.sample(random.Random(0), 3)]:
             error = x86_error(task, config)
             assert error <= tolerance(task), f"{config.text}: {error} > {tolerance(task)}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "layout_transform(1x3x4x5, src=NCHW, dst=NCHW4c:bfloat16)",
+        "layout_transform(5x7, src=NC, dst=NC2c:bfloat16)",
+        "layout_transform(5x7, src=NC, dst=CN8c2n)",
+        "layout_transform(2x5x3x17, src=NHWC, dst=NCHW8c) + relu()",
+    ],
+)
+def test_partly_filled_blocks_end_in_zeros(text: str) -> None:
+    """Products read them, and zero times NaN is none."""
+    task = task_of(text, f"x86:isa={WIDTHS[0]},threads=2")
+    reference, backend = host().reference("layout_transform"), host().backend("x86")
+    inputs, output = expected(task.workload)
+    for config in host().space(task).sample(random.Random(0), 4):
+        layouts = host().layouts(task, config)
+        packed = [reference.pack(a, text) for a, text in zip(inputs, layouts.inputs, strict=True)]
+        wanted = reference.pack(output, layouts.outputs[0])
+        artifact = backend.build(host().lower(task, config), task.target)
+        kernel = backend.load(artifact, backend.probe()[0])
+        kernel.bind([*packed, np.full_like(wanted, np.nan)], {})
+        kernel.launch()
+        got = kernel.read(len(packed))
+        kernel.close()
+        np.testing.assert_array_equal(got, wanted, err_msg=config.text)

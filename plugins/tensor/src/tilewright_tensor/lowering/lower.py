@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright_tensor.expressions.affine import Affine, Var, divided, mod, multiples
@@ -16,6 +16,7 @@ from tilewright_tensor.ir.loop_ir import (
     CopyWait,
     Guard,
     Loop,
+    LoopKind,
     LoopProgram,
     Prefetch,
     Statement,
@@ -26,6 +27,7 @@ from tilewright_tensor.ir.loop_ir import (
 from tilewright_tensor.lowering.peel import peeled, ranges, renamed
 from tilewright_tensor.lowering.placement import PlacedLoop, Placement, place
 from tilewright_tensor.lowering.tensorized import tensorized
+from tilewright_tensor.lowering.zero_padding import zero_padding
 from tilewright_tensor.lowering.zero_terms import without_zero_terms
 from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
@@ -85,9 +87,17 @@ class _Lowering:
             name,
             tuple(self.buffers[tensor.name] for tensor in dag.inputs),
             tuple(self.buffers[one] for one in outputs),
-            body,
+            block([*self._padding(), body]),
             tuple(self.buffers[stage.name] for stage in own if stage.name not in outputs),
         )
+
+    def _padding(self) -> Iterator[Statement]:
+        """Zeros where blocks of the outputs' formats are partly filled: a product may read them."""
+        kinds = {loop.kind for placement in self.placed.values() for loop in placement.loops}
+        around: LoopKind = "blockIdx.x" if "blockIdx.x" in kinds else "parallel"
+        for tensor in self.schedule.dag.outputs:
+            if layout := self.schedule.layouts.get(tensor.name):
+                yield from zero_padding(self.buffers[tensor.name], layout, tensor.shape, around)
 
     def _nest(self, placement: Placement) -> Statement:
         """All loops of a stage, from the inside out."""
