@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.buffer import Buffer
@@ -29,9 +29,26 @@ class InstructionOperand:
 def instruction_operands(node: Tensorized) -> dict[str, InstructionOperand]:
     """The operands and the result by the names of the meaning's tensors.
 
-    Loops have to be the meaning's, spatial ones first, and the store its expression, operands in
-    its order and data types. Raises ValueError where the nest is not what the instruction means.
+    Loops have to be the meaning's, spatial ones first, and the store its expression, factors in
+    either order, operands in its data types. Raises ValueError where the nest is not what the
+    instruction means.
     """
+    body = node.instruction.meaning.body
+    assert body is not None
+    try:
+        return _operands(node, body)
+    except ValueError:
+        if not (isinstance(body, Op) and body.name == "mul"):
+            raise
+        try:
+            return _operands(node, replace(body, args=body.args[::-1]))
+        except ValueError:
+            pass
+        raise
+
+
+def _operands(node: Tensorized, body: Value) -> dict[str, InstructionOperand]:
+    """The same with this as the meaning's expression."""
     instruction = node.instruction
     meaning = instruction.meaning
     axes = meaning.axes + meaning.reduce_axes
@@ -50,7 +67,6 @@ def instruction_operands(node: Tensorized) -> dict[str, InstructionOperand]:
     if not isinstance(statement, Store):
         raise _refused(node, f"one store is expected inside, not {_kind(statement)}")
     place = Load(statement.buffer, statement.indices)
-    assert meaning.body is not None
     value = statement.value
     if meaning.combiner is not None:
         summed = meaning.combiner.operation(place, place)
@@ -60,7 +76,7 @@ def instruction_operands(node: Tensorized) -> dict[str, InstructionOperand]:
             raise _refused(node, f"it stores {value_text(value)}, no {meaning.combiner.name}")
         value = value.args[1]
     found = {meaning.name: place}
-    _matched(node, meaning.body, value, values, found)
+    _matched(node, body, value, values, found)
     if statement.buffer.scope != instruction.scope:
         raise _refused(
             node,

@@ -107,7 +107,7 @@ class _Lowering:
         buffer = self.buffers[stage.name]
         value = placement.value(self._loaded)
         if stage.overhangs:
-            self._check_overhang(placement, value)
+            self._check_overhang(placement)
         # a reduction over one element is that element
         reduces = stage.combiner is not None and first < len(loops)
         if stage.combiner is not None and reduces:
@@ -136,28 +136,46 @@ class _Lowering:
                 statement = block([self._initial(placement, indices), statement])
         return guarded(guards.get((-1, False), ()), statement)
 
-    def _check_overhang(self, placement: Placement, value: Value) -> None:
+    def _check_overhang(self, placement: Placement) -> None:
         """Raise ValueError where what overhangs reads elements that no format has."""
-        names = placement.stage.descendants(placement.stage.overhangs)
-        beyond = {loop.var for loop in placement.loops if loop.name in names}
-        for load in (leaf for leaf in leaves(value) if isinstance(leaf, Load)):
+        stage = placement.stage
+        facts = placement.facts.with_conditions(
+            [condition for found in placement.guards.values() for condition in found]
+        )
+        beyond = {
+            axis.var
+            for axis in stage.axes + stage.reduce_axes
+            if not stage.overhangs.isdisjoint(stage.descendants([axis.name]))
+        }
+        for own in leaves(stage.body):
+            read = placement.reads.get(id(own))
+            if not isinstance(own, Read) or read is None:
+                continue
+            # what does not overhang is where it always is
+            moving = [
+                Affine() if beyond.isdisjoint(index.variables()) else at
+                for index, at in zip(own.indices, read.indices, strict=True)
+            ]
+            load = self._load(Read(read.tensor, tuple(moving)))
             for index, extent in zip(load.indices, load.buffer.shape, strict=True):
-                moves = not beyond.isdisjoint(index.variables())
-                if moves and index.range(self.facts.bounds)[1] >= extent:
+                if not facts.holds((index, extent)):
                     raise ValueError(
-                        f"overhang of {placement.stage.name}: {load.buffer.name} has no element "
+                        f"overhang of {stage.name}: {load.buffer.name} has no element "
                         f"at {index}, expected below {extent}: choose a format in blocks"
                     )
 
     def _element(self, placement: Placement) -> tuple[Affine, ...]:
         """Where the stage's element lies in its buffer."""
+        stage = placement.stage
         logical = [
-            (local if placement.stage.attach else start + local) if extent > 1 else Affine()
-            for start, local, extent in zip(
-                placement.start, placement.local, placement.region, strict=True
+            (local if stage.attach else start + local)
+            if extent > 1 or axis.name in stage.overhangs
+            else Affine()
+            for axis, start, local, extent in zip(
+                stage.axes, placement.start, placement.local, placement.region, strict=True
             )
         ]
-        return self._physical(placement.stage.name, logical)
+        return self._physical(stage.name, logical)
 
     def _physical(self, name: str, logical: Sequence[Affine]) -> tuple[Affine, ...]:
         place, tiles = self._place(name, logical), self.tiles.get(name)
