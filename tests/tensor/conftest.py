@@ -48,7 +48,8 @@ def checked() -> Callable[[Schedule], LoopProgram]:
 
 
 def check_schedule(schedule: Schedule) -> LoopProgram:
-    schedule = Schedule.replay(schedule.dag, schedule.steps)
+    used = [stage.instruction[1] for stage in schedule.stages.values() if stage.instruction]
+    schedule = Schedule.replay(schedule.dag, schedule.steps, {one.name: one for one in used})
     program = lower(schedule, "kernel")
     assert verify(program) == [], str(program)
     rng = np.random.default_rng(0)

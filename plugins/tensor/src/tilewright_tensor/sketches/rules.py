@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.nests.instructed_tiling import InstructedTiling, lanes_of
 from tilewright_tensor.sketches.nests.nest import Factored, Nest, factored_axis
 from tilewright_tensor.sketches.nests.tiling import Tiling
 from tilewright_tensor.sketches.nests.unrolled import (
@@ -27,6 +28,7 @@ from tilewright_tensor.sketches.structure.access import (
     reduction_size,
     spatial_size,
 )
+from tilewright_tensor.sketches.structure.instructed import Instructed, instructed
 from tilewright_tensor.sketches.structure.open_nest import OpenNest
 from tilewright_tensor.sketches.structure.sketch_input import SketchInput
 from tilewright_tensor.sketches.structure.vectors import vectors_of
@@ -163,6 +165,42 @@ def _cache(_problem: SketchInput, state: State) -> list[State]:
     return [replace(state, schedule=state.schedule.cache_write(name, "register"), pending=pending)]
 
 
+def _instructed(problem: SketchInput, state: State) -> Instructed | None:
+    """The stage as an instruction, where no other one has its operands in a format of its own."""
+    found = instructed(problem, state.schedule, state.schedule.stages[state.stage])
+    plans = (plan.product for plan in state.plans if isinstance(plan, InstructedTiling))
+    taken = {factor.source for one in plans for factor in (one.shared, one.rows)}
+    return None if found and taken & {found.shared.source, found.rows.source} else found
+
+
+def _is_instructed(problem: SketchInput, state: State) -> bool:
+    return _instructed(problem, state) is not None
+
+
+def _tensorize(problem: SketchInput, state: State) -> list[State]:
+    """In the tiles of the stage's consumer; of a copy, where it has none."""
+    stage, product = state.schedule.stages[state.stage], _instructed(problem, state)
+    consumer = matched_consumer(state.schedule, state.stage)
+    assert product is not None
+    if consumer is None:
+        return _cache(problem, state)
+    made = (state.schedule.stages.get(one.name) for one in (product.shared, product.rows))
+    producers = tuple(one.name for one in made if one is not None and one.combiner is None)
+    vectors = lanes_of(problem, stage, product, consumer)
+    return [
+        _without_nest(state, consumer)
+        .settle(stage.name, *producers)
+        .planned(
+            f"fused-{level}",
+            InstructedTiling(
+                stage.name, consumer, level,
+                producers=producers, vectors=vectors, product=product,
+            ),
+        )
+        for level in (2, 1)
+    ]  # fmt: skip
+
+
 def _wants_fusion(problem: SketchInput, state: State) -> bool:
     consumer = matched_consumer(state.schedule, state.stage)
     return _tiled(problem, state) and consumer is not None
@@ -265,6 +303,7 @@ def _skip(problem: SketchInput, state: State) -> list[State]:
 
 
 RULES: tuple[Rule, ...] = (
+    Rule("Tensorize", _is_instructed, _tensorize),
     Rule("AlwaysInline", _may_inline, lambda _p, s: [s.inlined()]),
     Rule("SimplifyComputeWithConstTensor", _sums_constants, _simplify),
     Rule("AddRfactor", _reduces_along_memory, _factor, lambda p, s: not _tiled(p, s)),

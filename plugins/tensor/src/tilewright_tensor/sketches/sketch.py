@@ -49,9 +49,9 @@ class Sketch:
         """Layout of every operand, output and stage."""
         problem = self.problem
         found = layouts_of(problem, self.schedule, self._vectors, values["layouts"])
-        for name in problem.constants:
+        for name in found:
             for plan, own in self._each(values):
-                if text := plan.constant_layout(problem, self.schedule, name, own):
+                if text := plan.operand_layout(problem, self.schedule, name, own):
                     found[name] = Layout.parse(text)
         return found
 

@@ -114,7 +114,7 @@ class ThreadTiling(OpenNest):
             + abs(log2(prod(sums) / 16))
         )
 
-    def constant_layout(
+    def operand_layout(
         self, problem: SketchInput, schedule: Schedule, name: str, values: Values
     ) -> str | None:
         """Axes of the reduction outside, those along which neighbouring threads read inside."""

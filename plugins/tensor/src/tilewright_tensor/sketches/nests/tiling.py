@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Self
+from typing import ClassVar, Self
 
 from tilewright.space.feasible.constraint import Expression, Knob
 from tilewright.space.knobs import Knobs
@@ -42,7 +42,12 @@ _ROWS_PER_COPY = 128
 
 @dataclass(frozen=True, eq=False)
 class Tiling(TilingShape):
-    """A reduction in tiles, its choices and its steps."""
+    """A reduction in tiles, its choices and its steps.
+
+    places  where producers may be computed: before everything else, or for every outer tile
+    """
+
+    places: ClassVar[Sequence[str]] = ("root", "tile")
 
     def without(self, name: str) -> Self:
         """The plan without a producer that another plan covers."""
@@ -54,8 +59,7 @@ class Tiling(TilingShape):
         wide = [axis for axis in stage.axes if axis.extent > 1]
         sizes = [self._declare_spatial(stage, axis, knobs) for axis in wide]
         for axis in stage.reduce_axes:
-            cut = self._cuts(stage) or axis.name == self._blocked_axis(stage)
-            splits = reduction_splits(axis.extent, whole=not cut)
+            splits = self._reductions(stage, axis)
             if len(splits) > 1:
                 define_splits(knobs, axis, splits)
         knobs.define_knob("unroll", unroll)
@@ -67,7 +71,7 @@ class Tiling(TilingShape):
         for name in self.packable(problem, stage):
             self._declare_pack(problem, stage, name, knobs)
         for name in self.producers:
-            knobs.define_knob(f"{name}.at", ["root", "tile"])
+            knobs.define_knob(f"{name}.at", self.places)
         if any(name in problem.constants for name in _names(stage)):
             knobs.define_knob("prefetch_bytes", [0, 2048, 4096])
         for name, row in self.streamed(problem, stage).items():
@@ -85,7 +89,7 @@ class Tiling(TilingShape):
         copied, streamed = self.packable(problem, stage), self.streamed(problem, stage)
         return steps.apply(s, copied, streamed)
 
-    def constant_layout(
+    def operand_layout(
         self, problem: SketchInput, schedule: Schedule, name: str, values: Values
     ) -> str | None:
         """A constant's layout in the order in which the kernel reads it."""
@@ -159,11 +163,21 @@ class Tiling(TilingShape):
         unit = self._unit(stage, axis)
         reused = any(is_broadcast(stage, name, axis.var) for name in _names(stage))
         options = spatial_splits(
-            axis.extent, unit, middle=self.deep and self.level < 2,
+            self._extent(stage, axis), unit, middle=self.deep and self.level < 2,
             tiled=not self.deep or reused or self._is_vector(stage, axis),
         )  # fmt: skip
         define_splits(knobs, axis, options)
         return {-(-one[-1] // unit) for one in options}
+
+    def _extent(self, stage: ComputeStage, axis: Axis) -> int:
+        """What the tiles of a spatial axis have to cover, and may not exceed."""
+        del stage
+        return axis.extent
+
+    def _reductions(self, stage: ComputeStage, axis: Axis) -> Sequence[tuple[int, int]]:
+        """How a reduce axis may be cut."""
+        cut = self._cuts(stage) or axis.name == self._blocked_axis(stage)
+        return reduction_splits(axis.extent, whole=not cut)
 
     def _constrain_registers(
         self,

@@ -153,12 +153,18 @@ class TilingSteps:
                 inner.append((axis.name, axis.extent))
         unrolled = next((loop for loop, extent in reversed(inner) if extent > 1), None)
         for loop, _ in inner:
-            order.append(loop)
+            s, step = self._step(s, name, loop)
+            order.append(step)
             if loop == unrolled and self.values["unroll"] > 1:
-                s = s.split(name, loop, [self.values["unroll"]]).unroll(name, f"{loop}.1")
-                order[-1:] = [f"{loop}.0", f"{loop}.1"]
+                s = s.split(name, step, [self.values["unroll"]]).unroll(name, f"{step}.1")
+                order[-1:] = [f"{step}.0", f"{step}.1"]
         s = self._tile_loops(s, name, order, tile)
         return self._prefetched(s, name, order[-1])
+
+    def _step(self, s: Schedule, name: str, loop: str) -> tuple[Schedule, str]:
+        """(schedule, the loop over steps) of an inner sum: terms, one by one."""
+        del name
+        return s, loop
 
     def _prefetched(self, s: Schedule, name: str, loop: str) -> Schedule:
         """Constants are fetched ahead of the innermost sum, a line for each vector of the tile."""

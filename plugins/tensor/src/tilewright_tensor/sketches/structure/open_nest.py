@@ -52,8 +52,8 @@ class OpenNest(ABC):
     def cost(self, schedule: Schedule, values: Values) -> float:
         """A guess at how bad the choices are, to compare those of one sketch by."""
 
-    def constant_layout(
+    def operand_layout(
         self, problem: SketchInput, schedule: Schedule, name: str, values: Values
     ) -> str | None:
-        """How a constant is best arranged; None, as here, where this part has no opinion."""
+        """How an operand, or a stage that is read, lies best; None where it is all the same."""
         return None

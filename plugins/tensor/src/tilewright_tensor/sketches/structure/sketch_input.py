@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright_tensor.ir.dag import Dag
+from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +40,11 @@ class Limits:
     registers     vector registers, one of which is left to addresses and broadcasts
     cache_bytes   scratch that one thread keeps close at hand
     threads       threads that share the work
+    instructions  tensor instructions that sketches use where a stage is what they mean
     """
 
     lanes: int
     registers: int
     cache_bytes: int
     threads: int
+    instructions: tuple[TensorInstruction, ...] = ()

@@ -92,9 +92,11 @@ def layouts_of(
         at_output = follows and schedule.stages[final.name].reads(tensor.name)
         fits = at_output and found[final.name].divides(tensor.shape)
         found[tensor.name] = found[final.name] if fits else logical
+        if tensor.name in problem.constants:  # small: rounding them saves nothing
+            found[tensor.name] = found[tensor.name].stored_as("")
     for name, stage in schedule.stages.items():
         if stage.shape == final.shape:
-            found.setdefault(name, found[final.name])
+            found.setdefault(name, found[final.name].stored_as(""))
         if name not in found:
             sources = [
                 found[r.tensor.name] for r in reads(stage) if r.tensor.name in vectors.images
