@@ -86,5 +86,6 @@ def test_strategies_of_lower_precision_are_offered_where_they_are_allowed(
         assert run(["space", task, "--target", target, "--precision", precision, "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
         offered.append({alternative["name"] for alternative in told["alternatives"]})
-    assert offered[1] - offered[0] == {"conv2d_direct_bf16.x86"}
+    derived = {f"derived_bf16.x86/fused-{level}" for level in (1, 2)}
+    assert offered[1] - offered[0] == {"conv2d_direct_bf16.x86", *derived}
     assert offered[0] < offered[1]
