@@ -69,7 +69,7 @@ STRATEGIES = (
     _strategy("elementwise", (), revision=2),
     _bfloat16("elementwise", ()),
     _strategy("derived", (), priority=5),
-    _bfloat16("derived", (), "derived", priority=6),
+    _bfloat16("derived", (), "derived", priority=6, arithmetic=""),
     _strategy("default", (), priority=0),
 )
 """Named `MODULE.x86`, before as the module alone; `make(operators)` gives the implementation."""
