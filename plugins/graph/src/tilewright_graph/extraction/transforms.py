@@ -15,8 +15,19 @@ TRANSFORM = "layout_transform"
 
 
 def logical_layout(spec: TensorSpec) -> str:
-    """The layout in which a tensor enters and leaves the network, and passes through views."""
+    """The layout in which a tensor enters and leaves the network."""
     return Layout.logical(len(spec.shape)).text
+
+
+def view_layout(base: TensorSpec, made: str, view: TensorSpec) -> str | None:
+    """The layout of a view of a tensor that is made in a layout, of whatever dtype it is stored as.
+
+    None where the tensor is not made in logical order: then it is brought there first.
+    """
+    layout = Layout.parse(canonical_layout(base, made))
+    if layout.stored_as("").text != logical_layout(base):
+        return None
+    return Layout.parse(logical_layout(view)).stored_as(layout.dtype).text
 
 
 def same_bytes(spec: TensorSpec, first: str, second: str) -> bool:

@@ -10,7 +10,12 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.extraction import ExtractedNetwork
-from tilewright_graph.extraction.transforms import canonical_layout, logical_layout, transform_task
+from tilewright_graph.extraction.transforms import (
+    canonical_layout,
+    logical_layout,
+    transform_task,
+    view_layout,
+)
 
 Kind = Literal["input", "kernel", "view", "result"]
 
@@ -98,8 +103,13 @@ class _Trace:
 
     def _add_view(self, tensor: str) -> None:
         base = self._extracted.views[tensor]
-        node = FlowNode(tensor, "view", tensor, (self.logical(tensor),))
-        self.add(node, tensor, [(base, self.logical(base))])
+        if base not in self._makers:
+            self._add_view(base)
+        (made, *_), specs = self.nodes[self._makers[base]].layouts, self._extracted.network.specs
+        layout = view_layout(specs[base], made, specs[tensor])
+        read = self.logical(base) if layout is None else made
+        node = FlowNode(tensor, "view", tensor, (layout or self.logical(tensor),))
+        self.add(node, tensor, [(base, read)])
 
     def _edge(self, tensor: str, wanted: str) -> FlowEdge:
         maker = self._makers[tensor]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -18,6 +18,7 @@ from tilewright_graph.extraction.transforms import (
     logical_layout,
     same_bytes,
     transform_task,
+    view_layout,
 )
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.ir.network_program import BufferKind
@@ -138,17 +139,25 @@ class _Assembler:
         if name in self._network.constants:
             return self._pack(name, layout)
         spec = self._network.specs[name]
-        if name in self._extracted.views and name not in self._versions:
-            base = self._extracted.views[name]
-            placed = self._read(base, logical_layout(self._network.specs[base]))
-            self._versions[name] = [(logical_layout(spec), placed)]
-        for known, placed in self._versions[name]:
+        for known, placed in self._versions_of(name):
             if same_bytes(spec, known, layout):
                 return placed
-        source, placed = self._versions[name][0]
+        source, placed = self._versions_of(name)[0]
         wanted = self._place(name, layout, self._inner(name, layout), "intermediate")
         self._transform(name, source, placed, layout, wanted)
         return wanted
+
+    def _versions_of(self, name: str) -> Sequence[tuple[str, str]]:
+        """By now; a view is what its tensor was made as, where that is in logical order."""
+        if name in self._extracted.views and name not in self._versions:
+            spec, base = self._network.specs[name], self._extracted.views[name]
+            source, placed = self._versions_of(base)[0]
+            layout = view_layout(self._network.specs[base], source, spec)
+            if layout is None:
+                layout = logical_layout(spec)
+                placed = self._read(base, logical_layout(self._network.specs[base]))
+            self._versions[name] = [(layout, placed)]
+        return self._versions[name]
 
     def _transform(self, name: str, source: str, read: str, layout: str, write: str) -> None:
         spec = self._network.specs[name]

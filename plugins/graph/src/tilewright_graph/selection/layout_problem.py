@@ -14,7 +14,12 @@ from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.kernel_node import KernelNode
-from tilewright_graph.extraction.transforms import canonical_layout, logical_layout, transform_task
+from tilewright_graph.extraction.transforms import (
+    canonical_layout,
+    logical_layout,
+    transform_task,
+    view_layout,
+)
 from tilewright_graph.selection.candidates import Candidate
 from tilewright_graph.selection.graph_problem import GraphProblem, Matrix
 
@@ -45,7 +50,7 @@ class LayoutProblem:
     """A problem in numbers, and what the nodes' candidates mean.
 
     options   of each node; the last nodes are the network's kernels in order, those before them
-              tensors that no kernel makes and several read
+              tensors that no kernel makes: what several read, and views of several formats
     """
 
     problem: GraphProblem
@@ -67,10 +72,10 @@ def layout_problem(
     """The choice as numbers: the cost of a choice is the sum over the calls that it assembles to.
 
     A kernel's transforms stand between it and the maker of what it reads; from the network's inputs
-    and to its results, which are of fixed layout as views are, they belong to the kernel. Constants
-    are free, and so are concats and slices that copy nothing. A tensor may be brought into a
-    layout once for several readers: every set of layouts for which that can pay is an option of its
-    maker, so that nothing is counted twice.
+    and to its results, which are of fixed layout, they belong to the kernel. Views are in logical
+    order, stored as what they view is made. Constants are free, and so are concats and slices that
+    copy nothing. A tensor may be brought into a layout once for several readers: every set of
+    layouts for which that can pay is an option of its maker, so that nothing is counted twice.
 
     Raises UsageError where no candidate of a kernel can be.
     """
@@ -88,6 +93,7 @@ class _Builder:
         self._network = extracted.network
         self._kernels = extracted.kernels
         self._candidates = [candidates(kernel) for kernel in self._kernels]
+        self._makers = {kernel.output: index for index, kernel in enumerate(self._kernels)}
         self._readers = self._find_readers()
         self._viewed = set(extracted.views.values())
         self._popular: dict[str, list[str]] = {}
@@ -101,17 +107,20 @@ class _Builder:
         self._between = between
 
     def build(self) -> LayoutProblem:
-        made = {kernel.output for kernel in self._kernels}
-        given = [name for name in self._readers if name not in made]
-        shared = [name for name in given if any(self._useful_sets(name, {self._logical(name)}))]
+        given = [name for name in self._readers if name not in self._makers]
+        shared = [name for name in given if self._is_node(name)]
         first = len(shared)
         options = [self._options_of_given(name) for name in shared]
         for index in range(len(self._kernels)):
             alone = [name for name in given if name not in shared and index in self._readers[name]]
             options.append(self._options_of_kernel(index, alone))
         edges: dict[tuple[int, int], Matrix] = {}
-        makers = {kernel.output: first + index for index, kernel in enumerate(self._kernels)}
+        makers = {name: first + index for name, index in self._makers.items()}
         makers |= {name: node for node, name in enumerate(shared)}
+        for node, name in enumerate(shared):
+            if len(self._formats(name)) > 1:
+                maker = makers[self._extracted.root(name)]
+                edges[node, maker] = self._viewing(name, options[node], options[maker])
         for name, node in makers.items():
             for reader in self._readers.get(name, ()):
                 matrix = self._matrix(name, options[node], reader, options[first + reader])
@@ -124,13 +133,13 @@ class _Builder:
     # --- nodes -----------------------------------------------------------------------------------
 
     def _options_of_given(self, name: str) -> list[Option]:
-        """For a tensor of fixed layout that several kernels read: what it is transformed into."""
-        logical = self._logical(name)
+        """For a tensor that no kernel makes: what it is, and what it is transformed into."""
         found = []
-        for layouts in (_NONE, *self._useful_sets(name, {logical})):
-            seconds = self._seconds(name, logical, layouts)
-            if seconds is not None:
-                found.append(Option(None, logical, layouts, seconds))
+        for made in self._formats(name):
+            for layouts in (_NONE, *self._useful_sets(name, {made})):
+                seconds = self._seconds(name, made, layouts)
+                if seconds is not None:
+                    found.append(Option(None, made, layouts, seconds))
         return found
 
     def _options_of_kernel(self, index: int, given: Sequence[str]) -> list[Option]:
@@ -140,7 +149,6 @@ class _Builder:
         """
         kernel = self._kernels[index]
         name = kernel.output
-        fixed = frozenset({self._logical(name)}) if self._leaves(name) else _NONE
         found = []
         for candidate in self._candidates[index]:
             in_place = self._extracted.parts_of(kernel, candidate.layouts) is not None
@@ -149,6 +157,7 @@ class _Builder:
                 wanted = self._wanted(tensor, index, candidate)
                 parts.append(self._seconds(tensor, self._logical(tensor), wanted))
             made = self._canonical(name, candidate.layouts.outputs[0])
+            fixed = frozenset({self._logical(name)}) if self._leaves(name, made) else _NONE
             for layouts in (_NONE, *self._useful_sets(name, fixed | {made})):
                 brought = self._seconds(name, made, fixed | layouts)
                 total = _sum((*parts, brought))
@@ -188,7 +197,17 @@ class _Builder:
             self._popular[name] = sorted(text for text, count in counts.items() if count > 1)
         return self._popular[name]
 
+    def _is_node(self, name: str) -> bool:
+        """Whether a tensor that no kernel makes leaves a choice."""
+        formats = self._formats(name)
+        return len(formats) > 1 or any(self._useful_sets(name, {*formats}))
+
     # --- edges -----------------------------------------------------------------------------------
+
+    def _viewing(self, name: str, views: Sequence[Option], made: Sequence[Option]) -> Matrix:
+        """A view is as its tensor is made."""
+        formats = [self._viewed_as(name, option.made) for option in made]
+        return tuple(tuple(0.0 if own == view.made else None for own in formats) for view in views)
 
     def _matrix(
         self, name: str, made: Sequence[Option], reader: int, read: Sequence[Option]
@@ -207,6 +226,20 @@ class _Builder:
         return tuple(rows[option.made, option.at_hand] for option in made)
 
     # --- parts -----------------------------------------------------------------------------------
+
+    def _formats(self, name: str) -> Sequence[str]:
+        """The layouts that a tensor may have which no kernel makes: of a view, one a dtype."""
+        maker = self._makers.get(self._extracted.root(name))
+        if maker is None:
+            return (self._logical(name),)
+        made = (candidate.layouts.outputs[0] for candidate in self._candidates[maker])
+        return tuple(dict.fromkeys(self._viewed_as(name, text) for text in made))
+
+    def _viewed_as(self, name: str, made: str) -> str:
+        """The layout of a view where the tensor that it views is made in a layout."""
+        specs = self._network.specs
+        found = view_layout(specs[self._extracted.root(name)], made, specs[name])
+        return found or self._logical(name)
 
     def _find_readers(self) -> Mapping[str, list[int]]:
         """By tensor, constants left out, the kernels that read it."""
@@ -227,9 +260,13 @@ class _Builder:
         spec = self._network.specs[name]
         return _sum(self._between(spec, source, layout) for layout in sorted(wanted))
 
-    def _leaves(self, name: str) -> bool:
-        """Whether a tensor is wanted in logical order: as a result, or under a view."""
-        return name in self._network.results or name in self._viewed
+    def _leaves(self, name: str, made: str) -> bool:
+        """Whether a tensor that is made in a layout is wanted in logical order as well: as a
+        result, or under a view.
+        """
+        spec = self._network.specs[name]
+        below = name in self._viewed and view_layout(spec, made, spec) is None
+        return below or name in self._network.results
 
     def _logical(self, name: str) -> str:
         return logical_layout(self._network.specs[name])
