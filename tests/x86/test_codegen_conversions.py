@@ -16,7 +16,7 @@ from tilewright_tensor.expressions.affine import Var, index
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.dtype import DTYPES, is_float, limits, numpy_type
 from tilewright_tensor.expressions.expr import OPERATIONS, Const, Load, Op
-from tilewright_tensor.ir.loop_ir import Block, Loop, LoopProgram, Store
+from tilewright_tensor.ir.loop_ir import Block, Guard, Loop, LoopProgram, Store
 from tilewright_x86.kernel.jit import assembly
 from tilewright_x86.machine.isa import ISAS, Isa
 from tilewright_x86.text.emit import emit
@@ -101,6 +101,27 @@ def test_every_conversion_agrees_with_the_interpreter(
                 if isa in ROUNDING:  # by the instruction, vectors have no denormals
                     got, wanted = (np.where(np.abs(x) < TINY, 0, x) for x in (got, wanted))  # noqa: PLW2901
             np.testing.assert_array_equal(got, wanted, err_msg=buffer.name)
+
+
+@pytest.mark.parametrize("source", DTYPES)
+def test_one_lane_that_is_left_of_a_vector_is_all_that_a_conversion_stores(
+    source: str, isa: str, run_x86: Callable[..., Any]
+) -> None:
+    """Known when the code is compiled: LLVM then makes one store of what it was told to mask."""
+    (level,) = (one for one in ISAS if one.name == isa)
+    if not has(level, source):
+        pytest.skip("refused, see test_codegen_arithmetic")
+    i, x = index(Var("i")), Load(Buffer("x", (16,), source), PLACE)
+    outputs, loops = [], []
+    for dtype in (dtype for dtype in DTYPES if has(level, dtype)):
+        outputs.append(Buffer(f"y_{dtype}", (64,), dtype))
+        store = Store(outputs[-1], (i + 32,), Op("cast", (x,), dtype) if dtype != source else x)
+        loops.append(Loop(Var("i"), 16, "vectorized", Guard(((i + 32, 33),), store)))
+    program = LoopProgram("one_lane", (x.buffer,), tuple(outputs), Block(tuple(loops)))
+    for got in run_x86(program, [np.ones(16, numpy_type(source))], isa):
+        wanted = np.full(64, np.nan if is_float(str(got.dtype)) else 77).astype(got.dtype)
+        wanted[32] = 1
+        np.testing.assert_array_equal(*(np.float64(one) for one in (got, wanted)), str(got.dtype))
 
 
 @pytest.mark.parametrize("level", ISAS, ids=lambda one: one.name)

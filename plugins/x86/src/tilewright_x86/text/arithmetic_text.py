@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tilewright_tensor.expressions.dtype import is_float, is_unsigned
 from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, constant, mangled, type_of
+from tilewright_x86.llvm_ir.narrowing import low_bits
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text import vector_math
 from tilewright_x86.text.bfloat_text import rounded_bfloat, widened_bfloat
@@ -241,7 +242,9 @@ class Arithmetic:
             have, want = (_bits(before), _bits(after))
             if have == want:
                 return text
-            word = "trunc" if want < have else "zext" if unsigned else "sext"
+            if want < have:
+                return low_bits(self.function, text, width, have, want)
+            word = "zext" if unsigned else "sext"
         return self.function.define(f"{word} {before} {text} to {after}")
 
     def _rounded_to_odd(self, text: str, width: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright_x86.llvm_ir.llvm_text import FunctionText, type_of
+from tilewright_x86.llvm_ir.narrowing import low_bits
 from tilewright_x86.machine.isa import Isa
 
 
@@ -33,7 +34,7 @@ def rounded_bfloat(function: FunctionText, text: str, width: int, isa: Isa) -> s
     quiet = define(f"or {words} {high}, {_splat(0x40, width)}")
     nan = define(f"fcmp uno {floats} {text}, {text}")
     chosen = define(f"select {type_of('bool', width)} {nan}, {words} {quiet}, {words} {nearest}")
-    return define(f"trunc {words} {chosen} to {narrow}")
+    return low_bits(function, chosen, width, 32, 16)
 
 
 def _splat(number: int, width: int) -> str:
