@@ -8,13 +8,14 @@ from itertools import product
 import pytest
 
 from tilewright.errors import UsageError
-from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.selection.assembly import assemble
 from tilewright_graph.selection.candidates import Candidate
 from tilewright_graph.selection.layout_problem import layout_problem
+from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 
 CONFIGS = [ConfigEntity("paper", {"block": block}) for block in (1, 4, 8)]
@@ -202,6 +203,45 @@ def test_no_transform_stands_between_kernels_of_bfloat16_and_a_view(context):
         "NCHW:bfloat16->NCHW",
         "NCHW:bfloat16->NCHW",
     ]
+
+
+class _Turning:
+    """A host whose transposes leave elements where they are instead of reading blocks of 4."""
+
+    def __init__(self, host):
+        self._host = host
+
+    def __getattr__(self, name):
+        return getattr(self._host, name)
+
+    def layouts(self, task, config):
+        if task.workload.operator != "transpose" or config["block"] != 4:
+            return self._host.layouts(task, config)
+        order = task.workload.attributes["axes"]
+        return Layouts(("NCHW",), (Layout.parse("NCHW").turned(order).text,))
+
+
+def turned():
+    """A transpose with two readers, of a tensor that has another reader; and one of an input."""
+    b = NetworkBuilder("net")
+    x = b.input("x", (1, 8, 4, 4))
+    y = b.max_pool2d(x, pool_size=1)
+    z = b.transpose(y, axes=[0, 2, 3, 1])
+    pools = [b.max_pool2d(one, pool_size=1) for one in (y, z)]
+    return b.network([b.add(pools[1], z), pools[0], b.exp(b.transpose(x, axes=[0, 1, 3, 2]))])
+
+
+def test_transposes_that_move_nothing_are_no_calls_and_cost_nothing(context):
+    turning = replace(context, host=_Turning(context.host))
+    pairs = list(costs_and_calls(turned(), turning))
+    assert len(pairs) > 3
+    for cost, spent in pairs:
+        assert cost == pytest.approx(spent)
+    extracted = extract(turned(), context.target, Operators.of(context.host))
+    for config, copies in ((CONFIGS[1], 1), (CONFIGS[0], 2)):
+        calls = assemble(extracted, lambda _task, _node, own=config: own, turning.host).calls
+        operators = [call.task.workload.operator for call in calls]
+        assert operators.count("transpose") == copies, "that of the input copies"
 
 
 def test_parts_that_are_not_connected_are_one_problem(context):

@@ -147,3 +147,13 @@ def test_bad_text_is_a_usage_error(text: str) -> None:
 def test_wrong_rank_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="4 axes"):
         Layout.parse("NCHW").physical_shape((1, 2, 3))
+
+
+@pytest.mark.parametrize("text", ["NCHW", "NHWC", "NCHW2c", "NWHC2h3w:bfloat16"])
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (3, 1, 0, 2), (0, 2, 3, 1)])
+def test_a_turned_layout_has_the_transposed_tensor_in_the_same_memory(text, order):
+    layout = Layout.parse(text)
+    array = np.arange(4 * 6 * 4 * 6, dtype=np.float32).reshape(4, 6, 4, 6)
+    turned = layout.turned(order)
+    np.testing.assert_array_equal(turned.pack(array.transpose(order)), layout.pack(array))
+    assert turned.turned(tuple(np.argsort(order))).text == text

@@ -1,4 +1,4 @@
-"""Concats and slices that copy nothing: of two tensors one is a part of the other's memory."""
+"""Concats, slices and transposes that copy nothing: one tensor is a part of another's memory."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from tilewright.vocabulary.config import Layouts
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.extraction.memory_plan import ALIGNMENT
-from tilewright_graph.extraction.transforms import logical_layout
+from tilewright_graph.extraction.transforms import logical_layout, same_bytes
 from tilewright_graph.network.network import Network, Node
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.definition.operator_def import OperatorDef, joined_axis
+from tilewright_tensor.operators.definition.order_of_axes import order_of_axes
 from tilewright_tensor.operators.operators import Operators
 
 
@@ -33,11 +34,11 @@ def aliased(
     root: Callable[[str], str],
     operators: Operators,
 ) -> frozenset[str]:
-    """Keys of the concats and slices that need not copy, where layouts permit.
+    """Keys of the concats, slices and transposes that need not copy, where layouts permit.
 
     A concat need not where a kernel makes each operand, nothing outside the network sees it, and no
-    earlier concat has it already; it may itself be made inside another. A slice need not where that
-    holds for its result, and a kernel makes what it cuts.
+    earlier concat has it already; it may itself be made inside another. A slice or transpose need
+    not where that holds for its result, and a kernel makes what it reads.
     """
     made = {kernel.output for kernel in kernels} - set(network.results)
     free = set(made)
@@ -51,8 +52,8 @@ def aliased(
             found.add(kernel.key)
             free -= operands
     for kernel in plain:
-        cuts = traits[kernel.key].slices is not None
-        if cuts and kernel.output in free and root(kernel.inputs[0]) in made:
+        moves = traits[kernel.key].slices is not None or _order(kernel, operators) is not None
+        if moves and kernel.output in free and root(kernel.inputs[0]) in made:
             found.add(kernel.key)
     return frozenset(found)
 
@@ -63,9 +64,15 @@ def parts_of(
     """What lies in what where a kernel of these layouts is no call; None where it must copy.
 
     None unless every part is one aligned run of the whole: nothing outside the axis that is
-    joined or cut in memory, as in NCHW16c for one image.
+    joined or cut in memory, as in NCHW16c for one image. A transpose copies nothing where its
+    result is laid out in the order of its operand.
     """
     (result,) = layouts.outputs
+    order = _order(kernel, operators)
+    if order is not None:
+        seen = Layout.parse(layouts.inputs[0]).turned(order)
+        alike = same_bytes(specs[kernel.output], seen.text, result)
+        return Aliases(kernel.inputs[0], {kernel.output: 0}) if alike else None
     if set(layouts.inputs) != {result}:
         return None
     workload = kernel.task.workload
@@ -83,6 +90,11 @@ def parts_of(
     }
     places = {name: place for name, place in found.items() if place is not None}
     return Aliases(kernel.output, places) if len(places) == len(found) else None
+
+
+def _order(kernel: KernelNode, operators: Operators) -> tuple[int, ...] | None:
+    workload = kernel.task.workload
+    return order_of_axes(operators[workload.operator], workload.inputs, workload.attributes)
 
 
 def is_inner_run(network: Network, node: Node, definition: OperatorDef) -> bool:

@@ -154,6 +154,17 @@ class Layout:
         kept = (t[0] for t in _TOKEN.finditer(name) if t[1] or shape[axis[t[3].upper()]] > 1)
         return _parse("".join(kept) + colon + dtype)
 
+    def turned(self, order: Sequence[int]) -> Layout:
+        """How a tensor in this layout lies once its axes are in another order.
+
+        order   for each axis of the result which of its axes that is
+        """
+        name, colon, dtype = self.text.partition(":")
+        letters = Layout.logical(len(order)).letters
+        places = {self.letters[axis]: letter for axis, letter in zip(order, letters, strict=True)}
+        places |= {old.lower(): new.lower() for old, new in places.items()}
+        return _parse(name.translate(str.maketrans(places)) + colon + dtype)
+
     def stored_as(self, dtype: str) -> Layout:
         """The same arrangement of elements of another dtype, empty for the tensor's own."""
         text = self.text.removesuffix(f":{self.dtype}") if self.dtype else self.text
