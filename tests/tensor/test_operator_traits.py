@@ -15,6 +15,7 @@ from tilewright_tensor.expressions.expr import maximum, select
 from tilewright_tensor.expressions.tensor import Tensor
 from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_max, reduce_sum
 from tilewright_tensor.operators.definition.gives_back import gives_back
+from tilewright_tensor.operators.definition.order_of_axes import order_of_axes
 from tilewright_tensor.operators.definition.operator_def import Operand, OperatorDef, joined_axis
 from tilewright_tensor.operators.operator import operator
 from tilewright_tensor.operators.operators import Operators
@@ -136,6 +137,28 @@ def test_what_gives_its_operand_back_is_seen_from_its_definition(
 ) -> None:
     task = workload(text)
     assert gives_back(operators[task.operator], task.inputs, task.attributes) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("transpose(3x5x7, axes=[1, 2, 0])", (1, 2, 0)),
+        ("transpose(5x5)", (1, 0)),
+        ("identity(3x5)", (0, 1)),
+        ("transpose(3x5) + relu()", (1, 0)),
+        ("relu(3x5)", None),
+        ("reshape(3x5, shape=[5, 3])", None),
+        ("broadcast_to(3x1, shape=[3, 5])", None),
+        ("reduce_sum(3x1, axes=[1])", None),
+        ("cast(3x5, dtype=float16)", None),
+        ("add(3x5, 3x5)", None),
+    ],
+)
+def test_the_order_of_axes_is_seen_from_the_definition(
+    text: str, order: tuple[int, ...] | None, workload: Parse, operators: Operators
+) -> None:
+    task = workload(text).anchor
+    assert order_of_axes(operators[task.operator], task.inputs, task.attributes) == order
 
 
 def copy(data: Tensor) -> Tensor:

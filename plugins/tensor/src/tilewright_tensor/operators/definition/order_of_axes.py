@@ -24,7 +24,7 @@ def order_of_axes(
     if made.combiner is not None or not isinstance(read, Read) or read.tensor is not operand:
         return None
     own = [axis.affine() for axis in made.axes]
-    if made.dtype != spec.dtype or not set(own) == set(read.indices) or len(own) != len(spec.shape):
+    if made.dtype != spec.dtype or set(own) != set(read.indices) or len(own) != len(spec.shape):
         return None
     order = tuple(read.indices.index(axis) for axis in own)
     return order if made.shape == tuple(spec.shape[axis] for axis in order) else None
