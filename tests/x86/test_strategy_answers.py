@@ -9,6 +9,7 @@ import pytest
 from answers import expected, host, task_of, tolerance, x86_error
 from isa_levels import WIDTHS
 
+SIDES = "inputs", "outputs"
 CASES = """
 conv2d(1x16x7x7, 32x16x3x3, padding=1) + add(1x32x1x1:const) + add(1x32x7x7) + relu()
 conv2d(1x64x14x14, 64x64x1x1)
@@ -99,6 +100,34 @@ layout_transform(1x64x3x5, src=NCHW16c, dst=NCHW16c:bfloat16)
 layout_transform(1x32x7x5, src=NCHW16c:bfloat16, dst=NCHW) + relu()
 layout_transform(1x5x3x7, src=NCHW, dst=NCHW:bfloat16)
 """.strip().splitlines()
+
+MARGINS = """
+layout_transform(1x5x3x7, src=NCHW, dst=NCHW16c)
+layout_transform(2x7x5, src=NCW, dst=NCW2w:bfloat16)
+layout_transform(3x2x7x32, src=NHCW:bfloat16, dst=NCWH64w2h:bfloat16)
+layout_transform(17x33, src=NC, dst=NC16n32c:bfloat16)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("isa", WIDTHS)
+@pytest.mark.parametrize("text", MARGINS)
+def test_the_margin_of_a_layout_is_written_with_zeros(text: str, isa: str) -> None:
+    """Products read it as terms."""
+    task = task_of(text, f"x86:isa={isa},threads=1")
+    reference, backend = host().reference("layout_transform"), host().backend("x86")
+    inputs, output = expected(task.workload)
+    for strategy in host().strategies(task):
+        for config in host().space(task, strategy.name).sample(random.Random(0), 3):
+            (source,), (target,) = (getattr(host().layouts(task, config), side) for side in SIDES)
+            wanted = reference.pack(output, target)
+            kernel = backend.load(
+                backend.build(host().lower(task, config), task.target), backend.probe()[0]
+            )
+            kernel.bind([reference.pack(inputs[0], source), np.full_like(wanted, np.nan)], {})
+            kernel.launch()
+            got = kernel.read(1).astype(np.float32)
+            kernel.close()
+            np.testing.assert_allclose(got, wanted.astype(np.float32), rtol=1e-2)
 
 
 @pytest.mark.parametrize("isa", WIDTHS)

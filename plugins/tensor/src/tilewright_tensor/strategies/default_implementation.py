@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
@@ -11,6 +12,9 @@ from tilewright.vocabulary.task import Task
 from tilewright_tensor.expressions.dtype import DTYPES
 from tilewright_tensor.expressions.tensor import Tensor
 from tilewright_tensor.ir.dag import Dag, operations_per_element
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.operators.builtin.padding import pad_stage
+from tilewright_tensor.operators.definition.attribute import Attributes
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
@@ -56,6 +60,24 @@ class DefaultImplementation(ScheduledImplementation):
             return found
         source, target = workload.attributes["src"], workload.attributes["dst"]
         return Layouts((source, *found.inputs[1:]), (target,), found.packed - {0})
+
+    def dag(self, task: Task, variant: Any) -> Dag:
+        """The definition; a layout transform makes the margin of its target, too, of zeros.
+
+        Readers multiply with it and add what comes of that.
+        """
+        workload = task.workload
+        if workload.operator != "layout_transform" or workload.epilogue:
+            return super().dag(task, variant)
+        target = Layout.parse(workload.attributes["dst"])
+        margin = [-n % b for n, b in zip(workload.inputs[0].shape, target.blocks, strict=True)]
+
+        def computed(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+            (data,) = tensors
+            whole = pad_stage(data, [0] * len(margin), margin, 0.0)
+            return self.operators.find(workload.operator).compute([whole], attributes)
+
+        return self.operators.compute_dag(workload, computed)
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Stages that rearrange or are cheap are inlined; each other becomes a nest."""
