@@ -161,9 +161,9 @@ class Layout:
         """
         name, colon, dtype = self.text.partition(":")
         letters = Layout.logical(len(order)).letters
-        places = {self.letters[axis]: letter for axis, letter in zip(order, letters, strict=True)}
-        places |= {old.lower(): new.lower() for old, new in places.items()}
-        return _parse(name.translate(str.maketrans(places)) + colon + dtype)
+        before, after = "".join(self.letters[axis] for axis in order), letters
+        places = str.maketrans(before + before.lower(), after + after.lower())
+        return _parse(name.translate(places) + colon + dtype)
 
     def stored_as(self, dtype: str) -> Layout:
         """The same arrangement of elements of another dtype, empty for the tensor's own."""
