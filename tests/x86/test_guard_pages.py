@@ -170,6 +170,36 @@ def others(draw: st.DrawFn) -> str:
 
 
 @st.composite
+def attention(draw: st.DrawFn) -> str:
+    """Products of transformers: in batches that broadcast, scaled and masked; what is around."""
+    rows = draw(st.sampled_from([1, 3, 7, 16, 32, 37]))
+    terms = draw(st.sampled_from([1, 2, 17, 31, 32, 34, 64]))
+    columns = draw(st.sampled_from([1, 5, 16, 33, 48]))
+    batch, heads = draw(st.sampled_from([1, 3])), draw(st.sampled_from([1, 2, 3]))
+    left = draw(st.sampled_from([_times(batch, heads), _times(1, heads), "1x1"]))
+    right = draw(st.sampled_from([_times(batch, heads), f"{heads}", f"{batch}x1"]))
+    masked = f" + multiply(1x1x1x1:const) + add({batch}x1x1x{columns})"
+    whole = f" + add({_times(batch, heads, rows, columns)})"
+    scores = f"matmul({_times(batch, heads, rows, terms)}, {right}x{_times(terms, columns)})"
+    plain = f"matmul({left}x{_times(rows, terms)}, {_times(batch, heads, terms, columns)})"
+    inside, tokens = f"matmul({rows}x{terms}, {terms}x{columns})", _times(batch, rows, terms)
+    return draw(
+        st.sampled_from(
+            [
+                f"{scores}{draw(st.sampled_from(['', masked, whole]))}",
+                plain,
+                f"{inside} + add(1x{columns}:const) + gelu()",
+                f"layer_norm({tokens}, {terms}, {terms})",
+                f"softmax({_times(batch, heads, rows, columns)})",
+                f"add({tokens}, {tokens}) + gelu()",
+                f"transpose({_times(batch, rows, heads, terms)}, axes=[0,2,1,3])",
+                f"transpose({_times(batch, rows, heads, terms)}, axes=[0,2,3,1])",
+            ]
+        )
+    )
+
+
+@st.composite
 def byte_products(draw: st.DrawFn) -> str:
     """Products of bytes, signed and unsigned; their sums, or bytes again."""
     a, b, c = draw(_COUNTS), draw(_COUNTS), draw(_COUNTS)
@@ -223,6 +253,7 @@ test_other_operators_of_odd_shapes = _properties(others(), 16)
 test_convolutions_in_bfloat16 = _properties(convolutions(_PAIRS), 20, _BFLOAT16)
 test_poolings_in_bfloat16 = _properties(poolings(), 6, _BFLOAT16)
 test_other_operators_in_bfloat16 = _properties(others(), 16, _BFLOAT16)
+test_attention_in_bfloat16 = _properties(attention(), 20, _BFLOAT16)
 test_products_of_bytes = _properties(byte_products(), 12, _BYTES)
 test_convolutions_in_machine_code_of_tiles = _properties_of_tiles(
     convolutions(_PAIRS), 12, "bfloat16/"
@@ -239,6 +270,7 @@ test_many_convolutions_in_bfloat16 = pytest.mark.full(
     _properties(convolutions(_PAIRS), 250, _BFLOAT16)
 )
 test_many_other_operators_in_bfloat16 = pytest.mark.full(_properties(others(), 160, _BFLOAT16))
+test_much_attention_in_bfloat16 = pytest.mark.full(_properties(attention(), 200, _BFLOAT16))
 test_many_products_of_bytes = pytest.mark.full(_properties(byte_products(), 100, _BYTES))
 test_many_convolutions_of_odd_shapes = pytest.mark.full(_properties(convolutions(), 250))
 test_many_poolings_of_odd_shapes = pytest.mark.full(_properties(poolings(), 80))

@@ -19,13 +19,14 @@ def _bfloat16(
     operators: tuple[str, ...],
     module: str = "bfloat16.stored",
     *,
+    revision: int = 1,
     priority: int = 20,
     arithmetic: str = "float32",
 ) -> Strategy:
     load = implementation_of(f"{__name__}.{module}", name)
     return Strategy(
         f"{name}_bf16.x86",
-        1,
+        revision,
         ("x86",),
         operators,
         load,
@@ -55,9 +56,14 @@ STRATEGIES = (
     _strategy("products_in_tiles", ("matmul_integer",), priority=_TILES),
     _strategy("products_of_dots", ("matmul_integer",)),
     _bfloat16(
-        "products_in_tiles", _PRODUCTS, "products_in_tiles", priority=_TILES, arithmetic=_IN_TILES
+        "products_in_tiles",
+        _PRODUCTS,
+        "products_in_tiles",
+        revision=2,
+        priority=_TILES,
+        arithmetic=_IN_TILES,
     ),
-    _bfloat16("products_of_dots", _PRODUCTS, "products_of_dots", arithmetic=_DOTS),
+    _bfloat16("products_of_dots", _PRODUCTS, "products_of_dots", revision=2, arithmetic=_DOTS),
     _strategy("dense_packed", ("dense",)),
     _bfloat16("dense_packed", ("dense",)),
     _strategy("pool2d", _POOLS, revision=2),
@@ -68,6 +74,8 @@ STRATEGIES = (
     _bfloat16("concat", ("concat",)),
     _strategy("elementwise", (), revision=2),
     _bfloat16("elementwise", ()),
+    _bfloat16("rows", ("layer_norm", "softmax")),
+    _bfloat16("transpose", ("transpose",), "bfloat16.transpose"),
     _strategy("derived", (), priority=5),
     _bfloat16("derived", (), "derived", priority=6, arithmetic=""),
     _strategy("default", (), priority=0),

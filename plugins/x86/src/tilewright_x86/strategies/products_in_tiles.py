@@ -1,7 +1,8 @@
 """Matrix products by AMX: 16 x 16 sums a tile register, up to six of them at a time.
 
-Operands are packed in tiles, which are read in order; the sums pass through memory of the first
-cache level on their way to the epilogue.
+The second operand is packed in tiles, which are read in order; the first where it is no whole
+tiles, else its rows are read where they lie. The sums pass through memory of the first cache level
+on their way to the epilogue.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ class ProductsInTiles(ScheduledImplementation):
         return product is not None and product.feature in isa_of(task.target).features
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
-        """Tiles of sums in rows and columns, and the order of the loops around them."""
+        """Tiles of sums in rows and columns, the order of the loops around them, formats."""
         product = Product.of(task)
         knobs = Knobs(self.name)
         rows = knobs.define_knob("tile_rows", tile_counts(product.rows))
         columns = knobs.define_knob("tile_columns", tile_counts(product.columns))
         knobs.define_knob("outer", ["rows", "columns"])
+        product.define_formats(task, knobs)
         knobs.constrain(rows * columns <= SUMS)
         return [knobs.alternative()]
 
@@ -46,15 +48,16 @@ class ProductsInTiles(ScheduledImplementation):
         """The tiles that read least for a product."""
         product = Product.of(task)
         rows, columns = best_counts(product.rows, product.columns)
-        return ConfigEntity(
-            self.name, {"tile_rows": rows, "tile_columns": columns, "outer": "rows"}
-        )
+        tiles = {"tile_rows": rows, "tile_columns": columns, "outer": "rows"}
+        return ConfigEntity(self.name, {**tiles, **product.usual_formats(task)})
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
-        """Both operands in tiles of 1 KiB, padded with zeros."""
+        """Tiles of 1 KiB, padded with zeros; the first operand as it is where it is whole ones."""
         product = Product.of(task)
         terms = ROWS * product.group
-        return product.layouts(task, f"{ROWS}m{terms}k", f"{ROWS}k{ROWS}n{product.group}k")
+        whole = product.rows % ROWS == 0 == product.terms % terms
+        left = f"{product.group}k" if whole else f"{ROWS}m{terms}k"
+        return product.layouts(task, config, left, f"{ROWS}k{ROWS}n{product.group}k")
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Blocks of sums in parallel; tiles of terms around the instruction."""

@@ -36,19 +36,21 @@ class ProductsOfDots(ScheduledImplementation):
         return dot is not None and dot.feature in isa_of(task.target).features
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
-        """The register tile, unrolling of the sum, the order of the loops around."""
+        """The register tile, unrolling of the sum, the order of the loops around, formats."""
         product, knobs = Product.of(task), Knobs(self.name)
         vectors = knobs.define_knob("vectors", [1, 2, 3, 4, 6])
         rows = knobs.define_split("tile_rows", product.rows, num_outputs=2, max_factor=28)
         groups = -(-product.terms // product.group)
         knobs.define_knob("unroll_k", [n for n in (1, 2, 4) if groups % n == 0])
         knobs.define_knob("outer", ["rows", "columns"])
+        product.define_formats(task, knobs)
         knobs.constrain(rows[-1] * vectors + vectors + 1 <= registers(task) - 1)
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
         """Four vectors, two where registers are few, and the most rows that fit."""
-        rows = Product.of(task).rows
+        product = Product.of(task)
+        rows = product.rows
         vectors = 4 if registers(task) == 32 else 2
         tile = largest_divisor(rows, (registers(task) - 2 - vectors) // vectors)
         return ConfigEntity(
@@ -58,6 +60,7 @@ class ProductsOfDots(ScheduledImplementation):
                 "tile_rows": (rows // tile, tile),
                 "unroll_k": 1,
                 "outer": "columns",
+                **product.usual_formats(task),
             },
         )
 
@@ -65,7 +68,8 @@ class ProductsOfDots(ScheduledImplementation):
         """Terms in groups of 4 bytes; the second operand in the order in which it is read."""
         product = Product.of(task)
         columns = config["vectors"] * lanes(task)
-        return product.layouts(task, f"{product.group}k", f"{columns}n{product.group}k")
+        right = f"{columns}n{product.group}k"
+        return product.layouts(task, config, f"{product.group}k", right)
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Blocks of sums in parallel; the sum around the register tile."""

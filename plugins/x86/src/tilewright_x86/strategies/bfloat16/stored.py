@@ -1,4 +1,4 @@
-"""Operators around convolutions of bfloat16: stored as bfloat16, arithmetic in float32.
+"""Operators around products of bfloat16: stored as bfloat16, arithmetic in float32.
 
 They halve the bytes of what only reads and writes, and save its neighbours the conversions.
 """
@@ -8,10 +8,13 @@ from __future__ import annotations
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.operators.operators import Operators
+from tilewright_tensor.sketches.strategy import Derived
 from tilewright_tensor.strategies.scheduled_implementation import is_float32
 from tilewright_x86.strategies.concat import Concat
 from tilewright_x86.strategies.conv2d_depthwise import Conv2dDepthwise
 from tilewright_x86.strategies.dense_packed import DensePacked
+from tilewright_x86.strategies.derived import limits
 from tilewright_x86.strategies.elementwise import Elementwise
 from tilewright_x86.strategies.pool2d import Pool2d
 from tilewright_x86.strategies.tiles.stored_formats import (
@@ -66,19 +69,34 @@ class Pool2dBfloat16(Pool2d):
 
 
 class ElementwiseBfloat16(Elementwise):
-    """Element-wise chains over images that are stored as bfloat16."""
+    """Element-wise chains over tensors that are stored as bfloat16."""
 
     name = "elementwise_bf16.x86"
 
     def applies(self, task: Task) -> bool:
-        """On float32 images, where the processor rounds to bfloat16."""
-        is_image = len(task.workload.inputs[0].shape) == 4 and is_float32(task)
-        return is_image and rounds_natively(task) and super().applies(task)
+        """On float32, where the processor rounds to bfloat16."""
+        return rounds_natively(task) and is_float32(task) and super().applies(task)
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """As in float32, operands of full shape stored as bfloat16."""
         found = super().layouts(task, config)
         return stored_as("bfloat16", found, like_output(task, found), output=True)
+
+
+class RowsBfloat16(Derived):
+    """What stands between products of a transformer, stored as bfloat16, by derived schedules."""
+
+    def __init__(self, operators: Operators) -> None:
+        super().__init__(operators, "rows_bf16.x86", limits)
+
+    def applies(self, task: Task) -> bool:
+        """As in float32, where the processor rounds to bfloat16."""
+        return rounds_natively(task) and super().applies(task)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """As in float32, operands of full shape stored as bfloat16."""
+        found = super().layouts(task, config)
+        return stored_as("bfloat16", found, {0, *like_output(task, found)}, output=True)
 
 
 class ConcatBfloat16(Concat):
@@ -97,4 +115,4 @@ class ConcatBfloat16(Concat):
 
 conv2d_depthwise = Conv2dDepthwiseBfloat16
 dense_packed, pool2d = DensePackedBfloat16, Pool2dBfloat16
-elementwise, concat = ElementwiseBfloat16, ConcatBfloat16
+elementwise, concat, rows = ElementwiseBfloat16, ConcatBfloat16, RowsBfloat16

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tilewright.vocabulary.config import Layouts
+from tilewright.space.knobs import Knobs
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
-from tilewright_tensor.strategies.scheduled_implementation import constants, epilogue_layouts
+from tilewright_tensor.operators.definition.places import broadcast_shapes
+from tilewright_tensor.strategies.scheduled_implementation import constants
+
+_BATCHES, _ROWS = "batches", "rows"
+"""What is outermost of an operand with heads, or the like: as products see them, or as rows lie
+before their columns are cut into heads.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
     """`[..., rows, terms]` by `[..., terms, columns]`, or by weights as `[columns, terms]`.
 
+    batches  extents of the axes before them in the result
     dtypes   of the two operands as the instruction reads them
     result   data type of the sums
     group    terms that lie side by side in the second operand: 4 bytes
     """
 
+    batches: tuple[int, ...]
     rows: int
     columns: int
     terms: int
@@ -35,30 +45,59 @@ class Product:
             dtypes, result, group = ("bfloat16", "bfloat16"), "float32", 2
         else:
             dtypes, result, group = (left.dtype, right.dtype), "int32", 4
-        return cls(left.shape[-2], columns, left.shape[-1], dtypes, result, group)
+        batches = broadcast_shapes(left.shape[:-2], right.shape[:-2])
+        return cls(batches, left.shape[-2], columns, left.shape[-1], dtypes, result, group)
 
-    def layouts(self, task: Task, left: str, right: str) -> Layouts:
-        """The formats of the operands; the result and what follows it are in logical order.
+    def define_formats(self, task: Task, knobs: Knobs) -> None:
+        """Knobs: what sums of bfloat16 are stored as, and whether rows lie outside of heads."""
+        for name, first in self.usual_formats(task).items():
+            other = {"bfloat16": "float32", _BATCHES: _ROWS}[first]
+            knobs.define_knob(name, [first, other])
+
+    def usual_formats(self, task: Task) -> Mapping[str, str]:
+        """Values of these knobs with which neighbours in bfloat16 agree."""
+        if self.result != "float32":
+            return {}
+        left, right = (spec.shape for spec in task.workload.inputs[:2])
+        if min(len(left), len(right)) == 2 or left[-3] == 1:
+            return {"stored": "bfloat16"}
+        return {"stored": "bfloat16", "left_order": _BATCHES, "order": _BATCHES}
+
+    def layouts(self, task: Task, config: ConfigEntity, left: str, right: str) -> Layouts:
+        """The formats of the operands; the result has no blocks.
 
         In the blocks of `left`, M and K stand for rows and terms, in those of `right` K and N for
-        terms and columns: `16m32k`. Blocks of terms and columns are outermost in `right`.
+        terms and columns: `16m32k`. Blocks of terms and columns are outermost in `right`. What has
+        an element for each of the result is stored as the result is.
         """
-        workload = task.workload
-        first = Layout.logical(len(workload.inputs[0].shape)).text
-        second = (
-            "OI"
-            if workload.operator == "dense"
-            else Layout.logical(len(workload.inputs[1].shape)).text
-        )
-        column, term = (second[0], second[1]) if second == "OI" else (second[-1], second[-2])
-        names = str.maketrans({"m": first[-2].lower(), "k": first[-1].lower()})
-        left = first + left.translate(names)
+        formats = {name: config[name] for name in self.usual_formats(task)}
+        first, second, *others = task.workload.inputs
+        own = Layout.logical(len(first.shape)).text
+        names = str.maketrans({"m": own[-2].lower(), "k": own[-1].lower()})
+        left = _ordered(own, formats.get("left_order")) + left.translate(names)
+        own = Layout.logical(len(second.shape)).text
+        column, term = own[-1], own[-2]
+        if task.workload.operator == "dense":
+            own, column, term = "OI", "O", "I"
         names = str.maketrans({"k": term.lower(), "n": column.lower()})
-        right = f"{second[:-2]}{column}{term}" + right.translate(names)
+        right = f"{own[:-2]}{column}{term}" + right.translate(names)
         if self.result == "float32":
             left, right = f"{left}:{self.dtypes[0]}", f"{right}:{self.dtypes[1]}"
-        rank = max(len(spec.shape) for spec in workload.inputs[:2])
-        output = Layout.logical(rank).text
-        return Layouts(
-            (left, right, *epilogue_layouts(task, 2, output)), (output,), constants(task)
+        whole = (*self.batches, self.rows, self.columns)
+        result = _ordered(Layout.logical(len(whole)).text, formats.get("order"))
+        if formats.get("stored") == "bfloat16":
+            result = f"{result}:bfloat16"
+        rest = (
+            result
+            if spec.shape == whole and spec.role != "constant"
+            else Layout.logical(len(spec.shape)).text
+            for spec in others
         )
+        return Layouts((left, right, *rest), (result,), constants(task))
+
+
+def _ordered(logical: str, order: str | None) -> str:
+    """The axes of an operand with rows outside of the last batch, where an order says so."""
+    if order != _ROWS:
+        return logical
+    return f"{logical[:-3]}{logical[-2]}{logical[-3]}{logical[-1]}"
