@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
@@ -26,22 +27,57 @@ from tilewright_pipeline.yaml.yaml_source import YamlSource
 COLUMNS = "network", "threads", "ms", "precision", "OpenVINO ms", "precision", "ratio", "rel error"
 
 
-def measured(model: str, threads: int, tune: str, folder: Path) -> dict[str, Any]:
+def compared(models: Mapping[str, Mapping[str, Any]], options: argparse.Namespace) -> Iterator[Row]:
+    """A row for each model and number of threads, shown as a table while it grows.
+
+    models   options of the stage `import`, by name
+    """
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}", flush=True)
+    for threads in map(int, options.threads.split(",")):
+        ratios = []
+        for name, model in models.items():
+            report = _measured(name, model, threads, options.tune, options.folder)
+            (row,) = report["benchmark"]
+            ours, peer = row["tilewright"], row["peers"]["openvino"]
+            ratios.append(peer["median_ms"] / ours["median_ms"])
+            shown = (
+                f"{ours['median_ms']:.2f} | {ours['precision']} | {peer['median_ms']:.2f} "
+                f"| {peer['precision']} | {ratios[-1]:.3f}"
+            )
+            error = f"{report['verify']['max_rel_error']:.1e}"
+            print(f"| {name} | {threads} | {shown} | {error} |", flush=True)
+            yield Row(
+                case=f"{name}, threads={threads}",
+                ours=ours["median_ms"],
+                peer=peer["median_ms"],
+                details={
+                    "relative error": report["verify"]["max_rel_error"],
+                    "OpenVINO's precision": peer["precision"],
+                },
+            )
+        print(f"geometric mean, {threads} threads: {geometric_mean(ratios):.3f}", flush=True)
+
+
+def add_compare_options(parser: argparse.ArgumentParser, tune: str, folder: str) -> None:
+    """What `compared` reads, and whether its rows are saved."""
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--tune", default=tune, help="budget of a network and number of threads")
+    parser.add_argument("--folder", type=Path, default=Path("runs") / folder)
+    add_save_options(parser)
+
+
+def _measured(
+    name: str, model: Mapping[str, Any], threads: int, tune: str, folder: Path
+) -> dict[str, Any]:
     """What `run.json` says of one network."""
     file = {
         "version": 1,
-        "name": model,
+        "name": name,
         "target": {"kind": "x86", "threads": threads},
         "precision": "bfloat16",
         "records": str(folder / "records.jsonl"),
         "stages": [
-            {
-                "import": {
-                    "frontend": "onnx",
-                    "model": f"onnx-light:{model}",
-                    "weights": {"seed": 0},
-                }
-            },
+            {"import": model},
             {"extract": {}},
             {"tune": {"scheduler": "gradient", "budget": tune}},
             {"graph-tune": {"graph_tuner": "pbqp"}},
@@ -51,44 +87,19 @@ def measured(model: str, threads: int, tune: str, folder: Path) -> dict[str, Any
         ],
     }
     pipeline = tilewright.Pipeline.load(YamlSource.parse(json.dumps(file), "precision.py"))
-    return dict(pipeline.run(out=folder / f"{model}-{threads}").report)
+    return dict(pipeline.run(out=folder / f"{name}-{threads}").report)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--networks", default=",".join(MODELS))
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--tune", default="45s", help="budget of a network and number of threads")
-    parser.add_argument("--folder", type=Path, default=Path("runs/benchmark-precision"))
-    add_save_options(parser)
+    add_compare_options(parser, tune="45s", folder="benchmark-precision")
     options = parser.parse_args()
-    rows = []
-    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}", flush=True)
-    for threads in map(int, options.threads.split(",")):
-        ratios = []
-        for model in options.networks.split(","):
-            report = measured(model, threads, options.tune, options.folder)
-            (row,) = report["benchmark"]
-            ours, peer = row["tilewright"], row["peers"]["openvino"]
-            ratios.append(peer["median_ms"] / ours["median_ms"])
-            rows.append(
-                Row(
-                    case=f"{model}, threads={threads}",
-                    ours=ours["median_ms"],
-                    peer=peer["median_ms"],
-                    details={
-                        "relative error": report["verify"]["max_rel_error"],
-                        "OpenVINO's precision": peer["precision"],
-                    },
-                )
-            )
-            shown = (
-                f"{ours['median_ms']:.2f} | {ours['precision']} | {peer['median_ms']:.2f} "
-                f"| {peer['precision']} | {ratios[-1]:.3f}"
-            )
-            error = f"{report['verify']['max_rel_error']:.1e}"
-            print(f"| {model} | {threads} | {shown} | {error} |", flush=True)
-        print(f"geometric mean, {threads} threads: {geometric_mean(ratios):.3f}", flush=True)
+    models = {
+        name: {"frontend": "onnx", "model": f"onnx-light:{name}", "weights": {"seed": 0}}
+        for name in options.networks.split(",")
+    }
+    rows = list(compared(models, options))
     save(options, "precision", rows, packages=["openvino", "onnxruntime"])
 
 
