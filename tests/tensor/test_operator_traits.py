@@ -15,8 +15,8 @@ from tilewright_tensor.expressions.expr import maximum, select
 from tilewright_tensor.expressions.tensor import Tensor
 from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_max, reduce_sum
 from tilewright_tensor.operators.definition.gives_back import gives_back
-from tilewright_tensor.operators.definition.order_of_axes import order_of_axes
 from tilewright_tensor.operators.definition.operator_def import Operand, OperatorDef, joined_axis
+from tilewright_tensor.operators.definition.order_of_axes import order_of_axes
 from tilewright_tensor.operators.operator import operator
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.reference import OperatorReference

@@ -182,6 +182,9 @@ def attention(draw: st.DrawFn) -> str:
     whole = f" + add({_times(batch, heads, rows, columns)})"
     scores = f"matmul({_times(batch, heads, rows, terms)}, {right}x{_times(terms, columns)})"
     plain = f"matmul({left}x{_times(rows, terms)}, {_times(batch, heads, terms, columns)})"
+    pairs = _times(batch, heads, 2 * rows, 16 * draw(st.integers(1, 4)))
+    sources = "NCHW", "NHCW:bfloat16", "NCWH:bfloat16", "NWCH"
+    blocks = draw(st.sampled_from(["NCWH16w2h:bfloat16", "NCWH64w2h:bfloat16"]))
     inside, tokens = f"matmul({rows}x{terms}, {terms}x{columns})", _times(batch, rows, terms)
     return draw(
         st.sampled_from(
@@ -194,6 +197,7 @@ def attention(draw: st.DrawFn) -> str:
                 f"add({tokens}, {tokens}) + gelu()",
                 f"transpose({_times(batch, rows, heads, terms)}, axes=[0,2,1,3])",
                 f"transpose({_times(batch, rows, heads, terms)}, axes=[0,2,3,1])",
+                f"layout_transform({pairs}, src={draw(st.sampled_from(sources))}, dst={blocks})",
             ]
         )
     )

@@ -76,6 +76,7 @@ STRATEGIES = (
     _bfloat16("elementwise", ()),
     _bfloat16("rows", ("layer_norm", "softmax")),
     _bfloat16("transpose", ("transpose",), "bfloat16.transpose"),
+    _bfloat16("pairs", ("layout_transform",), "bfloat16.pairs"),
     _strategy("derived", (), priority=5),
     _bfloat16("derived", (), "derived", priority=6, arithmetic=""),
     _strategy("default", (), priority=0),

@@ -38,7 +38,8 @@ class ProductsOfDots(ScheduledImplementation):
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """The register tile, unrolling of the sum, the order of the loops around, formats."""
         product, knobs = Product.of(task), Knobs(self.name)
-        vectors = knobs.define_knob("vectors", [1, 2, 3, 4, 6])
+        widest = -(-product.columns // lanes(task))
+        vectors = knobs.define_knob("vectors", [n for n in (1, 2, 3, 4, 6) if n <= widest])
         rows = knobs.define_split("tile_rows", product.rows, num_outputs=2, max_factor=28)
         groups = -(-product.terms // product.group)
         knobs.define_knob("unroll_k", [n for n in (1, 2, 4) if groups % n == 0])
@@ -50,8 +51,8 @@ class ProductsOfDots(ScheduledImplementation):
     def fallback(self, task: Task) -> ConfigEntity:
         """Four vectors, two where registers are few, and the most rows that fit."""
         product = Product.of(task)
-        rows = product.rows
-        vectors = 4 if registers(task) == 32 else 2
+        rows, widest = product.rows, -(-product.columns // lanes(task))
+        vectors = largest_divisor(4 if registers(task) == 32 else 2, widest)
         tile = largest_divisor(rows, (registers(task) - 2 - vectors) // vectors)
         return ConfigEntity(
             self.name,

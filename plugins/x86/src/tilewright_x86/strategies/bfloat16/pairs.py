@@ -1,0 +1,103 @@
+"""Second operands of products, put in pairs of terms: what attention multiplies with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.vocabulary.config import ConfigEntity, Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
+    constants,
+    is_float32,
+)
+from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
+from tilewright_x86.strategies.tiles.stored_formats import rounds_natively
+from tilewright_x86.strategies.tiles.vector_blocks import lanes, largest_divisor
+
+
+class PairsBfloat16(ScheduledImplementation):
+    """Layout transforms to pairs of terms of a vector of columns."""
+
+    name = "pairs_bf16.x86"
+
+    def applies(self, task: Task) -> bool:
+        """float32 to such pairs without margins, where the processor rounds to bfloat16."""
+        if not (is_float32(task) and rounds_natively(task)) or task.workload.epilogue:
+            return False
+        source, target = _sides(task)
+        *_, columns, terms = target.dims
+        shape = task.workload.inputs[0].shape
+        return (
+            target.dtype == "bfloat16"
+            and target.divides(shape)
+            and source.divides(shape)
+            and terms.extent == 2
+            and columns.axis != terms.axis
+            and columns.extent > 0
+            and columns.extent % lanes(task) == 0
+            and source.dims[-1].axis in (columns.axis, terms.axis)
+        )
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """There is one way."""
+        return [Knobs(self.name).alternative()]
+
+    def fallback(self, task: Task) -> ConfigEntity:
+        """The one way."""
+        return ConfigEntity(self.name)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """The two that the operator names."""
+        source, target = _sides(task)
+        return Layouts((source.text,), (target.text,), constants(task))
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """Rows of columns in registers, two of them interleaved as they are stored.
+
+        Where the source runs along terms, a square of it is turned first.
+        """
+        source, target = _sides(task)
+        term, column = target.dims[-1].axis, target.dims[-2].axis
+        s, held, final = accumulate_in_registers(schedule, "layout_transform")
+        turns = source.dims[-1].axis == term
+        rows = largest_divisor(task.workload.inputs[0].shape[term] // 2, 8) if turns else 1
+        loops = s.loops(final)
+        k, n = loops[term], loops[column]
+        s = s.split(final, k, [rows, 2]).split(final, n, [lanes(task)])
+        around = [*(loop for loop in loops if loop not in (k, n)), f"{n}.0", f"{k}.0"]
+        s = s.reorder(final, [*around, f"{k}.1", f"{n}.1", f"{k}.2"]).unroll(final, f"{k}.1")
+        s, pair = fused(s, final, [f"{n}.1", f"{k}.2"])
+        s, one = fused(s.vectorize(final, pair), final, around)
+        s = s.parallel(final, one)
+        if turns:
+            s = s.cache_read(held, "register", [final])
+            s = _rows_of(
+                s.compute_at(f"{held}.register", final, one, "register"),
+                f"{held}.register",
+                term,
+                column,
+            )
+            term, column = column, term
+        return _rows_of(s.compute_at(held, final, one, "register"), held, term, column)
+
+
+def _rows_of(schedule: Schedule, stage: str, row: int, column: int) -> Schedule:
+    """A stage in vectors along one axis, unrolled along another."""
+    loops = schedule.loops(stage)
+    inner = loops[row], loops[column]
+    s = schedule.reorder(stage, [*(loop for loop in loops if loop not in inner), *inner])
+    return s.unroll(stage, inner[0]).vectorize(stage, inner[1])
+
+
+def _sides(task: Task) -> tuple[Layout, Layout]:
+    attributes = task.workload.attributes
+    return Layout.parse(attributes["src"]), Layout.parse(attributes["dst"])
+
+
+pairs = PairsBfloat16
