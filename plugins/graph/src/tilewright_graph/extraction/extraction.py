@@ -46,7 +46,7 @@ class ExtractedNetwork:
 
     @cached_property
     def aliased(self) -> frozenset[str]:
-        """Keys of the concats and slices that need not copy, where layouts permit."""
+        """Keys of the concats, slices and transposes that need not copy, where layouts permit."""
         return aliased(self.network, self.kernels, self.root, self.operators)
 
     def root(self, tensor: str) -> str:

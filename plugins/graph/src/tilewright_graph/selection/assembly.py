@@ -76,7 +76,7 @@ def assemble(extracted: ExtractedNetwork, choose: Choose, host: PluginHost) -> A
 
     A tensor is transformed into a layout once, however many read it so. Where two layouts are the
     same bytes, and for views, readers get the very tensor, whose physical shape may then differ
-    from the one they name. A concat or slice that need not copy is no call.
+    from the one they name. Concats, slices and transposes that need not copy are no calls.
     """
     return _Assembler(extracted, choose, host).run()
 
