@@ -74,8 +74,9 @@ def layout_problem(
     A kernel's transforms stand between it and the maker of what it reads; from the network's inputs
     and to its results, which are of fixed layout, they belong to the kernel. Views are in logical
     order, stored as what they view is made. Constants are free, and so are concats, slices and
-    transposes that copy nothing. A tensor may be brought into a layout once for several readers: every set of
-    layouts for which that can pay is an option of its maker, so that nothing is counted twice.
+    transposes that copy nothing. A tensor may be brought into a layout once for several readers:
+    every set of layouts for which that can pay is an option of its maker, so that nothing is
+    counted twice.
 
     Raises UsageError where no candidate of a kernel can be.
     """
