@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tilewright.host.plugin_host import PluginHost
-from tilewright_graph.testing.graph_tuner import GraphTunerContract
+from tilewright_graph.selection.graph_problem import MAX_ERROR
+from tilewright_graph.testing.graph_tuner import GraphTunerContract, MaxErrorContract
 from tilewright_graph.testing.linking import LinkContract
 from tilewright_search.testing.cost_model import CostModelContract
 from tilewright_testing.backend import BackendContract
@@ -91,6 +92,14 @@ def test_the_capabilities_of_a_tuner_are_what_its_suites_prove(
         if not test.options and test.name in installed:
             proved = {word for word, suite in CAPABILITIES.items() if issubclass(test, suite)}
             assert installed[test.name].capabilities == proved, test.name
+
+
+def test_a_graph_tuner_that_says_it_keeps_a_bound_is_tested_for_it(
+    host: PluginHost, tests: list[type]
+) -> None:
+    known = host.components("graph_tuner").items()
+    claimed = {name for name, one in known if MAX_ERROR in one.capabilities}
+    assert claimed == {test.name for test in _those(tests, MaxErrorContract)}
 
 
 def _those(tests: list[type], suite: type) -> Iterator[Any]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tilewright_graph.testing.graph_tuner import ExactGraphTunerContract, GraphTunerContract
+from tilewright_graph.testing.graph_tuner import (
+    ExactGraphTunerContract,
+    GraphTunerContract,
+    MaxErrorContract,
+)
 
 
 class TestGreedy(GraphTunerContract):
@@ -31,10 +35,15 @@ class TestExact(ExactGraphTunerContract):
     name = "exact"
 
 
+class TestExactToTheLastBit(MaxErrorContract):
+    name = "exact"
+    options = {"max_error_gap": 0}
+
+
 class TestExactWithoutTime(GraphTunerContract):
     name = "exact"
     options = {"time_limit_seconds": 0}
 
 
-class TestExhaustive(ExactGraphTunerContract):
+class TestExhaustive(MaxErrorContract):
     name = "exhaustive"

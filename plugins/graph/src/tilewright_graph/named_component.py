@@ -19,9 +19,10 @@ def named_component(
     return Component(name, summary, load, options, frozenset(capabilities), default=default)
 
 
-def tuner(name: str, summary: str, *, default: bool = False) -> Component[Any]:
+def tuner(name: str, summary: str, *capabilities: str, default: bool = False) -> Component[Any]:
     """A graph tuner of this distribution."""
-    return named_component(name, summary, f"selection.solvers.{name}", "Tuner", default=default)
+    place = f"selection.solvers.{name}"
+    return named_component(name, summary, place, "Tuner", *capabilities, default=default)
 
 
 def stage(name: str, summary: str) -> Component[Any]:

@@ -47,8 +47,8 @@ def tilewright_graph_tuners() -> Sequence[Component[Any]]:
         tuner("greedy", "each kernel takes what is best beside its neighbours"),
         tuner("dp", "dynamic program, exact for networks of small width"),
         tuner("pbqp", "exact reductions where they last; else guesses, and a bound", default=True),
-        tuner("exact", "integer program with proof, up to a time limit"),
-        tuner("exhaustive", "every choice priced; for very small networks"),
+        tuner("exact", "integer program with proof, up to a time limit", "max-error"),
+        tuner("exhaustive", "every choice priced; for very small networks", "max-error"),
     ]
 
 

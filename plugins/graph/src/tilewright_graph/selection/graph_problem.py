@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite
+from math import hypot, inf, isfinite, isnan
 from typing import Protocol
+
+MAX_ERROR = "max-error"
+"""A capability: graph tuners that have it keep to a problem's `max_error`."""
 
 PROOF_TOLERANCE = 1e-9
 """Relative gap up to which a choice counts as proved; sums of floats cannot tell less apart."""
@@ -20,13 +23,19 @@ class GraphProblem:
 
     Raises ValueError where a matrix does not fit its pair of nodes, or something costs an infinity.
 
-    costs   seconds of each candidate of each node; nodes in topological order, at least one
-            candidate each
-    edges   matrix of each pair (producer, consumer) that costs anything, producer < consumer
+    costs      seconds of each candidate of each node; nodes in topological order, at least one
+               candidate each
+    edges      matrix of each pair (producer, consumer) that costs anything, producer < consumer
+    errors     what each candidate of each node adds to the network's error, infinite where it is
+               of no use; empty where nothing is asked of errors
+    max_error  the most that a choice's `error` may be: graph tuners with the capability
+               `max-error` keep to it
     """
 
     costs: tuple[tuple[float, ...], ...]
     edges: Mapping[tuple[int, int], Matrix]
+    errors: tuple[tuple[float, ...], ...] = ()
+    max_error: float = inf
 
     def __post_init__(self) -> None:
         sizes = [len(costs) for costs in self.costs]
@@ -49,9 +58,22 @@ class GraphProblem:
                 raise ValueError(
                     f"edge ({producer}, {consumer}): expected finite costs, None where forbidden"
                 )
+        if self.errors and [len(errors) for errors in self.errors] != sizes:
+            raise ValueError("errors: expected one for each candidate of each node")
+        if any(isnan(one) or one < 0 for one in (self.max_error, *sum(self.errors, ()))):
+            raise ValueError("errors: expected none below 0")
+
+    def error(self, choice: Sequence[int]) -> float:
+        """The network's error by a choice: the root of the sum of squares of what it adds up from.
+
+        Rounding errors of different kernels are independent of each other.
+        """
+        return hypot(*(own[pick] for own, pick in zip(self.errors, choice, strict=False)))
 
     def cost(self, choice: Sequence[int]) -> float | None:
-        """Seconds of a whole choice, None where it holds a forbidden pair."""
+        """Seconds of a whole choice, None where it holds a forbidden pair or its error is above."""
+        if self.error(choice) > self.max_error * (1 + PROOF_TOLERANCE):
+            return None
         total = sum(costs[pick] for costs, pick in zip(self.costs, choice, strict=True))
         for (producer, consumer), matrix in self.edges.items():
             entry = matrix[choice[producer]][choice[consumer]]
@@ -89,7 +111,7 @@ def _finite(seconds: Iterable[float | None]) -> bool:
 
 
 class InfeasibleProblemError(ValueError):
-    """No choice is free of forbidden pairs; `nodes` are those that show it, as far as is known."""
+    """No choice is permitted; `nodes` are those that show it, as far as is known."""
 
     def __init__(self, message: str, nodes: tuple[int, ...] = ()) -> None:
         super().__init__(message)
@@ -130,6 +152,8 @@ class GraphTuner(Protocol):
 
     def solve(self, problem: GraphProblem) -> Solution:
         """The best choice it finds; one without a proof says why in its `note`.
+
+        Only tuners with the capability `max-error` are given problems with `errors`.
 
         Where each node has one candidate there is nothing to choose: that counts as proved.
         Raises InfeasibleProblemError where there is none, and ValueError where it finds none.

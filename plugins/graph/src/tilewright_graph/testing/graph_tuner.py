@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -19,7 +20,7 @@ from tilewright_graph.selection.graph_problem import (
     InfeasibleProblemError,
     Solution,
 )
-from tilewright_graph.testing.random_problems import random_problems
+from tilewright_graph.testing.random_problems import bounded, random_problems
 from tilewright_testing.component import ComponentContract
 
 TOLERANCE = 1e-9
@@ -123,6 +124,36 @@ class ExactGraphTunerContract(GraphTunerContract):
             assert solution.cost == pytest.approx(best, rel=TOLERANCE), problem
 
 
+class MaxErrorContract(ExactGraphTunerContract):
+    """The same of a tuner with the capability `max-error`, on small problems that bound errors."""
+
+    def test_the_best_choice_within_the_bound_is_found_with_proof(self, tuner: GraphTuner) -> None:
+        bounding = 0
+        for number, (problem, free) in enumerate(_problems(self.problems)):
+            within = bounded(problem, number)
+            best = _least_cost(within)
+            if best is None:
+                with pytest.raises(InfeasibleProblemError):
+                    tuner.solve(within)
+                continue
+            solution = tuner.solve(within)
+            assert within.error(solution.choice) <= within.max_error * (1 + TOLERANCE)
+            assert within.checked(solution) is not None
+            assert solution.cost == pytest.approx(best, rel=TOLERANCE), within
+            assert solution.optimal, within
+            bounding += free is not None and best > free * (1 + TOLERANCE)
+        assert bounding > self.problems // 5
+
+    def test_a_bound_that_no_choice_keeps_is_an_error(self, tuner: GraphTuner) -> None:
+        problem = GraphProblem(
+            ((1e-3, 2e-3), (1e-3, 2e-3)), {}, ((2e-3, 1e-3), (2e-3, 1e-3)), max_error=1.4e-3
+        )
+        with pytest.raises(InfeasibleProblemError):
+            tuner.solve(problem)
+        kept = replace(problem, max_error=1.42e-3)
+        assert tuner.solve(kept).choice == (1, 1)
+
+
 def _three_nodes_in_two_colours() -> GraphProblem:
     """Every pair of nodes can be permitted, all three cannot."""
     differ = ((None, 0.0), (0.0, None))
@@ -137,10 +168,11 @@ def _problems(count: int) -> Iterator[tuple[GraphProblem, float | None]]:
 @cache
 def _least_costs(count: int) -> tuple[float | None, ...]:
     """Of random problems, by looking at every choice."""
-    return tuple(
-        min((c for c in map(problem.cost, _choices(problem)) if c is not None), default=None)
-        for problem in random_problems(count)
-    )
+    return tuple(map(_least_cost, random_problems(count)))
+
+
+def _least_cost(problem: GraphProblem) -> float | None:
+    return min((c for c in map(problem.cost, _choices(problem)) if c is not None), default=None)
 
 
 def _choices(problem: GraphProblem) -> Iterator[tuple[int, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations
 from types import MappingProxyType
 
@@ -67,6 +68,22 @@ def random_problems(count: int, seed: int = 0) -> Iterator[GraphProblem]:
                 for a, b in pairs
             },
         )
+
+
+def bounded(problem: GraphProblem, number: int) -> GraphProblem:
+    """The problem with random errors, many of them 0, and a bound that some of its choices keep.
+
+    What is faster tends to add more. Numbers take turns through bounds from nothing to all.
+    """
+    rng = random.Random(number)
+    errors = tuple(
+        tuple(0.0 if rng.random() < 0.4 else rng.uniform(1e-4, 1e-3) * 1e-3 / cost for cost in own)
+        for own in problem.costs
+    )
+    least, most = ([pick(own) for own in errors] for pick in (min, max))
+    part = (0.0, 0.2, 0.5, 0.8, 1.0)[number % 5]
+    low, high = (sum(error**2 for error in side) for side in (least, most))
+    return replace(problem, errors=errors, max_error=(low + part * (high - low)) ** 0.5)
 
 
 def _entry(rng: random.Random, forbidden: float) -> float | None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from math import inf
 
 import numpy as np
 
-from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError
+from tilewright_graph.selection.graph_problem import (
+    PROOF_TOLERANCE,
+    GraphProblem,
+    InfeasibleProblemError,
+)
 
 
 class CostGraph:
@@ -19,7 +24,10 @@ class CostGraph:
     beside     node -> neighbour -> seconds by (node's candidate, neighbour's); both directions
                are views of one array
     picks      node -> the problem's index of each candidate left
+    shares     node -> what each candidate left adds to the square of the network's error, as shares
+               of the square that the problem allows; all 0 where it asks nothing of errors
     constant   seconds that every choice pays, of nodes that were taken away
+    room       what the shares of the nodes left may come to; a little above 1 at first
     """
 
     def __init__(self, problem: GraphProblem) -> None:
@@ -30,7 +38,9 @@ class CostGraph:
         self.vectors = {node: np.array(costs, float) for node, costs in enumerate(problem.costs)}
         self.beside: dict[int, dict[int, np.ndarray]] = {node: {} for node in self.vectors}
         self.picks = {node: np.arange(len(costs)) for node, costs in enumerate(problem.costs)}
+        self.shares = _shares(problem)
         self.constant = 0.0
+        self.room = (1 + PROOF_TOLERANCE) ** 2
         forbidding: list[int] = []
         for (producer, consumer), rows in problem.edges.items():
             matrix = np.array(rows, dtype=float)
@@ -40,7 +50,23 @@ class CostGraph:
                 forbidding += [producer, consumer]
             self.connect(producer, consumer, matrix)
         self._forbids = bool(forbidding)
+        self._drop_beyond_the_room()
         self.make_consistent(forbidding)
+
+    def _drop_beyond_the_room(self) -> None:
+        """Drop candidates whose share is too much beside the least that all other nodes add."""
+        least = {node: float(shares.min()) for node, shares in self.shares.items()}
+        spare = self.room - sum(least.values())
+        for node, shares in list(self.shares.items()):
+            kept = shares <= spare + least[node]
+            if spare < 0 or not kept.any():
+                raise InfeasibleProblemError("every choice exceeds max_error", (node,))
+            if not kept.all():
+                self.keep(node, kept)
+
+    def adds_alike(self, node: int) -> bool:
+        """Whether a node adds the same to the network's error, whatever it becomes."""
+        return bool(np.ptp(self.shares[node]) == 0.0)
 
     @property
     def size(self) -> int:
@@ -52,7 +78,19 @@ class CostGraph:
         other = object.__new__(CostGraph)
         other.vectors, other.picks = dict(self.vectors), dict(self.picks)
         other.beside = {node: dict(beside) for node, beside in self.beside.items()}
+        other.shares, other.room = dict(self.shares), self.room
         other.constant, other._forbids = self.constant, self._forbids
+        return other
+
+    def relaxed(self, price: float) -> CostGraph:
+        """The same without a bound on the error: what exceeds the room costs this much a room.
+
+        No permitted choice costs more in it than here, whatever the price.
+        """
+        other = self.copy()
+        other.vectors = {n: vector + price * self.shares[n] for n, vector in self.vectors.items()}
+        other.shares = {node: np.zeros_like(shares) for node, shares in self.shares.items()}
+        other.constant -= price * self.room
         return other
 
     def connect(self, first: int, second: int, matrix: np.ndarray) -> None:
@@ -63,15 +101,17 @@ class CostGraph:
         self.beside[second][first] = matrix.T
 
     def remove(self, node: int) -> None:
-        """Take a node and its edges away."""
+        """Take a node and its edges away, and with it the least that it adds to the error."""
         for neighbour in self.beside.pop(node):
             del self.beside[neighbour][node]
-        del self.vectors[node], self.picks[node]
+        self.room -= float(self.shares[node].min())
+        del self.vectors[node], self.picks[node], self.shares[node]
 
     def fix(self, node: int, place: int) -> int:
         """Decide for a node's candidate; its row falls to the neighbours. Gives the pick."""
         pick = int(self.picks[node][place])
         self.constant += float(self.vectors[node][place])
+        self.shares[node] = self.shares[node][place : place + 1]
         for neighbour, matrix in self.beside[node].items():
             self.vectors[neighbour] = self.vectors[neighbour] + matrix[place]
         self.remove(node)
@@ -81,6 +121,7 @@ class CostGraph:
         """Leave a node only the candidates of a mask."""
         self.vectors[node] = self.vectors[node][kept]
         self.picks[node] = self.picks[node][kept]
+        self.shares[node] = self.shares[node][kept]
         for neighbour, matrix in self.beside[node].items():
             matrix = matrix[kept]  # noqa: PLW2901
             self.beside[node][neighbour] = matrix
@@ -130,10 +171,12 @@ class CostGraph:
         return self.constant + vectors + matrices
 
     def cost(self, choice: Mapping[int, int]) -> float:
-        """Seconds of the problem's picks for all nodes left, infinite where a pair is forbidden."""
+        """Seconds of the problem's picks for all nodes left, infinite where it is not permitted."""
         places = {
             node: int(np.searchsorted(picks, choice[node])) for node, picks in self.picks.items()
         }
+        if self.share(choice) > self.room:
+            return inf
         total = self.constant + sum(float(self.vectors[n][place]) for n, place in places.items())
         for node, beside in self.beside.items():
             for neighbour, matrix in beside.items():
@@ -141,6 +184,21 @@ class CostGraph:
                     total += float(matrix[places[node], places[neighbour]])
         return total
 
+    def share(self, choice: Mapping[int, int]) -> float:
+        """What the problem's picks for all nodes left add to the square of the error."""
+        places = ((n, int(np.searchsorted(picks, choice[n]))) for n, picks in self.picks.items())
+        return sum(float(self.shares[node][place]) for node, place in places)
+
     def choice(self, places: Mapping[int, int]) -> dict[int, int]:
         """The problem's picks, by their places among the candidates left."""
         return {node: int(self.picks[node][place]) for node, place in places.items()}
+
+
+def _shares(problem: GraphProblem) -> dict[int, np.ndarray]:
+    """Of each candidate of each node, see `CostGraph`."""
+    if not problem.errors:
+        return {node: np.zeros(len(costs)) for node, costs in enumerate(problem.costs)}
+    with np.errstate(divide="ignore", invalid="ignore"):  # of 0, nothing is all that is allowed
+        parts = [np.array(errors) / problem.max_error for errors in problem.errors]
+    squares = (np.nan_to_num(part, nan=0.0, posinf=inf) ** 2 for part in parts)
+    return dict(enumerate(squares))

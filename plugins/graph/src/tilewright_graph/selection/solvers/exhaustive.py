@@ -9,7 +9,12 @@ import numpy as np
 
 from tilewright.errors import UsageError
 from tilewright.options import Options
-from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
+from tilewright_graph.selection.graph_problem import (
+    PROOF_TOLERANCE,
+    GraphProblem,
+    InfeasibleProblemError,
+    Solution,
+)
 
 
 class ExhaustiveOptions(Options):
@@ -45,8 +50,12 @@ class ExhaustiveTuner:
         for (producer, consumer), rows in problem.edges.items():
             matrix = np.array(rows, dtype=float)  # None becomes nan
             total += matrix[picks[producer], picks[consumer]]
+        squares = np.zeros(count)
+        for errors, pick in zip(problem.errors, picks, strict=False):
+            squares += np.square(errors)[pick]
+        total[np.sqrt(squares) > problem.max_error * (1 + PROOF_TOLERANCE)] = np.nan
         if np.isnan(total).all():
-            raise InfeasibleProblemError("every choice holds a forbidden pair")
+            raise InfeasibleProblemError("no choice is permitted")
         best = int(np.nanargmin(total))
         choice = tuple(int(pick[best]) for pick in picks)
         cost = problem.cost(choice)

@@ -40,9 +40,14 @@ class IntegerProgram:
     for pairs that cost less than the rest of their row and column: a few for each edge, instead of
     one for each pair of candidates, since transforms depend on layouts alone. Where a pair is
     forbidden, every permitted one has a variable.
+
+    shares   of the chosen candidates may come to `room`: the network's error, see `CostGraph`; of
+             the nodes whose candidates differ in them
     """
 
     costs: dict[int, np.ndarray]
+    shares: dict[int, np.ndarray]
+    room: float
     pairings: tuple[Pairing, ...]
 
     @classmethod
@@ -64,7 +69,10 @@ class IntegerProgram:
                 pairing = _pairing(first, second, matrix, complete=complete)
                 if pairing.pairs:
                     pairings.append(pairing)
-        return cls(costs, tuple(pairings))
+        alike = [node for node in costs if graph.adds_alike(node)]
+        room = graph.room - sum(float(graph.shares[node][0]) for node in alike)
+        shares = {node: own for node, own in graph.shares.items() if node not in alike}
+        return cls(costs, shares, room, tuple(pairings))
 
 
 def _pairing(first: int, second: int, matrix: np.ndarray, *, complete: bool) -> Pairing:

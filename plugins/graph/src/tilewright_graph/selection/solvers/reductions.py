@@ -33,10 +33,12 @@ class Reduced:
 def remove_dominated(graph: CostGraph) -> None:
     """Drop each candidate that another of its node beats for every choice of the neighbours.
 
+    The other must add no more to the network's error.
+
     Goldstein, "Efficient rotamer elimination applied to protein side-chains", 1994.
     """
     for node in graph.vectors:
-        vector = graph.vectors[node]
+        vector, shares = graph.vectors[node], graph.shares[node]
         if len(vector) == 1:
             continue
         # loss[p, q]: at least so much is lost by p against q.
@@ -45,7 +47,7 @@ def remove_dominated(graph: CostGraph) -> None:
             loss += _difference(matrix).min(axis=2)
         kept = np.ones(len(vector), bool)
         for place in np.argsort(-vector, kind="stable"):
-            rivals = kept & (loss[place] >= 0)
+            rivals = kept & (loss[place] >= 0) & (shares <= shares[place])
             rivals[place] = False
             kept[place] = not rivals.any()
         if not kept.all():
@@ -76,14 +78,14 @@ def reduce_exactly(graph: CostGraph) -> list[Reduced]:
 
     What a choice of the neighbours costs the node at best is added to them: Scholz & Eckstein,
     "Register allocation for irregular architectures", 2002; Hames & Scholz, 2006. A graph of
-    treewidth two (trees, series-parallel graphs, networks with residual links) vanishes. Raises
-    InfeasibleProblemError.
+    treewidth two (trees, series-parallel graphs, networks with residual links) vanishes. Nodes
+    whose candidates add differently to the network's error stay. Raises InfeasibleProblemError.
     """
     reduced = []
     waiting = sorted(graph.vectors, reverse=True)
     while waiting:
         node = waiting.pop()
-        if node not in graph.vectors or len(graph.beside[node]) > 2:
+        if node not in graph.vectors or len(graph.beside[node]) > 2 or not graph.adds_alike(node):
             continue
         neighbours = sorted(graph.beside[node])
         reduced.append(_reduce(graph, node, neighbours))
