@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from tilewright.canonical import freeze
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions, Trial
@@ -66,10 +67,27 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorBound:
+    """What a choice over a network kept to: errors of its answers, relative, as `verify` has them.
+
+    most    what the network was allowed
+    alone   what the node adds to it while all others are as exact as they can be, as measured, by
+            the precision of its products and what its output is stored as (`bfloat16:float32`)
+    """
+
+    most: float
+    alone: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alone", freeze(self.alone))
+
+
+@dataclass(frozen=True, slots=True)
 class GraphRecord:
     """The config that a graph tuner chose for one node of a network.
 
     node   hash of the node's workload, its inputs, and its rank among equals
+    bound  None where the network's error was not bounded
     """
 
     kind: ClassVar[str] = "graph"
@@ -81,6 +99,7 @@ class GraphRecord:
     fingerprint: str
     revision: int
     sequence: int = 0
+    bound: ErrorBound | None = None
 
 
 @dataclass(frozen=True, slots=True)

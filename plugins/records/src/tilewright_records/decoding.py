@@ -19,6 +19,7 @@ from tilewright.vocabulary.record import (
     AnyRecord,
     BudgetRecord,
     Charge,
+    ErrorBound,
     GraphRecord,
     Record,
 )
@@ -27,6 +28,7 @@ from tilewright_records.encoding import VERSION
 
 MAX_SAMPLES = 10_000
 MIN_SECONDS, MAX_SECONDS = 1e-12, 1e9
+MAX_ERROR = 1e9
 
 
 class OtherVersionError(BadLineError):
@@ -72,7 +74,8 @@ class RecordDecoder:
 
     def _graph(self, data: Mapping[str, Any]) -> GraphRecord:
         node = _text(data["node"])
-        return GraphRecord(node, self._task(data), _config(data), *_device(data), *_numbers(data))
+        made_of = (node, self._task(data), _config(data), *_device(data), *_numbers(data))
+        return GraphRecord(*made_of, bound=_bound(data))
 
     def _budget(self, data: Mapping[str, Any]) -> BudgetRecord:
         if not isinstance(data["finished"], bool):
@@ -142,6 +145,16 @@ def _charge(data: Mapping[str, Any]) -> Charge | None:
         _check(said["seconds"], (int, float), 0, MAX_SECONDS),
         _check(said["trials"], int, 0, 1),
     )
+
+
+def _bound(data: Mapping[str, Any]) -> ErrorBound | None:
+    if "bound" not in data:
+        return None
+    said = data["bound"]
+    alone = said["alone"]
+    for error in alone.values():
+        _check(error, (int, float), 0, MAX_ERROR)
+    return ErrorBound(_check(said["most"], (int, float), 0, MAX_ERROR), alone)
 
 
 def _device(data: Mapping[str, Any]) -> tuple[str, str]:

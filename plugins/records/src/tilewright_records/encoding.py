@@ -23,9 +23,12 @@ def record_json(record: AnyRecord) -> dict[str, Any]:
     if isinstance(record, Record):
         return head | _trial(record)
     if isinstance(record, GraphRecord):
+        bound = record.bound
+        kept = {} if bound is None else {"most": bound.most, "alone": thaw(bound.alone)}
         return head | {
             "node": record.node,
             **_choice(record.task, record.config, record.revision),
+            **({"bound": kept} if kept else {}),
         }
     return head | {
         "stage": record.stage,
