@@ -169,7 +169,7 @@ def test_verify_refuses_an_unfit_oracle(values, context, with_oracle, monkeypatc
 
 def test_verify_fails_where_an_answer_is_not_finite(values, context, with_oracle, caplog):
     class Broken:
-        precision = "float32"
+        precision, max_error = "float32", None
 
         def observe(self, inputs):
             answers = values[CompiledNetwork].observe(inputs)

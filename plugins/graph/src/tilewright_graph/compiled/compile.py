@@ -12,6 +12,7 @@ from tilewright_graph.compiled.linking import lower_network
 from tilewright_graph.compiled.saved_network import NetworkSignature
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.memory_plan import MemoryPlan
+from tilewright_graph.selection.assembly import Assembly
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.selection.dispatching import Best, dispatch_network
 from tilewright_graph.selection.prediction import Prediction
@@ -50,10 +51,21 @@ def compile_network(
     best: Best = "graph",
 ) -> tuple[CompiledNetwork, CompileReport]:
     """The network ready to run, and how it came about; see `dispatch_network`."""
-    host = context.host
     dispatched = dispatch_network(extracted, context, accuracy, best)
     assembly = dispatched.assembly
-    network = extracted.network
+    compiled, memory = link_assembly(extracted, assembly, context, dispatched.max_error)
+    report = CompileReport(dispatched.prediction, dispatched.sources, assembly.transforms, memory)
+    return compiled, report
+
+
+def link_assembly(
+    extracted: ExtractedNetwork,
+    assembly: Assembly,
+    context: RunContext,
+    max_error: float | None = None,
+) -> tuple[CompiledNetwork, MemoryPlan]:
+    """The network as an assembly computes it, and how its memory is planned."""
+    host, network = context.host, extracted.network
     lowered = lower_network(network.name, network.fed, network.made, assembly, host)
     try:
         artifact = host.backend(extracted.target.kind).link(lowered.program, extracted.target)
@@ -67,9 +79,7 @@ def compile_network(
         {name: specs[name] for name in network.outputs},
         {name: specs[name] for name in network.results if name not in network.outputs},
         max(products, key=PRECISIONS.index, default="float32"),
+        max_error,
     )
     compiled = CompiledNetwork(artifact, lowered.constants, signature, host, context.device)
-    report = CompileReport(
-        dispatched.prediction, dispatched.sources, assembly.transforms, lowered.memory
-    )
-    return compiled, report
+    return compiled, lowered.memory

@@ -76,6 +76,7 @@ class CompiledNetwork:
     observed  specs of what `observe` returns besides; they are written by every run, at no cost
               worth naming
     precision the lowest of its products of float32
+    max_error within which graph-tune kept the relative error of its answers, None if not asked to
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class CompiledNetwork:
         device: Device,
     ) -> None:
         self.name, self.precision = signature.name, signature.precision
+        self.max_error = signature.max_error
         self.target = Target.parse(artifact.target)
         self.device = device
         self.inputs, self.outputs, self.observed = (

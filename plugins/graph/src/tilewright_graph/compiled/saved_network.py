@@ -33,6 +33,7 @@ class NetworkSignature:
     """What a compiled network is called and takes and gives, by tensor name, in order.
 
     precision  the lowest of its products
+    max_error  within which graph-tune kept the error of its answers
     """
 
     name: str
@@ -40,6 +41,7 @@ class NetworkSignature:
     outputs: Mapping[str, TensorSpec]
     observed: Mapping[str, TensorSpec]
     precision: str = "float32"
+    max_error: float | None = None
 
     @property
     def tensors(self) -> dict[str, TensorSpec]:
@@ -50,6 +52,7 @@ class NetworkSignature:
         return {
             "name": self.name,
             "precision": self.precision,
+            **({} if self.max_error is None else {"max_error": self.max_error}),
             **{
                 role: _specs_to_json(getattr(self, role))
                 for role in ("inputs", "outputs", "observed")
@@ -62,7 +65,10 @@ class NetworkSignature:
             _specs_from_json(data[role]) for role in ("inputs", "outputs", "observed")
         )
         precision = data.get("precision", "float32")
-        return cls(data["name"], inputs, outputs, observed, precision)
+        max_error = data.get("max_error")
+        if not (max_error is None or (isinstance(max_error, float) and max_error > 0)):
+            raise ValueError(f"max_error {max_error!r}")
+        return cls(data["name"], inputs, outputs, observed, precision, max_error)
 
 
 def save(folder: Path, artifact: Artifact, constants: Any, signature: NetworkSignature) -> None:

@@ -13,9 +13,10 @@ from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.selection.assembly import assemble
-from tilewright_graph.selection.candidates import Accuracy, estimated_seconds
+from tilewright_graph.selection.candidates import Accuracy, context_of, estimated_seconds
 from tilewright_graph.selection.cost_table import CostTable
 from tilewright_graph.selection.dispatching import dispatch_network
+from tilewright_graph.selection.error_bound import rounding
 from tilewright_graph.selection.prediction import recorded_seconds
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.time_text import time_text
@@ -50,6 +51,43 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
+class Lowering:
+    """What a precision lower than float32 does for one kernel by itself.
+
+    chosen   the precision that the kernel has
+    lower    the one that is told of: the chosen one, else that of the fastest lower config
+    saves    seconds of its fastest recorded config against the fastest of float32
+    adds     error that it adds to the network's answers, as graph-tune measured it; else None
+    allowed  the network's `max_error`, None where errors were not bounded
+    """
+
+    chosen: str
+    lower: str
+    saves: float
+    adds: float | None
+    allowed: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "chosen": self.chosen,
+            "lower": self.lower,
+            "saves_ms": self.saves * 1e3,
+            "adds_error": self.adds,
+            "max_error": self.allowed,
+        }
+
+    def __str__(self) -> str:
+        fast = f"saves {time_text(self.saves)}"
+        slow = f"costs {time_text(-self.saves)} more"
+        told = f"{self.lower} {fast if self.saves >= 0 else slow} here against float32"
+        if self.adds is not None:
+            told += f" and adds an error of {self.adds:.2g}"
+        if self.allowed is not None:
+            told += f" of {self.allowed:.2g} allowed"
+        return f"{self.chosen}: {told}"
+
+
+@dataclass(frozen=True, slots=True)
 class KernelExplanation:
     """One node's choice compared with its own best.
 
@@ -57,6 +95,7 @@ class KernelExplanation:
     source   where the choice comes from: `graph choice`, else a file, else `fallback`
     saved    seconds of calls that its own best would need and the choice does not, by what they do
     paid     the other way round
+    lowering  what lower precision does here, None where the run allows none or none is known
     """
 
     network: str
@@ -67,6 +106,7 @@ class KernelExplanation:
     best: Side
     saved: Mapping[str, float]
     paid: Mapping[str, float]
+    lowering: Lowering | None = None
 
     @property
     def costs_here(self) -> float:
@@ -93,6 +133,7 @@ class KernelExplanation:
             "saves_elsewhere_ms": self.saves_elsewhere * 1e3,
             "saved_ms": {what: seconds * 1e3 for what, seconds in self.saved.items()},
             "paid_ms": {what: seconds * 1e3 for what, seconds in self.paid.items()},
+            **({} if self.lowering is None else {"lowering": self.lowering.to_json()}),
         }
 
     def __str__(self) -> str:
@@ -107,6 +148,8 @@ class KernelExplanation:
         key = self.node.task.workload.key
         yield f"  node {self.node.key} of {self.network}, task {key}, by {self.source}"
         yield f"  chosen    {self.chosen}"
+        if self.lowering is not None:
+            yield f"  precision {self.lowering}"
         if self.chosen == self.best:
             yield "  own best  the same: no other layout makes it faster by itself"
             return
@@ -138,6 +181,8 @@ class Explainer:
         self._table = CostTable(context, accuracy)
         dispatched = dispatch_network(extracted, context, accuracy)
         self._answers, self._configs = dispatched.answers, dispatched.configs
+        device, revisions = context.device.fingerprint, context.host.revisions
+        self._choices = context.store.graph_choices(device, revisions)
         needed = self._needed(self._configs)
         if needed is None:
             raise UsageError(
@@ -171,7 +216,27 @@ class Explainer:
             sides[best],
             {what: cost for what, cost in other.items() if what not in self._transforms},
             {what: cost for what, cost in self._transforms.items() if what not in other},
+            self._lowering(node),
         )
+
+    def _lowering(self, node: KernelNode) -> Lowering | None:
+        """From the records of its fastest configs, and of what graph-tune measured."""
+        host, config = self._context.host, self._configs[node.key]
+        fastest: dict[str, tuple[float, ConfigEntity]] = {}
+        context = context_of(node.task, self._context)
+        for record, seconds in context.history.ranked(node.task):
+            of = host.strategy(record.config.strategy).precision
+            fastest.setdefault(of, (seconds, record.config))
+        own, exact = host.strategy(config.strategy).precision, fastest.pop("float32", None)
+        lower = own if own in fastest else min(fastest, key=fastest.__getitem__, default=None)
+        if lower is None or exact is None:
+            return None
+        seconds, best = fastest[lower]
+        choice = self._choices.get(node.key)
+        bound = None if choice is None or choice.task != node.task else choice.bound
+        how = rounding(host.layouts(node.task, config if own == lower else best), lower)
+        adds, allowed = (None, None) if bound is None else (bound.alone.get(how), bound.most)
+        return Lowering(own, lower, exact[0] - seconds, adds, allowed)
 
     def _side(self, node: KernelNode, config: ConfigEntity) -> Side:
         layouts = self._context.host.layouts(node.task, config)

@@ -18,6 +18,8 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
         made.append(_latency(benchmark))
     if graph := report.get("graph"):
         made.append(_layouts(graph))
+        if error := graph.get("error"):
+            made.append(_error(error, graph["precisions"]))
     if compiled := report.get("compile"):
         configs = compiled["configs"]
         columns = ("kernels", *(f"by {source}" for source in configs), "transforms")
@@ -54,6 +56,12 @@ def _latency(entries: Sequence[Mapping[str, Any]]) -> Section:
             rows.append((str(entry["threads"]), name, times["precision"], *shown, ratio))
     columns = ("threads", "", "precision", "median ms", "mean", "min", "max", "std", "ratio")
     return Section("latency", columns, tuple(rows))
+
+
+def _error(error: Mapping[str, Any], precisions: Mapping[str, int]) -> Section:
+    shown = ("-" if figure is None else f"{figure:.3g}" for figure in error.values())
+    columns = (*error, *(f"kernels in {precision}" for precision in precisions))
+    return Section("error", columns, ((*shown, *map(str, precisions.values())),))
 
 
 def _layouts(graph: Mapping[str, Any]) -> Section:

@@ -39,12 +39,14 @@ class Dispatched:
     """An assembly, and what its kernels were answered, by their keys.
 
     entered   the kernels for which a context answered that the caller had entered
+    max_error within which a graph tuner's choice among the answers kept the network's error
     """
 
     assembly: Assembly
     answers: Mapping[str, Answer]
     entered: Set[str]
     context: RunContext
+    max_error: float | None = None
 
     @cached_property
     def prediction(self) -> Prediction:
@@ -73,13 +75,16 @@ def dispatch_network(
     First are asked the contexts that the caller has entered. Else a node takes the graph tuner's
     choice, else the best record of its task, else the best of its
     anchor, else the fallback. Where less of the network failed without the choice, or the records
-    predict a faster one, it is passed over, with a warning.
+    predict a faster one, it is passed over, with a warning. One that keeps the network's error
+    within a bound is not passed over for being slower.
     """
     found = _dispatched(extracted, context, accuracy, best)
     if not found.sources[GRAPH_CHOICE]:
         return found
     without = _dispatched(extracted, context, accuracy, "history")
     if not found.prediction.beaten_by(without.prediction):
+        return found
+    if found.max_error is not None and found.prediction.failed <= without.prediction.failed:
         return found
     _log.warning(
         "%s: passed over the graph choice in %s, as what can be used of it is beaten: "
@@ -114,7 +119,19 @@ def _dispatched(
         for own in _contexts(context, accuracy, best):
             stack.enter_context(own)
         assembly = assemble(extracted, choose, context.host)
-    return Dispatched(assembly, answers, by_caller & answers.keys(), context)
+    by_tuner = {key for key, answer in answers.items() if answer.source == GRAPH_CHOICE}
+    by_caller &= answers.keys()
+    max_error = _kept_error(by_tuner - by_caller, context)
+    return Dispatched(assembly, answers, by_caller, context, max_error)
+
+
+def _kept_error(nodes: Set[str], context: RunContext) -> float | None:
+    """The widest bound within which choices for these nodes were made, None without any."""
+    if context.host.precision == "float32":  # which adds no error to keep within a bound
+        return None
+    choices = context.store.graph_choices(context.device.fingerprint, context.host.revisions)
+    bounds = (choice.bound for node, choice in choices.items() if node in nodes)
+    return max((bound.most for bound in bounds if bound is not None), default=None)
 
 
 def fixed_kernels(

@@ -22,6 +22,12 @@ class Effort(Options):
         ge=1,
         description="Candidates of a kernel at most: the fastest for each signature of layouts.",
     )
+    max_error: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Of the network's answers, relative as in `verify`; needs graph_tuner exact.",
+    )
     transform_budget: int = Field(
         default=200, ge=0, description="Layout transforms that are measured, at most."
     )

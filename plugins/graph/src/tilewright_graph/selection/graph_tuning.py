@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import zip_longest
+from math import inf
 from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.strategies.strategy import strategy_of
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.record import ErrorBound as RecordedBound
 from tilewright.vocabulary.record import GraphRecord
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import WeightedTask
@@ -22,7 +26,13 @@ from tilewright_graph.selection.candidates import Candidate, estimated_seconds
 from tilewright_graph.selection.cost_table import CostTable
 from tilewright_graph.selection.dispatching import Best, Dispatched, dispatch_network, fixed_kernels
 from tilewright_graph.selection.effort import Effort
-from tilewright_graph.selection.graph_problem import GraphTuner, InfeasibleProblemError, Solution
+from tilewright_graph.selection.error_bound import ErrorBound, KeptError
+from tilewright_graph.selection.graph_problem import (
+    GraphProblem,
+    GraphTuner,
+    InfeasibleProblemError,
+    Solution,
+)
 from tilewright_graph.selection.layout_problem import LayoutProblem, layout_problem
 from tilewright_graph.selection.prediction import Prediction, has_failed, predict, recorded_seconds
 from tilewright_graph.selection.transform_prices import family
@@ -32,6 +42,9 @@ from tilewright_pipeline.tuning.measurement import MeasurementSpent, summed
 
 _USUAL = Effort()
 _Measurable = tuple[Task, ConfigEntity]
+
+NetworkError = Callable[[Assembly], float]
+"""The relative error of a network's answers as an assembly computes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,8 @@ class GraphChoice:
     priced       how many of them have no record, so that the fitted model answers for them
     solver_seconds  of all times that it was asked together
     measurement  of what was measured on the way, as run.json has it
+    precisions   how many kernels have products in each
+    error        how it keeps to the bound on the network's error, None where there is none
     """
 
     configs: Mapping[str, ConfigEntity]
@@ -60,6 +75,8 @@ class GraphChoice:
     priced: int
     solver_seconds: float
     measurement: Mapping[str, Any]
+    precisions: Mapping[str, int]
+    error: KeptError | None = None
 
     def __repr__(self) -> str:
         return f"<GraphChoice of {len(self.configs)} configs by {brief(self.kept)}>"
@@ -80,6 +97,8 @@ class GraphChoice:
             "transforms_measured": self.possible - self.priced,
             "transforms_priced": self.priced,
             "predicted_ms": {name: p.seconds * 1e3 for name, p in self.predicted.items()},
+            "precisions": dict(self.precisions),
+            **({} if self.error is None else {"error": self.error.to_json()}),
         }
 
 
@@ -88,6 +107,7 @@ def tune_graph(
     tuner: GraphTuner,
     context: RunContext,
     effort: Effort = _USUAL,
+    network_error: NetworkError | None = None,
 ) -> GraphChoice:
     """The tuner's choice, or history best where that beats it; kept as records.
 
@@ -97,8 +117,11 @@ def tune_graph(
     records alone, or no more can be had. A kernel for which a dispatch context answers that the
     caller has entered is fixed: the rest is chosen around it, and its config is not recorded as
     chosen.
+
+    With `max_error`, which needs `network_error` and a tuner with the capability `max-error`, the
+    choice is the fastest whose measured error is within it, and history best is not considered.
     """
-    return _GraphTuning(extracted, tuner, context, effort).tune()
+    return _GraphTuning(extracted, tuner, context, effort, network_error).tune()
 
 
 class _GraphTuning:
@@ -108,13 +131,22 @@ class _GraphTuning:
         tuner: GraphTuner,
         context: RunContext,
         effort: Effort,
+        network_error: NetworkError | None,
     ) -> None:
         self._extracted = extracted
         self._tuner = tuner
         self._context = context
         self._effort = effort
         self._table = CostTable(context, effort.accuracy, effort.max_sch_num)
+        self._tables = [self._table]
         self._fixed = fixed_kernels(extracted, context, effort.accuracy)
+        self._bound: ErrorBound | None = None
+        if effort.max_error is not None:
+            assert network_error is not None, "without it, nothing tells the error"
+            self._network_error = network_error
+            self._bound = ErrorBound(effort.max_error, self._error_by, context.host)
+            exact = replace(context, host=context.host.at_precision("float32"))
+            self._tables.append(CostTable(exact, effort.accuracy, effort.max_sch_num))
         self._possible: dict[Task, None] = {}
         self._tried: set[_Measurable] = set()
         self._solver_seconds = 0.0
@@ -125,7 +157,7 @@ class _GraphTuning:
             problem = self._problem()
             if self._measure(self._affordable()):
                 continue
-            solution = self._solve(problem)
+            solution, error = self._solve(problem)
             configs = problem.configs(solution.choice)
             assembly = self._assemble(configs)
             history = self._dispatch("history")
@@ -138,7 +170,7 @@ class _GraphTuning:
             "choice": predict(assembly.calls, self._context),
         }
         kept = "solver"
-        if predicted["choice"].beaten_by(predicted["history_best"]):
+        if error is None and predicted["choice"].beaten_by(predicted["history_best"]):
             kept, configs, assembly = "history best", history.configs, history.assembly
         choice = GraphChoice(
             configs,
@@ -152,6 +184,8 @@ class _GraphTuning:
             len(self._priced(self._possible)),
             self._solver_seconds,
             self._measurement,
+            self._precisions(configs),
+            error,
         )
         free = [kernel for kernel in self._extracted.kernels if kernel.key not in self._fixed]
         _keep(free, choice, self._context)
@@ -172,27 +206,53 @@ class _GraphTuning:
         """What a kernel may become: just one config where the caller's contexts say it."""
         config = self._fixed.get(kernel.key)
         if config is None:
-            return self._table.candidates(kernel.task)
+            return self._free_candidates(kernel.task)
         known = recorded_seconds(kernel.task, config, self._context)
         seconds = estimated_seconds(kernel.task, self._context) if known is None else known
         layouts = self._context.host.layouts(kernel.task, config)
         return [Candidate(config, layouts, seconds, known is not None)]
 
-    def _solve(self, problem: LayoutProblem) -> Solution:
-        start = time.perf_counter()
+    def _free_candidates(self, task: Task) -> Sequence[Candidate]:
+        """Where errors are bounded, also those that are behind others of lower precision."""
+        own, *others = self._tables
+        found = {candidate.config: candidate for candidate in own.candidates(task)}
+        for table in others:
+            with suppress(UsageError):  # all of float32 failed
+                found |= {candidate.config: candidate for candidate in table.candidates(task)}
+        return tuple(found.values())
+
+    def _solve(self, problem: LayoutProblem) -> tuple[Solution, KeptError | None]:
         try:
-            solution = self._tuner.solve(problem.problem)
+            if self._bound is None:
+                return self._solve_once(problem.problem), None
+            return self._bound.solve(problem, self._solve_once)
         except InfeasibleProblemError as error:
             raise self._infeasible(error, problem) from None
+
+    def _solve_once(self, problem: GraphProblem) -> Solution:
+        start = time.perf_counter()
+        try:
+            solution = self._tuner.solve(problem)
         finally:
             self._solver_seconds += time.perf_counter() - start
-        checked = problem.problem.checked(solution)
+        checked = problem.checked(solution)
         if checked is None:
             raise RuntimeError(
                 f"the graph tuner {type(self._tuner).__name__} gave {solution!r}; expected a "
-                f"permitted choice for {len(problem.options)} nodes, and no bound above its cost"
+                f"permitted choice for {len(problem.costs)} nodes, and no bound above its cost"
             )
         return checked
+
+    def _error_by(self, configs: Mapping[str, ConfigEntity]) -> float:
+        try:
+            assembly = self._assemble(configs)
+        except _FailedTransformError:
+            return inf
+        return self._network_error(assembly)
+
+    def _precisions(self, configs: Mapping[str, ConfigEntity]) -> dict[str, int]:
+        host = self._context.host
+        return dict(Counter(host.strategy(one.strategy).precision for one in configs.values()))
 
     def _infeasible(self, error: InfeasibleProblemError, problem: LayoutProblem) -> UsageError:
         """Which kernels cannot agree."""
@@ -210,7 +270,8 @@ class _GraphTuning:
             if node:
                 return configs[node]
             transform = self._table.transform(task)
-            assert transform is not None, "the problem forbids what cannot be"
+            if transform is None:
+                raise _FailedTransformError
             return transform.config
 
         return assemble(self._extracted, choose, self._context.host)
@@ -242,8 +303,13 @@ class _GraphTuning:
         named = [(WeightedTask(task, name=task.workload.operator), c) for task, c in fresh]
         measured = measure_configs(named, self._context)
         self._measurement = summed(self._measurement, measured.measurement)
-        self._table.forget(task for task, _ in fresh)
+        for table in self._tables:
+            table.forget(task for task, _ in fresh)
         return True
+
+
+class _FailedTransformError(Exception):
+    """The configs need a transform that cannot be; those of a solved problem never do."""
 
 
 def _by_turns(transforms: Iterable[Task]) -> list[Task]:
@@ -263,12 +329,15 @@ def _keep(kernels: Iterable[KernelNode], choice: GraphChoice, context: RunContex
     for kernel in kernels:
         config = choice.configs[kernel.key]
         held = known.get(kernel.key)
-        if held is None or (held.task, held.config) != (kernel.task, config):
+        bound = None
+        if choice.error is not None:
+            bound = RecordedBound(choice.error.most, choice.error.alone.get(kernel.key, {}))
+        said = (kernel.task, config, bound)
+        if held is None or (held.task, held.config, held.bound) != said:
             revision = revisions[strategy_of(config.strategy)]
+            where = (device.name, device.fingerprint)
             records.append(
-                GraphRecord(
-                    kernel.key, kernel.task, config, device.name, device.fingerprint, revision
-                )
+                GraphRecord(kernel.key, kernel.task, config, *where, revision, bound=bound)
             )
     if records:
         context.store.append(records)

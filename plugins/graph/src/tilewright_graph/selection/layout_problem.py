@@ -57,6 +57,12 @@ class LayoutProblem:
     options: tuple[tuple[Option, ...], ...]
     keys: tuple[str, ...]
 
+    @property
+    def kernels(self) -> tuple[tuple[Candidate, ...], ...]:
+        """The candidate behind every option of each kernel, by `keys`."""
+        own = self.options[len(self.options) - len(self.keys) :]
+        return tuple(tuple(o.candidate for o in made if o.candidate is not None) for made in own)
+
     def configs(self, choice: Sequence[int]) -> dict[str, ConfigEntity]:
         """The config of each kernel, by its key."""
         picked = [own[pick].candidate for own, pick in zip(self.options, choice, strict=True)]

@@ -11,7 +11,10 @@ from tilewright_graph.selection.effort import Effort
 class GraphTuneOptions(Effort):
     """Options of the stage `graph-tune`, and of `tilewright graph-tune`."""
 
-    graph_tuner: Choice = DEFAULT
+    graph_tuner: Choice = Field(default=DEFAULT, description="Who chooses.")
+    oracle: Choice | None = Field(
+        default=None, description="Who knows the answers, where errors are bounded; as in `verify`."
+    )
     proof: bool = Field(default=False, description="Exit with 3 unless the choice is proved best.")
     svg: str | None = Field(
         default=None,

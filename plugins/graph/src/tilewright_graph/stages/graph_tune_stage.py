@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tilewright.options import completed
+from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
+from tilewright.options import Place, completed
+from tilewright_graph.compiled.measured_error import MeasuredError
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.pictures.layout_flow import layout_flow
 from tilewright_graph.pictures.layout_picture import layout_picture
+from tilewright_graph.selection.graph_problem import MAX_ERROR
 from tilewright_graph.selection.graph_tuning import GraphChoice, tune_graph
 from tilewright_graph.stages.graph_tune_options import GraphTuneOptions
 from tilewright_pipeline.context.run_context import RunContext
@@ -32,6 +36,25 @@ class GraphTuneStage:
         self._options = completed(options, context.host.default)
         self._context = context
 
+    @staticmethod
+    def option_mistakes(
+        options: GraphTuneOptions, host: PluginHost
+    ) -> Iterator[tuple[Place, UsageError]]:
+        """That errors are bounded, and the graph tuner cannot keep to a bound."""
+        tuner = completed(options, host.default).graph_tuner.name
+        able = {
+            n for n, one in host.components("graph_tuner").items() if MAX_ERROR in one.capabilities
+        }
+        if options.max_error is not None and tuner not in able:
+            remedy = f"choose one that can: graph_tuner: {' or '.join(sorted(able))}"
+            yield (
+                ("max_error",),
+                UsageError(
+                    f"graph tuner '{tuner}' cannot keep to a bound on the network's error",
+                    remedy=remedy,
+                ),
+            )
+
     def run(self, values: Mapping[type, Any]) -> StageResult:
         options, context = self._options, self._context
         extracted: ExtractedNetwork = values[ExtractedNetwork]
@@ -39,7 +62,15 @@ class GraphTuneStage:
         picture = None if options.svg is None else self._picture_of(options.svg)
         if picture is not None:
             check_file(picture, "svg")
-        choice = tune_graph(extracted, tuner, context, options)
+        measured = None
+        if options.max_error is not None:
+            measured = MeasuredError(extracted, context, options.oracle, options.max_error)
+        choice = tune_graph(extracted, tuner, context, options, measured)
+        error = choice.error
+        exceeds = error is not None and not error.holds
+        if error is not None and exceeds:
+            what = f"even in float32 everywhere, its error of {error.exact:.3g} is above max_error"
+            _log.warning("%s: %s %.3g", extracted.name, what, error.most)
         unproved = options.proof and not choice.solution.optimal
         if unproved:
             why = choice.solution.note or "this solver proves nothing"
@@ -48,7 +79,7 @@ class GraphTuneStage:
             self._draw(picture, extracted, choice)
         graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
         report = {"graph": graph, "measurement": choice.measurement}
-        return StageResult((choice,), report, partial=unproved)
+        return StageResult((choice,), report, partial=unproved or exceeds)
 
     def _picture_of(self, svg: str) -> Path:
         path, branch = Path(svg), self._context.branch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any, ClassVar
@@ -14,15 +14,15 @@ from pydantic import Field
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Options, Place
-from tilewright.plugins.loading.distributions import how_to_get, who_has_role
 from tilewright.plugins.offers import lack_of
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.verification.agreement import agreement, is_classification
+from tilewright_graph.verification.answers import ask_oracles, no_oracle, possible_oracles
 from tilewright_graph.verification.oracle import AnswersInTurn, Oracle
 from tilewright_graph.verification.reference_oracle import WHEN_NAMED, what_it_runs
-from tilewright_graph.verification.verification import Comparison, check_fit, compare
+from tilewright_graph.verification.verification import Comparison, compare
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_tensor.expressions.dtype import DATA_TYPES
@@ -42,7 +42,8 @@ class VerifyOptions(Options):
               be asked so often; by default 200 where products are of lower precision, else none
     rtol      the largest relative error of any output or observed tensor that passes; by default
               by the coarsest dtype of its tensors: float16 1e-2, float32 1e-4, float64 1e-8; where
-              products are of lower precision, four times its epsilon (bfloat16: 3e-2)
+              products are of lower precision, four times its epsilon (bfloat16: 3e-2), or the
+              `max_error` within which graph-tune kept the network
 
     Relative to max |b|; where logits, or outputs without any, vary by less than 5 % of that, to
     max |b - mean b|, unless they are one element.
@@ -70,21 +71,20 @@ class VerifyStage:
         options: VerifyOptions, host: PluginHost
     ) -> Iterator[tuple[Place, UsageError]]:
         """That answers are required, and no oracle can be asked here."""
-        lacks = [_lack(one, host) for one in _asked(options, host)] if options.required else [""]
+        asked = possible_oracles(options.oracle, host)
+        lacks = [_lack(one, host) for one in asked] if options.required else [""]
         if not lacks:
-            yield (), _no_oracle()
+            yield (), no_oracle()
         elif all(lacks):
             yield (), UsageError("; ".join(lacks), remedy="install it, or say --no-verify")
 
     def run(self, values: Mapping[type, Any]) -> StageResult:
         compiled: CompiledNetwork = values[CompiledNetwork]
         network: Network = values[Network]
-        inputs = random_inputs(network, self._context.seed)
-        extra = [name for name in network.observed if name not in network.outputs]
-        decisive = extra or network.outputs
-        rtol = self._options.rtol or _default_rtol(network, compiled.precision)
+        inputs, bound = random_inputs(network, self._context.seed), compiled.max_error
+        rtol = self._options.rtol or bound or _default_rtol(network, compiled.precision)
         try:
-            oracle, answers = self._answers(network, inputs, extra, rtol)
+            told = ask_oracles(network, [inputs], self._options.oracle, rtol, self._context.host)
         except UsageError as error:
             if self._options.oracle is not None or self._options.required:
                 raise
@@ -92,23 +92,28 @@ class VerifyStage:
             _log.warning("%s", "\n  ".join([untold, *_others(self._context.host)]))
             nothing = dict.fromkeys(("oracle", "max_abs_error", "max_rel_error", "passed"))
             return StageResult(report={"verify": nothing})
-        result = compare(compiled.observe(inputs), answers, decisive)
+        oracle, (answers,) = told.oracle.name, told.answers
+        result = compare(compiled.observe(inputs), answers, told.decisive)
         passed = result.max_rel_error <= rtol
         if not passed:
             _log.error("%s: %s", network.name, _verdict(oracle, result, rtol))
+        elif bound is not None and result.max_rel_error > bound:
+            what = f"relative error {result.max_rel_error:.3g} is above max_error"
+            _log.warning("%s: %s %.3g of graph-tune", network.name, what, bound)
         report = {
             "oracle": oracle,
             "rtol": rtol,
+            **({} if bound is None else {"max_error": bound}),
             "max_abs_error": _finite(result.max_abs_error),
             "max_rel_error": _finite(result.max_rel_error),
             "passed": passed,
-            **self._agreement(oracle, network, compiled, answers),
+            **self._agreement(told.oracle, network, compiled, answers),
         }
         return StageResult(report={"verify": report}, ok=passed)
 
     def _agreement(
         self,
-        oracle: str,
+        asked: Choice,
         network: Network,
         compiled: CompiledNetwork,
         answers: Mapping[str, Any],
@@ -118,7 +123,6 @@ class VerifyStage:
         if samples is None:
             samples = 0 if compiled.precision == "float32" else _SAMPLES
         names = [name for name in answers if is_classification(answers[name])]
-        asked = next(c for c in _asked(self._options, self._context.host) if c.name == oracle)
         other: Oracle = self._context.host.choose("oracle", asked, self._context.host)
         if not samples or not names or not isinstance(other, AnswersInTurn):
             return {}
@@ -133,39 +137,11 @@ class VerifyStage:
         pairs = ((compiled.observe(inputs)[name], answer[name]) for inputs, answer in both)
         return {"agreement": asdict(agreement(pairs))}
 
-    def _answers(
-        self, network: Network, inputs: Mapping[str, Any], extra: Sequence[str], rtol: float
-    ) -> tuple[str, Mapping[str, Any]]:
-        """(oracle, its answers): those of the oracle asked for, else of the first that can tell.
-
-        Raises UsageError where none can.
-        """
-        host = self._context.host
-        wrong = []
-        for choice in _asked(self._options, host):
-            oracle: Oracle = host.choose("oracle", choice, host)
-            try:
-                answers = oracle.run(what_it_runs(oracle, network), inputs, extra)
-                check_fit(choice.name, answers, extra or network.outputs, rtol)
-            except UsageError as error:
-                wrong.append(error)
-                continue
-            return choice.name, answers
-        raise UsageError.several(wrong or [_no_oracle()])
-
 
 def _default_rtol(network: Network, precision: str) -> float:
     """What the network's dtypes and the precision of its products allow."""
     own = network_tolerance(spec.dtype for spec in network.specs.values())
     return own if precision == "float32" else max(own, 4 * DATA_TYPES[precision].eps)
-
-
-def _asked(options: VerifyOptions, host: PluginHost) -> list[Choice]:
-    """The oracles that may be asked, in order."""
-    if options.oracle is not None:
-        return [options.oracle]
-    known = host.components("oracle").items()
-    return [Choice(name) for name, one in known if WHEN_NAMED not in one.capabilities]
 
 
 def _others(host: PluginHost) -> Iterator[str]:
@@ -180,11 +156,6 @@ def _lack(oracle: Choice, host: PluginHost) -> str:
     component = host.component("oracle", oracle.name)
     lack, problem = host.tried("oracle", oracle.name, "lacks()", partial(lack_of, component))
     return lack or problem
-
-
-def _no_oracle() -> UsageError:
-    remedy = how_to_get(who_has_role("oracle")) or "`tilewright plugins` says what is blocked"
-    return UsageError("no oracle is installed", remedy=remedy)
 
 
 def _verdict(oracle: str, result: Comparison, rtol: float) -> str:
