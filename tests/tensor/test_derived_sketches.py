@@ -98,8 +98,8 @@ def test_rows_from_beyond_the_cache_are_fetched_a_tile_ahead_once_each(
         assert first.startswith("prefetch a[") and f", {loop}{scale}] + {ahead} bytes" in first
 
 
-@pytest.mark.parametrize(("dtype", "item"), [("float16", 2), ("float32", 4), ("float64", 8)])
-def test_what_is_held_and_fetched_counts_in_bytes_of_the_dtype(
+@pytest.mark.parametrize(("dtype", "item"), [("float16", 4), ("float32", 4), ("float64", 8)])
+def test_what_is_held_and_fetched_counts_in_bytes_of_the_accumulator(
     dtype: str, item: int, problem: Callable[[str], SketchInput]
 ) -> None:
     """Rows that pass the cache by, whole lines of what is fetched, tiles and copies that fit."""

@@ -41,8 +41,8 @@ class VerifyOptions(Options):
     samples   seeded inputs over which a classifier's best classes are compared, if the oracle can
               be asked so often; by default 200 where products are of lower precision, else none
     rtol      the largest relative error of any output or observed tensor that passes; by default
-              by the coarsest dtype of its tensors: float16 1e-2, float32 1e-4, float64 1e-8; where
-              products are of lower precision, four times its epsilon (bfloat16: 3e-2), or the
+              by the coarsest dtype of its tensors: bfloat16 3e-2, float16 1e-2, float32 1e-4,
+              float64 1e-8; where products are of lower precision, four times its epsilon, or the
               `max_error` within which graph-tune kept the network
 
     Relative to max |b|; where logits, or outputs without any, vary by less than 5 % of that, to

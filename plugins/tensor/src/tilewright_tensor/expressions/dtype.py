@@ -23,6 +23,7 @@ class DataType:
     exponent     binary digits of a float's exponent; 0 of all else
     held_as      the dtype whose numpy type holds the values, where numpy has none of its own: no
                  tensor of a network is of such a dtype, only what a kernel keeps for itself
+    wider        what operators compute and add up in where that is another; empty for none
     """
 
     name: str
@@ -31,6 +32,12 @@ class DataType:
     significand: int = 0
     exponent: int = 0
     held_as: str = ""
+    wider: str = ""
+
+    @property
+    def accumulator(self) -> str:
+        """Name of what operators compute and add up in: float32 for floats of 16 bits."""
+        return self.wider or self.name
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -62,8 +69,8 @@ DATA_TYPES: Mapping[str, DataType] = {
         DataType("uint16", "uint", 2),
         DataType("uint32", "uint", 4),
         DataType("uint64", "uint", 8),
-        DataType("bfloat16", "float", 2, significand=8, exponent=8),
-        DataType("float16", "float", 2, significand=11, exponent=5),
+        DataType("bfloat16", "float", 2, significand=8, exponent=8, wider="float32"),
+        DataType("float16", "float", 2, significand=11, exponent=5, wider="float32"),
         DataType("tf32", "float", 4, significand=11, exponent=8, held_as="float32"),
         DataType("float32", "float", 4, significand=24, exponent=8),
         DataType("float64", "float", 8, significand=53, exponent=11),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
+from tilewright_tensor.ir.accumulating import accumulating
 from tilewright_tensor.ir.dag import Dag, placeholder
 from tilewright_tensor.operators.builtin import (
     convolution,
@@ -214,6 +215,9 @@ class Operators(Mapping[str, OperatorDef]):
         `weight`), those of the epilogue `e0`, `e1`, ... Stages are named after their operators
         (`conv2d`, `add`, a second one `add_1`), helping stages as their operator does (`pad`).
         `dag.outputs[0]` is the last stage.
+
+        Floats of 16 bits are float32 in it, operands and result too, which are stored in formats of
+        their dtypes: see `accumulating`.
         """
         anchor = workload.anchor
         definition = self.find(anchor.operator)
@@ -236,7 +240,7 @@ class Operators(Mapping[str, OperatorDef]):
             repeats = used[_plain(op.operator)]
             running = replace(stage, name=f"{stage.name}_{repeats}") if repeats else stage
             used[_plain(op.operator)] += 1
-        return Dag([running], inputs)
+        return accumulating(Dag([running], inputs))
 
     def evaluate(self, workload: Workload, arrays: Sequence[Array]) -> Array:
         """The output without epilogue, by the numpy reference or by the compute DAG.

@@ -107,9 +107,11 @@ class OperatorReference:
         """
         drawn = [operand.values for operand in self._drawn_as(workload)]
         before = self._unrounded(workload)
+        dag = self.operators.compute_dag(before)
+        own, computed = self.operators.output(before).dtype, dag.outputs[0].dtype
         narrow = ITEM_BYTES[precision] < ITEM_BYTES["float32"]
         stored = DATA_TYPES[precision].eps if narrow else 0.0
-        dag = self.operators.compute_dag(before)
+        stored = max(stored, DATA_TYPES[own].eps if own != computed else 0.0)
         return rounding(dag, drawn[: len(before.inputs)]).tolerance + stored / 2
 
     def rounding_unit(self, workload: Workload) -> float:

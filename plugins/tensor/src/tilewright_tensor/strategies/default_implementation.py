@@ -41,8 +41,12 @@ class DefaultImplementation(ScheduledImplementation):
         """Every operator with a definition that has values of these dtypes only."""
         if task.workload.operator not in self.operators:
             return False
-        stages = self._start(task, None).dag.tensors if self.dtypes is not DTYPES else ()
-        return all(stage.dtype in self.dtypes for stage in stages)
+        if self.dtypes is DTYPES:
+            return True
+        stored = (*task.workload.inputs, self.operators.output(task.workload))
+        used = {spec.dtype for spec in stored}
+        used |= {tensor.dtype for tensor in self._start(task, None).dag.tensors}
+        return used.issubset(self.dtypes)
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """One, without knobs."""

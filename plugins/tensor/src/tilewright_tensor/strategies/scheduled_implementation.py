@@ -10,6 +10,7 @@ from typing import Any
 from tilewright.space.alternative import Alternative
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
+from tilewright_tensor.expressions.dtype import DATA_TYPES
 from tilewright_tensor.ir.dag import Dag
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.layouts.layout import Layout
@@ -77,11 +78,14 @@ class ScheduledImplementation(ABC):
         task = self.viewed(task)
         schedule = self._start(task, self.variant(task, config))
         dag, layouts = schedule.dag, self.layouts(task, config)
+        specs = (*task.workload.inputs, self.operators.output(task.workload))
         operands = zip(
-            (*dag.inputs, *dag.outputs), (*layouts.inputs, *layouts.outputs), strict=True
+            (*dag.inputs, *dag.outputs), specs, (*layouts.inputs, *layouts.outputs), strict=True
         )
-        for tensor, text in operands:
+        for tensor, spec, text in operands:
             layout = Layout.parse(text).memory
+            stored = layout.storage(spec.dtype)
+            layout = layout.stored_as("" if stored == tensor.dtype else stored)
             if layout != Layout.logical(len(tensor.shape)):
                 schedule = schedule.transform_layout(tensor, layout.text)
         return self.scheduled(task, config, schedule)
@@ -107,6 +111,11 @@ def epilogue_layouts(task: Task, first: int, output: str) -> tuple[str, ...]:
 def is_float32(task: Task) -> bool:
     """Whether every operand is float32."""
     return all(spec.dtype == "float32" for spec in task.workload.inputs)
+
+
+def computes_in_float32(task: Task) -> bool:
+    """Whether every operand is float32, or a float of 16 bits, which is computed in float32."""
+    return all(DATA_TYPES[spec.dtype].accumulator == "float32" for spec in task.workload.inputs)
 
 
 def is_elementwise(task: Task, operators: Operators) -> bool:

@@ -35,7 +35,8 @@ def limits_in_bfloat16(task: Task) -> Limits:
 
 def make(operators: Operators, rules: Sequence[Rule] = (), name: str = "derived.x86") -> Derived:
     """The strategy's implementation; a plugin offers one of its own with rules and a name."""
-    return Derived(operators, name, limits, rules, ("float16", "float32", "float64"))
+    dtypes = "bfloat16", "float16", "float32", "float64"
+    return Derived(operators, name, limits, rules, dtypes)
 
 
 def derived(operators: Operators) -> Derived:

@@ -58,10 +58,10 @@ def rounding(dag: Dag, drawn: Sequence[Values]) -> Rounding:
     large, among answers up to 4 s sqrt(n): by 0.4 / sqrt(n), which is above 16 sqrt(n) eps while
     n < 1 / (40 eps). Of terms of one sign it is 1 / n: n < (16 eps)^(-2/3). Beyond, no tolerance
     tells the two apart, so inputs are drawn such that most terms are 0: `share` leaves 1 / (64 eps)
-    terms of either sign (16 in float16, 131072 in float32) or (32 eps)^(-2/3) of one sign (10 and
-    4096). Adding 0 is exact: only these terms count for the tolerance, which so is 2 sqrt(eps) at
-    most. Which terms are left differs by element of the output. Products of many factors leave the
-    range of their dtype: all but 32 factors (4 whole ones) are 1 or -1.
+    terms of either sign (131072 in float32) or (32 eps)^(-2/3) of one sign (4096). Adding 0 is
+    exact: only these terms count for the tolerance, which so is 2 sqrt(eps) at most. Which terms
+    are left differs by element of the output. Products of many factors leave the range of their
+    dtype: all but 32 factors (4 whole ones) are 1 or -1.
 
     Sums whose terms are no products of inputs (of exponentials, in softmax) cannot be thinned.
     Their tolerance is a quarter at most, so that zeros are wrong at any length. Whole numbers must
@@ -92,16 +92,13 @@ def rounding(dag: Dag, drawn: Sequence[Values]) -> Rounding:
 def network_tolerance(dtypes: Iterable[str]) -> float:
     """Largest relative error of a network's right answer, by the coarsest of its tensors' dtypes.
 
-    The power of ten next to 0.3 sqrt(eps): 1e-2 for float16, 1e-4 for float32, 1e-8 for float64.
-    That is a sixth of the most that one kernel's answer may differ by (see `rounding`), which is
-    for the worst order of a sum; those of a network are of many kernels and orders.
+    The power of ten next to 0.3 sqrt(eps): 1e-2 for float16, 1e-4 for float32, 1e-8 for float64;
+    four eps where that is more: 3e-2 for bfloat16. In float32 it is a sixth of the most that one
+    kernel's answer may differ by (see `rounding`), which is for the worst order of a sum; those of
+    a network are of many kernels and orders.
     """
-    coarsest = _largest_eps(dtypes)
-    return (
-        float(10.0 ** round(log10(0.3 * sqrt(coarsest))))
-        if coarsest
-        else network_tolerance(["float32"])
-    )
+    coarsest = _largest_eps(dtypes) or DATA_TYPES["float32"].eps
+    return max(float(10.0 ** round(log10(0.3 * sqrt(coarsest)))), 4 * coarsest)
 
 
 def _of_products(dag: Dag, products: Sequence[Tensor]) -> Rounding:
