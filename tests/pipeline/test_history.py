@@ -19,7 +19,7 @@ def history(tmp_path, samples):
     host = SimpleNamespace(
         backend=lambda kind: None,
         revisions={"plain": 1, "other": 1},
-        permits=lambda strategy: True,
+        permits=lambda strategy, task: True,
         space_within=lambda task, glob: object() if glob == "plain*" else None,
         selects=lambda glob, name: name.startswith(glob.rstrip("*")),
     )

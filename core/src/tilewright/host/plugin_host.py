@@ -79,14 +79,18 @@ class PluginHost(ComponentHost):
         host.precision, host._spaces = precision, {}
         return host
 
-    def permits(self, strategy: str) -> bool:
-        """Whether the run's precision allows a strategy, by its name or an alternative's.
+    def permits(self, strategy: str, task: Task) -> bool:
+        """Whether a strategy, by its name or an alternative's, is no less precise than allowed.
 
-        Of those that are not installed, nothing is known against them.
+        The run's precision allows it, or that of the task's operands. Of strategies that are not
+        installed, nothing is known against them.
         """
         offer = self.catalogue("strategy").offers.get(strategy_of(strategy))
         own = offer.value.precision if offer else "float32"
-        return own in ("float32", self.precision) or (own == "tf32" and self.precision != "float32")
+        if own == "tf32":
+            return self.precision != "float32"
+        dtypes = (spec.dtype for spec in task.workload.inputs)
+        return own in ("float32", self.precision, *dtypes)
 
     # --- targets, references, strategies ---------------------------------------------------------
 
@@ -242,7 +246,9 @@ class PluginHost(ComponentHost):
     # --- inside ----------------------------------------------------------------------------------
 
     def _serving(self, task: Task, pattern: str) -> Iterator[Strategy]:
-        return (s for s in self._strategy_set().serving(task, pattern) if self.permits(s.name))
+        return (
+            s for s in self._strategy_set().serving(task, pattern) if self.permits(s.name, task)
+        )
 
     def _kind_of(self, role: str) -> type:
         return Strategy if role == "strategy" else super()._kind_of(role)

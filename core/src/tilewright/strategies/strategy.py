@@ -65,7 +65,7 @@ class Strategy:
     priority       where nothing was measured, of the strategies that advise a config (`fallback`)
                    the highest is taken, ties by name
     direct_error   keeps the direct algorithm's numerical error (`accuracy: strict` wants these)
-    precision      of its products, where it is lower than the task's: one of PRECISIONS
+    precision      of its products, where it is lower than float32: one of PRECISIONS
     arithmetic     what all its products are made by: a precision or `PRECISION/INSTRUCTION`, as
                    `Device.peak` takes it; empty: whatever suits its precision, float32 included
     load           imports and returns the implementation; called with the host, once a host

@@ -129,7 +129,7 @@ class History:
     def _own(self, task: Task) -> Where:
         pattern = self.narrowed(task)
         if pattern == "*":
-            return lambda config: self.host.permits(config.strategy)
+            return lambda config: self.host.permits(config.strategy, task)
         return lambda config: (
-            self.host.selects(pattern, config.strategy) and self.host.permits(config.strategy)
+            self.host.selects(pattern, config.strategy) and self.host.permits(config.strategy, task)
         )
