@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -29,6 +30,16 @@ def test_what_is_written_is_read_by_us_and_by_numpy(path):
             assert {name: found[name].dtype for name in arrays} == {
                 name: array.dtype for name, array in arrays.items()
             }
+
+
+def test_bfloat16_is_read_as_such_though_numpy_writes_two_bytes_of_anything(path):
+    array = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
+    np.savez(path, x=array)
+    found = read_arrays(path, {"x": TensorSpec((2, 3), "bfloat16")})["x"]
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(found, array)
+    with pytest.raises(UsageError, match="expected float16"):
+        read_arrays(path, {"x": TensorSpec((2, 3), "float16")})
 
 
 def test_numpy_may_write_it(path):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.measure import FailureKind
-from tilewright_measure.timing.answer import compare
+from tilewright_measure.timing.answer import Case, compare
 from tilewright_measure.worker.failures import RefusedError
 
 EXPECTED = np.array([1.0, -2.0, np.nan, np.inf, -np.inf, 0.5], np.float32)
@@ -31,6 +33,17 @@ def test_a_difference_anywhere_is_a_wrong_answer(place, value):
     with pytest.raises(RefusedError, match="1 of 6 elements are wrong, first at") as error:
         compare(got, EXPECTED, 1e-5, "output 0")
     assert error.value.kind is FailureKind.WRONG_ANSWER
+
+
+def test_cases_of_bfloat16_are_kept_for_the_next_worker(tmp_path):
+    reference = PluginHost.load().reference("dense")
+    workload = reference.parse("(3x5:bfloat16, 7x5:const:bfloat16)", "")
+    made, kept = (Case.of(workload, reference, 0, "float32", tmp_path) for _ in range(2))
+    for one, other in zip(
+        (*made.inputs, *made.outputs), (*kept.inputs, *kept.outputs), strict=True
+    ):
+        assert one.dtype == other.dtype == ml_dtypes.bfloat16
+        np.testing.assert_array_equal(one, other)
 
 
 def test_where_nothing_is_finite_nobody_is_to_blame():

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -42,6 +43,21 @@ def model(*, rows: str | int = 5) -> bytes:
 def inputs() -> dict[str, Any]:
     rng = np.random.default_rng(4)
     return {"x": rng.standard_normal((5, 300)).astype(np.float32)}
+
+
+def test_models_of_bfloat16_are_asked_and_answer_in_bfloat16() -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"])],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.BFLOAT16, [2, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.BFLOAT16, [2, 3])],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8)
+    x = np.array([[-1, 0, 2.5], [3e38, -4, 1e-3]]).astype(ml_dtypes.bfloat16)
+    source = bytes(made.SerializeToString())
+    expected = np.maximum(x.astype(np.float32), 0)
+    np.testing.assert_array_equal(oracle().run(source, {"x": x}, ())["y"], expected)
+    assert oracle().time(source, {"x": x}, 1)() > 0
 
 
 def oracle(**options: Any) -> OpenVinoRuntime:

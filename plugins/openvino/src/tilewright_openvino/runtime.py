@@ -43,9 +43,9 @@ class OpenVinoRuntime:
         Raises UsageError for what is no ONNX file, and for what OpenVINO refuses.
         """
         request = self._request(source, inputs, extra_outputs, threads=0)
-        answers = request.infer(dict(inputs))
+        answers = request.infer({name: _tensor(array) for name, array in inputs.items()})
         return {
-            name: answers[output]
+            name: _answer(answers[output], output.get_element_type().get_type_name())
             for output in request.model_outputs
             for name in sorted(output.get_names())
         }
@@ -55,11 +55,9 @@ class OpenVinoRuntime:
 
         Raises UsageError for what is no ONNX file, and for what OpenVINO refuses.
         """
-        import openvino
-
         request = self._request(source, inputs, (), threads)
         for name, array in inputs.items():
-            request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+            request.set_tensor(name, _tensor(array))
 
         def once() -> float:
             start = time.perf_counter()
@@ -100,6 +98,26 @@ class OpenVinoRuntime:
             raise UsageError(
                 f"refuses the model: {_first_line(error)}", where="openvino", remedy=_ANOTHER
             ) from error
+
+
+def _tensor(array: Any) -> Any:
+    """The array as OpenVINO takes it, whose bfloat16 numpy sees as float16."""
+    import openvino
+
+    if array.dtype.name != "bfloat16":
+        return openvino.Tensor(array, shared_memory=True)
+    tensor = openvino.Tensor(openvino.Type.bf16, list(array.shape))
+    tensor.data[...] = array.view(tensor.data.dtype)
+    return tensor
+
+
+def _answer(array: Any, element_type: str) -> Any:
+    """The array; bfloat16 as float32, whose upper half it is."""
+    import numpy as np
+
+    if element_type != "bf16":
+        return array
+    return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 def _first_line(error: RuntimeError) -> str:

@@ -61,11 +61,13 @@ def _read(archive: zipfile.ZipFile, name: str, spec: TensorSpec, path: Path) -> 
         if version not in _HEADERS:
             raise ValueError(f"array {name!r} is of version {version}")
         shape, _, dtype = _HEADERS[version](member)
-    if (shape, dtype) != (spec.shape, numpy_type(spec.dtype)):
+    wanted = numpy_type(spec.dtype)
+    if shape != spec.shape or dtype not in (wanted, np.dtype(wanted.str)):
         raise UsageError(
             f"array {name!r}: expected {spec}, got {dtype}{list(shape)}",
             where=str(path),
             remedy=f"convert it: .astype({spec.dtype!r})" if shape == spec.shape else "",
         )
     with archive.open(f"{name}{_SUFFIX}") as member:
-        return npy.read_array(member, allow_pickle=False)
+        # numpy writes bfloat16 as two bytes of anything
+        return npy.read_array(member, allow_pickle=False).view(wanted)

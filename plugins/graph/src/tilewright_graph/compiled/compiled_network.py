@@ -24,6 +24,7 @@ from tilewright_graph.compiled import saved_network
 from tilewright_graph.network.network import signature_text, tensors_text
 from tilewright_pipeline.context.run_setup import find_device
 from tilewright_pipeline.context.time_text import time_text
+from tilewright_tensor.expressions.dtype import numpy_type
 
 _LEAST_RUNS = 3
 
@@ -253,7 +254,7 @@ class CompiledNetwork:
 
 
 def _zeros(spec: TensorSpec) -> Any:
-    return np.zeros(spec.shape, spec.dtype)
+    return np.zeros(spec.shape, numpy_type(spec.dtype))
 
 
 def _checked(given: Any, name: str, spec: TensorSpec, where: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.network.network import Network
-from tilewright_tensor.expressions.dtype import is_float
+from tilewright_tensor.expressions.dtype import is_float, numpy_type
 
 
 def random_inputs(network: Network, seed: int) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def random_arrays(specs: Mapping[str, TensorSpec], seed: int) -> dict[str, Any]:
     made = {}
     for name, spec in specs.items():
         if is_float(spec.dtype):
-            made[name] = rng.standard_normal(spec.shape).astype(spec.dtype)
+            made[name] = rng.standard_normal(spec.shape).astype(numpy_type(spec.dtype))
         else:
             made[name] = rng.integers(0, 2, spec.shape).astype(spec.dtype)
     return made

@@ -13,6 +13,7 @@ _WIDE = 8
 
 def bytes_to_check(workload: Workload, host: PluginHost) -> int:
     """Operands and output as they are, and once more in float64 where they are shorter floats."""
+    import ml_dtypes  # noqa: F401  numpy knows bfloat16 by name then
     import numpy as np
 
     results = host.reference(workload.operator).output_shapes(workload)

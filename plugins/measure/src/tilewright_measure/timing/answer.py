@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes  # noqa: F401  numpy knows bfloat16 by name then
 import numpy as np
 
 from tilewright.roles import Reference, RoundsToUnits
@@ -43,7 +44,7 @@ class Case:
         """Made once and kept in the folder, so that the next worker need not compute it again."""
         place = folder / f"{workload.key}-{seed}-{precision}"
         if place.is_dir():
-            arrays = [np.load(file, allow_pickle=False) for file in sorted(place.iterdir())]
+            arrays = [_loaded(file) for file in sorted(place.iterdir())]
         else:
             inputs = reference.inputs(workload, seed, precision)
             arrays = [
@@ -144,12 +145,19 @@ def compare(
     )
 
 
+def _loaded(file: Path) -> np.ndarray:
+    """An array of the dtype in the file's name: numpy writes bfloat16 as two bytes of anything."""
+    array: np.ndarray = np.load(file, allow_pickle=False)
+    return array.view(np.dtype(file.name.split(".")[1]))
+
+
 def _keep(arrays: Sequence[np.ndarray], place: Path) -> None:
     unfinished = place.with_name(f"{place.name}.{os.getpid()}")
     unfinished.mkdir(parents=True)
     try:
         for number, array in enumerate(arrays):
-            np.save(unfinished / f"{number:03d}.npy", array, allow_pickle=False)
+            name = f"{number:03d}.{array.dtype.name}.npy"
+            np.save(unfinished / name, array, allow_pickle=False)
         unfinished.rename(place)
     except OSError:  # a full disk costs time, not the candidate
         shutil.rmtree(unfinished, ignore_errors=True)
