@@ -4,6 +4,7 @@ strategy, every ISA; tensor instructions emulated everywhere, and as they are wh
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ _FLOAT32 = [f"x86:isa={isa},threads=1" for isa in WIDTHS]
 _EMULATED = "x86:emulated=yes,isa=amx,threads=1"
 _BYTES = [_EMULATED, *(f"x86:isa={isa},threads=1" for isa in BYTE_DOTS)]
 _BFLOAT16 = [f"bfloat16/{_EMULATED}", *(f"bfloat16/x86:isa={isa},threads=1" for isa in ROUNDING)]
+_FLOAT16 = [target for target in _FLOAT32 if "sse4" not in target]
+_ROUNDED = [*_FLOAT32, *(target.removeprefix("bfloat16/") for target in _BFLOAT16)]
 
 
 class Guarded:
@@ -169,6 +172,11 @@ def others(draw: st.DrawFn) -> str:
     )
 
 
+def stored_as(dtype: str, tasks: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """The tasks on operands of a dtype, which every one of their shapes then names."""
+    return tasks.map(lambda text: re.sub(r"\d+(x\d+)+", rf"\g<0>:{dtype}", text))
+
+
 @st.composite
 def attention(draw: st.DrawFn) -> str:
     """Products of transformers: in batches that broadcast, scaled and masked; what is around."""
@@ -258,6 +266,16 @@ test_convolutions_in_bfloat16 = _properties(convolutions(_PAIRS), 20, _BFLOAT16)
 test_poolings_in_bfloat16 = _properties(poolings(), 6, _BFLOAT16)
 test_other_operators_in_bfloat16 = _properties(others(), 16, _BFLOAT16)
 test_attention_in_bfloat16 = _properties(attention(), 20, _BFLOAT16)
+test_convolutions_of_float16 = _properties(stored_as("float16", convolutions()), 15, _FLOAT16)
+test_poolings_of_float16 = _properties(stored_as("float16", poolings()), 5, _FLOAT16)
+test_other_operators_of_float16 = _properties(stored_as("float16", others()), 16, _FLOAT16)
+test_convolutions_of_bfloat16 = _properties(
+    stored_as("bfloat16", convolutions(_PAIRS)), 25, [*_ROUNDED, *_BFLOAT16]
+)
+test_poolings_of_bfloat16 = _properties(stored_as("bfloat16", poolings()), 5, _ROUNDED)
+test_other_operators_of_bfloat16 = _properties(
+    stored_as("bfloat16", others()), 20, [*_ROUNDED, *_BFLOAT16]
+)
 test_products_of_bytes = _properties(byte_products(), 12, _BYTES)
 test_convolutions_in_machine_code_of_tiles = _properties_of_tiles(
     convolutions(_PAIRS), 12, "bfloat16/"
@@ -275,6 +293,18 @@ test_many_convolutions_in_bfloat16 = pytest.mark.full(
 )
 test_many_other_operators_in_bfloat16 = pytest.mark.full(_properties(others(), 160, _BFLOAT16))
 test_much_attention_in_bfloat16 = pytest.mark.full(_properties(attention(), 200, _BFLOAT16))
+test_many_convolutions_of_float16 = pytest.mark.full(
+    _properties(stored_as("float16", convolutions()), 120, _FLOAT16)
+)
+test_many_convolutions_of_bfloat16 = pytest.mark.full(
+    _properties(stored_as("bfloat16", convolutions(_PAIRS)), 200, [*_ROUNDED, *_BFLOAT16])
+)
+test_many_other_operators_of_float16 = pytest.mark.full(
+    _properties(stored_as("float16", others()), 100, _FLOAT16)
+)
+test_many_other_operators_of_bfloat16 = pytest.mark.full(
+    _properties(stored_as("bfloat16", others()), 100, [*_ROUNDED, *_BFLOAT16])
+)
 test_many_products_of_bytes = pytest.mark.full(_properties(byte_products(), 100, _BYTES))
 test_many_convolutions_of_odd_shapes = pytest.mark.full(_properties(convolutions(), 250))
 test_many_poolings_of_odd_shapes = pytest.mark.full(_properties(poolings(), 80))

@@ -187,14 +187,14 @@ def open_store(path: Path, host: PluginHost, choice: Choice | None = None) -> Re
 
 def _tell_unused_precision(target: Target, host: PluginHost) -> None:
     """Warn where no strategy computes in the precision that the run allows."""
-    every = (host.strategy(name) for name in host.revisions if host.permits(name))
-    known = {"float32"} | {one.precision for one in every if target.kind in one.target_kinds}
-    if host.precision not in known:
+    every = (host.strategy(name) for name in host.revisions)
+    known = {one.precision for one in every if target.kind in one.target_kinds}
+    if host.precision not in {"float32", *known}:
         _log.warning(
             "no strategy for %s computes in %s, only in %s",
             target.kind,
             host.precision,
-            " and ".join(sorted(known)),
+            " and ".join(sorted({"float32"} | known & {"tf32"})),  # what other precisions permit
         )
 
 

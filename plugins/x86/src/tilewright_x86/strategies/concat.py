@@ -16,7 +16,7 @@ from tilewright_tensor.expressions.expr import Load
 from tilewright_tensor.ir.loop_ir import Loop, LoopProgram, Statement, Store, block
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.operators import Operators
-from tilewright_tensor.strategies.scheduled_implementation import constants, is_float32
+from tilewright_tensor.strategies.scheduled_implementation import computes_in_float32, constants
 from tilewright_x86.strategies.tiles.vector_blocks import image_layouts, lanes, largest_divisor
 
 _SMALLEST_PART = 4096
@@ -32,8 +32,8 @@ class Concat:
         self.operators = operators
 
     def applies(self, task: Task) -> bool:
-        """float32, no epilogue."""
-        return is_float32(task) and not task.workload.epilogue
+        """Floats of at most 32 bits, no epilogue."""
+        return computes_in_float32(task) and not task.workload.epilogue
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """The layouts whose blocks no operand fills partly."""

@@ -11,11 +11,12 @@ from tilewright.vocabulary.task import Task
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
+    computes_in_float32,
     constants,
     epilogue_layouts,
-    is_float32,
 )
 from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
+from tilewright_x86.strategies.tiles.stored_formats import widened_filters
 from tilewright_x86.strategies.tiles.vector_blocks import (
     blocked,
     channel_blocks,
@@ -32,10 +33,10 @@ class Conv2dDepthwise(ScheduledImplementation):
     name = "conv2d_depthwise.x86"
 
     def applies(self, task: Task) -> bool:
-        """float32 with one constant filter a channel, and channels that fill some of a vector."""
+        """At most 32 bits, one constant filter a channel, channels that fill some of a vector."""
         data, weight, *_ = task.workload.inputs
         return (
-            is_float32(task)
+            computes_in_float32(task)
             and weight.role == "constant"
             and task.workload.attributes["groups"] == data.shape[1] == weight.shape[0]
             and largest_divisor(data.shape[1], lanes(task)) > 1
@@ -68,7 +69,7 @@ class Conv2dDepthwise(ScheduledImplementation):
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Blocked images, filters with the channels of a block side by side."""
         image = blocked(config["block_c"])
-        filters = f"OIHW{config['block_c']}o"
+        filters = widened_filters(task, f"OIHW{config['block_c']}o")
         epilogue = epilogue_layouts(task, 2, image)
         return Layouts((image, filters, *epilogue), (image,), constants(task))
 

@@ -21,15 +21,16 @@ from tilewright_tensor.lowering.program_pass import ProgramPass
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
+    computes_in_float32,
     constants,
     epilogue_layouts,
-    is_float32,
 )
 from tilewright_x86.machine.isa import isa_of
 from tilewright_x86.passes.next_reads import fetch_next_filters, fetch_next_pixels
 from tilewright_x86.passes.skipped_terms import skip_zero_terms
 from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflatten
 from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
+from tilewright_x86.strategies.tiles.stored_formats import widened_filters
 from tilewright_x86.strategies.tiles.vector_blocks import (
     CHAINS,
     blocked,
@@ -61,12 +62,12 @@ class Conv2dDirect(ScheduledImplementation):
     terms = 1
 
     def applies(self, task: Task) -> bool:
-        """float32 with constant filters, at least four in a group where there are groups."""
+        """Floats of at most 32 bits, constant filters, of which groups have at least four."""
         workload = task.workload
         filters, _, _ = group_of(task)
         grouped = workload.attributes["groups"] > 1
         return (
-            is_float32(task)
+            computes_in_float32(task)
             and workload.inputs[1].role == "constant"
             and (not grouped or largest_divisor(filters, lanes(task)) >= 4)
         )
@@ -137,7 +138,7 @@ class Conv2dDirect(ScheduledImplementation):
         """Blocked images; filters in the order in which the micro-kernel reads them."""
         output = blocked(config["block_oc"])
         inner = config["vectors"] * min(lanes(task), config["block_oc"])
-        filters = _filters_layout(config["block_ic"], inner)
+        filters = widened_filters(task, _filters_layout(config["block_ic"], inner))
         epilogue = epilogue_layouts(task, 2, output)
         return Layouts(
             (blocked(config["block_ic"]), filters, *epilogue), (output,), constants(task)

@@ -18,11 +18,12 @@ from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
+    computes_in_float32,
     constants,
-    is_float32,
 )
 from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflatten
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
+from tilewright_x86.strategies.tiles.stored_formats import widened_filters
 from tilewright_x86.strategies.tiles.vector_blocks import CHAINS, lanes, registers
 
 _VECTORS = 4
@@ -35,11 +36,11 @@ class Conv2dPixels(ScheduledImplementation):
     name = "conv2d_pixels.x86"
 
     def applies(self, task: Task) -> bool:
-        """float32, constant filters of one tap, every pixel, and a number of them no block fits."""
+        """At most 32 bits, constant filters of one tap, every pixel, a number no block fits."""
         workload = task.workload
         data, weight, *_ = workload.inputs
         return (
-            is_float32(task)
+            computes_in_float32(task)
             and weight.role == "constant"
             and is_pointwise(workload)
             and _filters(task) % lanes(task) != 0
@@ -68,7 +69,7 @@ class Conv2dPixels(ScheduledImplementation):
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Plain images; the filters of a tile side by side."""
         rows = config["tile_oc"][-1]
-        filters = f"OIHW{rows}o" if rows > 1 else "OIHW"
+        filters = widened_filters(task, f"OIHW{rows}o" if rows > 1 else "OIHW")
         others = ("NCHW",) * (len(task.workload.inputs) - 2)
         return Layouts(("NCHW", filters, *others), ("NCHW",), constants(task))
 

@@ -15,8 +15,8 @@ from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
+    computes_in_float32,
     constants,
-    is_float32,
 )
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
 from tilewright_x86.strategies.tiles.vector_blocks import lanes, largest_divisor, registers
@@ -28,8 +28,8 @@ class DensePacked(ScheduledImplementation):
     name = "dense_packed.x86"
 
     def applies(self, task: Task) -> bool:
-        """float32 with constant weights."""
-        return is_float32(task) and task.workload.inputs[1].role == "constant"
+        """Floats of at most 32 bits, with constant weights."""
+        return computes_in_float32(task) and task.workload.inputs[1].role == "constant"
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Register tile, unrolling of the sum, distance of the prefetch."""

@@ -16,9 +16,9 @@ from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
+    computes_in_float32,
     constants,
     epilogue_layouts,
-    is_float32,
 )
 from tilewright_x86.strategies.tiles.flat_images import flattened, row_dim, unflatten
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
@@ -31,9 +31,9 @@ class LayoutTransform(ScheduledImplementation):
     name = "layout_transform.x86"
 
     def applies(self, task: Task) -> bool:
-        """float32 between layouts without padding."""
+        """Floats of at most 32 bits, between layouts without padding."""
         shape = task.workload.inputs[0].shape
-        return is_float32(task) and all(side.divides(shape) for side in _sides(task))
+        return computes_in_float32(task) and all(side.divides(shape) for side in _sides(task))
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Elements of a tile along the two axes, and which side is walked from begin to end."""

@@ -11,9 +11,9 @@ from tilewright.vocabulary.task import Task
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
+    computes_in_float32,
     constants,
     epilogue_layouts,
-    is_float32,
 )
 from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 from tilewright_x86.strategies.tiles.vector_blocks import (
@@ -36,9 +36,10 @@ class Pool2d(ScheduledImplementation):
     name = "pool2d.x86"
 
     def applies(self, task: Task) -> bool:
-        """float32 with channels that fill at least some of a vector."""
+        """Floats of at most 32 bits, with channels that fill at least some of a vector."""
         return (
-            is_float32(task) and largest_divisor(task.workload.inputs[0].shape[1], lanes(task)) > 1
+            computes_in_float32(task)
+            and largest_divisor(task.workload.inputs[0].shape[1], lanes(task)) > 1
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:

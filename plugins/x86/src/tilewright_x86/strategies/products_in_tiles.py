@@ -57,7 +57,9 @@ class ProductsInTiles(ScheduledImplementation):
         terms = ROWS * product.group
         whole = product.rows % ROWS == 0 == product.terms % terms
         left = f"{product.group}k" if whole else f"{ROWS}m{terms}k"
-        return product.layouts(task, config, left, f"{ROWS}k{ROWS}n{product.group}k")
+        right = f"{ROWS}k{ROWS}n{product.group}k"
+        output = self.operators.output(task.workload).dtype
+        return product.layouts(task, config, left, right, output)
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Blocks of sums in parallel; tiles of terms around the instruction."""

@@ -70,7 +70,8 @@ class ProductsOfDots(ScheduledImplementation):
         product = Product.of(task)
         columns = config["vectors"] * lanes(task)
         right = f"{columns}n{product.group}k"
-        return product.layouts(task, config, f"{product.group}k", right)
+        output = self.operators.output(task.workload).dtype
+        return product.layouts(task, config, f"{product.group}k", right, output)
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Blocks of sums in parallel; the sum around the register tile."""

@@ -13,8 +13,8 @@ from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
+    computes_in_float32,
     constants,
-    is_float32,
 )
 from tilewright_x86.strategies.tiles.vector_blocks import lanes
 
@@ -25,10 +25,15 @@ class SoftmaxRows(ScheduledImplementation):
     name = "softmax_rows.x86"
 
     def applies(self, task: Task) -> bool:
-        """float32 over the last of at least two axes, with no epilogue."""
+        """Floats of at most 32 bits, over the last of at least two axes, with no epilogue."""
         rank = len(task.workload.inputs[0].shape)
         axis = task.workload.attributes["axis"] % rank
-        return is_float32(task) and rank >= 2 and axis == rank - 1 and not task.workload.epilogue
+        return (
+            computes_in_float32(task)
+            and rank >= 2
+            and axis == rank - 1
+            and not task.workload.epilogue
+        )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """How many partial maxima and sums there are."""

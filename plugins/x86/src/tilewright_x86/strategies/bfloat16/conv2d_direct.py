@@ -13,7 +13,11 @@ from tilewright.vocabulary.task import Task
 from tilewright_tensor.ir.tensor_instruction import TensorInstruction
 from tilewright_x86.instructions.dot_products import VDPBF16PS
 from tilewright_x86.strategies.conv2d_direct import Conv2dDirect, group_of, output_blocks
-from tilewright_x86.strategies.tiles.stored_formats import like_output, rounds_natively, stored_as
+from tilewright_x86.strategies.tiles.stored_formats import (
+    like_output,
+    rounds_natively,
+    stored_in_bfloat16,
+)
 from tilewright_x86.strategies.tiles.vector_blocks import lanes
 
 _FEWEST_LANES = 8
@@ -47,7 +51,8 @@ class Conv2dDirectBfloat16(Conv2dDirect):
         found = super().layouts(task, config)
         image, _, *epilogue = found.inputs
         found = replace(found, inputs=(image, filters, *epilogue))
-        return stored_as("bfloat16", found, {0, 1, *like_output(task, found)}, output=True)
+        output_dtype = self.operators.output(task.workload).dtype
+        return stored_in_bfloat16(task, found, {0, 1, *like_output(task, found)}, output_dtype)
 
     def _unrolled(self, block_ic: int) -> list[int]:
         return [n for n in super()._unrolled(block_ic) if block_ic % (n * self.terms) == 0]

@@ -25,15 +25,19 @@ from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
+    computes_in_float32,
     constants,
     epilogue_layouts,
-    is_float32,
 )
 from tilewright_x86.instructions.tiles import PRODUCTS, ROWS
 from tilewright_x86.machine.isa import isa_of
 from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflatten
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
-from tilewright_x86.strategies.tiles.stored_formats import like_output, stored_as
+from tilewright_x86.strategies.tiles.stored_formats import (
+    is_float16,
+    like_output,
+    stored_in_bfloat16,
+)
 from tilewright_x86.strategies.tiles.tile_counts import SUMS, best_counts, tile_counts
 from tilewright_x86.strategies.tiles.vector_blocks import blocked, channel_blocks, lanes
 
@@ -49,11 +53,12 @@ class Conv2dTilesBfloat16(ScheduledImplementation):
     name = "conv2d_tiles_bf16.x86"
 
     def applies(self, task: Task) -> bool:
-        """float32 in one group with constant filters, where there is AMX for bfloat16."""
+        """float32 or bfloat16, one group, constant filters, where there is AMX for bfloat16."""
         workload = task.workload
         return (
             _PRODUCT.feature in isa_of(task.target).features
-            and is_float32(task)
+            and computes_in_float32(task)
+            and not is_float16(task)
             and workload.inputs[1].role == "constant"
             and workload.attributes["groups"] == 1
         )
@@ -91,7 +96,9 @@ class Conv2dTilesBfloat16(ScheduledImplementation):
         inputs = (blocked(_block(channels)), filters, *epilogue_layouts(task, 2, output))
         found = Layouts(inputs, (output,), constants(task))
         images = {0} if _block(channels) > 1 else set()
-        return stored_as("bfloat16", found, {1, *images, *like_output(task, found)}, output=True)
+        output_dtype = self.operators.output(task.workload).dtype
+        places = {1, *images, *like_output(task, found)}
+        return stored_in_bfloat16(task, found, places, output_dtype)
 
     def viewed(self, task: Task) -> Task:
         """All rows as one, where neighbours do not matter."""

@@ -20,8 +20,13 @@ from tilewright_x86.strategies.pool2d import Pool2d
 from tilewright_x86.strategies.tiles.stored_formats import (
     like_output,
     rounds_natively,
-    stored_as,
+    stored_in_bfloat16,
 )
+
+
+def _gains(task: Task) -> bool:
+    """Whether the target knows bfloat16 and the task does not: its own strategies store it then."""
+    return rounds_natively(task) and is_float32(task)
 
 
 class Conv2dDepthwiseBfloat16(Conv2dDepthwise):
@@ -31,12 +36,13 @@ class Conv2dDepthwiseBfloat16(Conv2dDepthwise):
 
     def applies(self, task: Task) -> bool:
         """As in float32, where the processor rounds to bfloat16."""
-        return rounds_natively(task) and super().applies(task)
+        return _gains(task) and super().applies(task)
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """As in float32, images stored as bfloat16."""
         found = super().layouts(task, config)
-        return stored_as("bfloat16", found, like_output(task, found), output=True)
+        output_dtype = self.operators.output(task.workload).dtype
+        return stored_in_bfloat16(task, found, like_output(task, found), output_dtype)
 
 
 class DensePackedBfloat16(DensePacked):
@@ -46,11 +52,11 @@ class DensePackedBfloat16(DensePacked):
 
     def applies(self, task: Task) -> bool:
         """As in float32, where the processor knows bfloat16."""
-        return rounds_natively(task) and super().applies(task)
+        return _gains(task) and super().applies(task)
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """As in float32, but for the weights."""
-        return stored_as("bfloat16", super().layouts(task, config), {1}, output=False)
+        return stored_in_bfloat16(task, super().layouts(task, config), {1})
 
 
 class Pool2dBfloat16(Pool2d):
@@ -60,12 +66,13 @@ class Pool2dBfloat16(Pool2d):
 
     def applies(self, task: Task) -> bool:
         """As in float32, where the processor rounds to bfloat16."""
-        return rounds_natively(task) and super().applies(task)
+        return _gains(task) and super().applies(task)
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """As in float32, images stored as bfloat16."""
         found = super().layouts(task, config)
-        return stored_as("bfloat16", found, like_output(task, found), output=True)
+        output_dtype = self.operators.output(task.workload).dtype
+        return stored_in_bfloat16(task, found, like_output(task, found), output_dtype)
 
 
 class ElementwiseBfloat16(Elementwise):
@@ -74,13 +81,14 @@ class ElementwiseBfloat16(Elementwise):
     name = "elementwise_bf16.x86"
 
     def applies(self, task: Task) -> bool:
-        """On float32, where the processor rounds to bfloat16."""
-        return rounds_natively(task) and is_float32(task) and super().applies(task)
+        """As in float32, where the processor rounds to bfloat16."""
+        return _gains(task) and super().applies(task)
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """As in float32, operands of full shape stored as bfloat16."""
         found = super().layouts(task, config)
-        return stored_as("bfloat16", found, like_output(task, found), output=True)
+        output_dtype = self.operators.output(task.workload).dtype
+        return stored_in_bfloat16(task, found, like_output(task, found), output_dtype)
 
 
 class RowsBfloat16(Derived):
@@ -91,12 +99,13 @@ class RowsBfloat16(Derived):
 
     def applies(self, task: Task) -> bool:
         """As in float32, where the processor rounds to bfloat16."""
-        return rounds_natively(task) and super().applies(task)
+        return _gains(task) and super().applies(task)
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """As in float32, operands of full shape stored as bfloat16."""
         found = super().layouts(task, config)
-        return stored_as("bfloat16", found, {0, *like_output(task, found)}, output=True)
+        output_dtype = self.operators.output(task.workload).dtype
+        return stored_in_bfloat16(task, found, {0, *like_output(task, found)}, output_dtype)
 
 
 class ConcatBfloat16(Concat):
@@ -106,7 +115,7 @@ class ConcatBfloat16(Concat):
 
     def applies(self, task: Task) -> bool:
         """As in float32, where convolutions store bfloat16."""
-        return rounds_natively(task) and super().applies(task)
+        return _gains(task) and super().applies(task)
 
     def stored(self, config: ConfigEntity) -> Layout:
         """The chosen layout of bfloat16."""

@@ -10,7 +10,8 @@ from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.definition.places import broadcast_shapes
-from tilewright_tensor.strategies.scheduled_implementation import constants
+from tilewright_tensor.strategies.scheduled_implementation import constants, is_float32
+from tilewright_x86.strategies.tiles.stored_formats import stored_in_bfloat16
 
 _BATCHES, _ROWS = "batches", "rows"
 """What is outermost of an operand with heads, or the like: as products see them, or as rows lie
@@ -38,10 +39,10 @@ class Product:
 
     @classmethod
     def of(cls, task: Task) -> Product:
-        """The product of a task, float32 operands rounded to bfloat16."""
+        """The product of a task; operands are bfloat16, or float32 that is rounded to it."""
         left, right = task.workload.inputs[:2]
         columns = right.shape[-2] if task.workload.operator == "dense" else right.shape[-1]
-        if left.dtype == "float32" == right.dtype:
+        if {left.dtype, right.dtype} <= {"float32", "bfloat16"}:
             dtypes, result, group = ("bfloat16", "bfloat16"), "float32", 2
         else:
             dtypes, result, group = (left.dtype, right.dtype), "int32", 4
@@ -58,13 +59,16 @@ class Product:
         """Values of these knobs with which neighbours in bfloat16 agree."""
         if self.result != "float32":
             return {}
+        stored = {"stored": "bfloat16"} if is_float32(task) else {}
         left, right = (spec.shape for spec in task.workload.inputs[:2])
         if min(len(left), len(right)) == 2 or left[-3] == 1:
-            return {"stored": "bfloat16"}
-        return {"stored": "bfloat16", "left_order": _BATCHES, "order": _BATCHES}
+            return stored
+        return {**stored, "left_order": _BATCHES, "order": _BATCHES}
 
-    def layouts(self, task: Task, config: ConfigEntity, left: str, right: str) -> Layouts:
-        """The formats of the operands; the result has no blocks.
+    def layouts(
+        self, task: Task, config: ConfigEntity, left: str, right: str, output: str
+    ) -> Layouts:
+        """The formats of the operands; the result, of dtype `output`, has no blocks.
 
         In the blocks of `left`, M and K stand for rows and terms, in those of `right` K and N for
         terms and columns: `16m32k`. Blocks of terms and columns are outermost in `right`. What has
@@ -81,19 +85,20 @@ class Product:
             own, column, term = "OI", "O", "I"
         names = str.maketrans({"k": term.lower(), "n": column.lower()})
         right = f"{own[:-2]}{column}{term}" + right.translate(names)
-        if self.result == "float32":
-            left, right = f"{left}:{self.dtypes[0]}", f"{right}:{self.dtypes[1]}"
         whole = (*self.batches, self.rows, self.columns)
         result = _ordered(Layout.logical(len(whole)).text, formats.get("order"))
-        if formats.get("stored") == "bfloat16":
-            result = f"{result}:bfloat16"
+        inside = [spec.shape == whole and spec.role != "constant" for spec in others]
         rest = (
-            result
-            if spec.shape == whole and spec.role != "constant"
-            else Layout.logical(len(spec.shape)).text
-            for spec in others
+            result if lies_so else Layout.logical(len(spec.shape)).text
+            for spec, lies_so in zip(others, inside, strict=True)
         )
-        return Layouts((left, right, *rest), (result,), constants(task))
+        found = Layouts((left, right, *rest), (result,), constants(task))
+        if self.result != "float32":
+            return found
+        if formats.get("stored") != "bfloat16":
+            return stored_in_bfloat16(task, found, {0, 1})
+        places = {0, 1, *(place for place, lies_so in enumerate(inside, 2) if lies_so)}
+        return stored_in_bfloat16(task, found, places, output)
 
 
 def _ordered(logical: str, order: str | None) -> str:
