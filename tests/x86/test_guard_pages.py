@@ -130,6 +130,17 @@ def convolutions(draw: st.DrawFn, counts: st.SearchStrategy[int] = _COUNTS) -> s
     )
 
 
+@st.composite
+def pointwise(draw: st.DrawFn) -> str:
+    """Convolutions of single pixels, in groups of any size."""
+    groups, channels, filters = draw(st.integers(1, 4)), draw(_COUNTS), draw(_COUNTS)
+    batch, height, width = draw(st.integers(1, 3)), draw(_EXTENTS), draw(_EXTENTS)
+    data = _times(batch, groups * channels, height, width)
+    weight = _times(groups * filters, channels, 1, 1)
+    epilogue = draw(st.sampled_from(["", f" + add(1x{groups * filters}x1x1:const) + relu()"]))
+    return f"conv2d({data}, {weight}, groups={groups}){epilogue}"
+
+
 def _listed(numbers: list[int]) -> str:
     return ",".join(map(str, numbers))
 
@@ -263,6 +274,7 @@ test_convolutions_of_odd_shapes = _properties(convolutions(), 25)
 test_poolings_of_odd_shapes = _properties(poolings(), 8)
 test_other_operators_of_odd_shapes = _properties(others(), 16)
 test_convolutions_in_bfloat16 = _properties(convolutions(_PAIRS), 20, _BFLOAT16)
+test_pixels_in_bfloat16 = _properties(pointwise(), 15, _BFLOAT16)
 test_poolings_in_bfloat16 = _properties(poolings(), 6, _BFLOAT16)
 test_other_operators_in_bfloat16 = _properties(others(), 16, _BFLOAT16)
 test_attention_in_bfloat16 = _properties(attention(), 20, _BFLOAT16)
@@ -291,6 +303,7 @@ test_many_products_of_bytes_in_machine_code_of_tiles = pytest.mark.full(
 test_many_convolutions_in_bfloat16 = pytest.mark.full(
     _properties(convolutions(_PAIRS), 250, _BFLOAT16)
 )
+test_many_pixels_in_bfloat16 = pytest.mark.full(_properties(pointwise(), 100, _BFLOAT16))
 test_many_other_operators_in_bfloat16 = pytest.mark.full(_properties(others(), 160, _BFLOAT16))
 test_much_attention_in_bfloat16 = pytest.mark.full(_properties(attention(), 200, _BFLOAT16))
 test_many_convolutions_of_float16 = pytest.mark.full(

@@ -92,7 +92,7 @@ class Conv2dDirect(ScheduledImplementation):
         outer = knobs.define_knob("outer", ["filters", "rows"])
         unroll_kw = knobs.define_knob("unroll_kw", [False, True] if taps > 1 else [False])
         unroll_ic = knobs.define_knob("unroll_ic", self._unrolled(max(block_ics)))
-        pixels_too = ["pixels"] if is_pointwise(task.workload) else []
+        pixels_too = ["pixels"] if self.reads_single_pixels(task) else []
         prefetch = knobs.define_knob("prefetch", ["none", "filters", *pixels_too])
         # with rows outermost it is not all tiles of the image that share filters
         knobs.constrain((prefetch == "filters") <= (outer == "filters"))
@@ -185,6 +185,10 @@ class Conv2dDirect(ScheduledImplementation):
             [unrolled, kw] if config["unroll_kw"] else [unrolled],
             self._dot(f"{ic}.1.2", tile.width),
         )
+
+    def reads_single_pixels(self, task: Task) -> bool:
+        """Whether tiles read pixels of the image itself, each but once for their filters."""
+        return is_pointwise(task.workload)
 
     def input_blocks(self, channels: int, lane_count: int) -> list[int]:
         """Blocks of the image's layout, 1 for none."""

@@ -38,6 +38,10 @@ class Conv2dPackedBfloat16(Conv2dDirectBfloat16):
         """The task itself: the copy has rows of its own."""
         return task
 
+    def reads_single_pixels(self, task: Task) -> bool:
+        """Never: tiles read the copy, which is new in the cache."""
+        return False
+
     def input_blocks(self, channels: int, lane_count: int) -> list[int]:
         """All channels, and one more where they are odd."""
         return [channels + channels % self.terms]
