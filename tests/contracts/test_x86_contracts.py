@@ -70,6 +70,12 @@ class TestX86StrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
         "global_avg_pool2d(1x24x7x7)",
         "add(1x5x3x7, 1x5x3x7) + relu()",
         "concat(1x3x5x5, 1x7x5x5, axis=1)",
+        "softmax(3x5x37)",
+        "layer_norm(3x5x37, 37, 37)",
+        "transpose(2x5x3x17, axes=[0,2,1,3])",
+        "layout_transform(2x3x6x16, src=NCHW, dst=NCWH16w2h:bfloat16)",
+        f"conv2d(1x16x5x7, 33x16x3x3) + {TO_BYTES.replace('1x33', '1x33x1x1')}",
+        f"dense(5x38, 33x38) + {TO_BYTES}",
     )
 
 

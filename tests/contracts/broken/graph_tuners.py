@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
+from math import inf
 
 import pytest
 
 from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
 from tilewright_graph.selection.solvers.exhaustive import ExhaustiveOptions, ExhaustiveTuner
-from tilewright_graph.testing.graph_tuner import ExactGraphTunerContract
+from tilewright_graph.testing.graph_tuner import ExactGraphTunerContract, MaxErrorContract
 
 PROVED = "test_every_small_problem_is_solved_with_proof"
 EXPLAINED = "test_what_is_not_proved_says_why_in_one_line"
@@ -184,6 +185,28 @@ class TestGraphTuners(ExactGraphTunerContract):
             CallsTheHardHopeless,
         ]
     )
+    def variant(self, request):
+        return request.param
+
+    @pytest.fixture
+    def tuner(self, variant):
+        return variant()
+
+
+class IgnoresErrors(Good):
+    fails = {
+        "test_the_best_choice_within_the_bound_is_found_with_proof",
+        "test_a_bound_that_no_choice_keeps_is_an_error",
+    }
+
+    def solve(self, problem):
+        return super().solve(replace(problem, max_error=inf))
+
+
+class TestGraphTunersThatBoundErrors(MaxErrorContract):
+    problems = 24
+
+    @pytest.fixture(params=[Good, IgnoresErrors])
     def variant(self, request):
         return request.param
 

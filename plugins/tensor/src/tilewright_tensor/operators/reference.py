@@ -110,9 +110,10 @@ class OperatorReference:
         dag = self.operators.compute_dag(before)
         own, computed = self.operators.output(before).dtype, dag.outputs[0].dtype
         narrow = ITEM_BYTES[precision] < ITEM_BYTES["float32"]
-        stored = DATA_TYPES[precision].eps if narrow else 0.0
+        stored = DATA_TYPES[precision].eps / 2 if narrow else 0.0
+        # of the task's own dtype, the expected answer is rounded as well
         stored = max(stored, DATA_TYPES[own].eps if own != computed else 0.0)
-        return rounding(dag, drawn[: len(before.inputs)]).tolerance + stored / 2
+        return rounding(dag, drawn[: len(before.inputs)]).tolerance + stored
 
     def rounding_unit(self, workload: Workload) -> float:
         """1 where floats are rounded to whole numbers on their way: it may be the neighbour."""
