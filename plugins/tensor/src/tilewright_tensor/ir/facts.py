@@ -55,7 +55,8 @@ class Facts:
                     return True
             # (v // d)*d <= v
             above = rest * atom.divisor + atom.value * coefficient
-            return self.holds((above, limit * atom.divisor)) is True
+            if self.holds((above, limit * atom.divisor)):
+                return True
         return False
 
     def normal(self, condition: Condition) -> Condition:
