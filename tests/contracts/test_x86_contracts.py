@@ -135,6 +135,26 @@ class TestX86ConvolutionsEmulated(StrategyContract, StrategyAnswersContract):
         "conv2d(2x34x7x11, 24x34x3x3, padding=1) + add(2x24x7x11)",
         "conv2d(1x3x15x17, 16x3x3x3, strides=2, padding=1) + relu()",
         "conv2d(1x32x9x19, 48x32x3x3, dilation=2)",
+        "conv2d(1x64x7x7, 48x64x3x3, padding=1) + add(1x48x1x1:const) + add(1x48x7x7) + relu()",
+        "conv2d(1x96x9x9, 32x96x1x1, strides=2) + add(1x1x5x1)",
+        "conv2d(1x37x5x5, 24x37x5x5)",
+        "conv2d(3x5x9x8, 16x5x3x5, strides=3, padding=2) + add(3x16x4x3)",
+        "conv2d(1x1x12x13, 16x1x2x7, strides=[3,2], dilation=[2,1])",
+        "conv2d(2x8x10x6, 32x8x3x3, padding=[0,2,1,2], dilation=2)",
+        "conv2d(1x16x7x9, 16x16x3x2, strides=[2,4], dilation=[3,2], padding=2)",
+    )
+
+
+class TestX86ConvolutionsOnTwoThreadsEmulated(StrategyContract, StrategyAnswersContract):
+    """Whose rows do not end where the threads' parts do."""
+
+    target = "x86:emulated=yes,isa=amx,threads=2"
+    device_name = "emulated"
+    precision = "bfloat16"
+    strategies = "conv2d_tiles_bf16.x86"
+    tasks = (
+        "conv2d(3x64x7x7, 64x64x3x3, padding=1) + add(3x64x7x7)",
+        "conv2d(1x3x25x25, 32x3x7x7, strides=2, padding=3)",
     )
 
 

@@ -47,7 +47,12 @@ STRATEGIES = (
     _strategy("conv2d_direct", _CONV2D, revision=3),
     _bfloat16("conv2d_direct", _CONV2D, "bfloat16.conv2d_direct", arithmetic=_DOTS),
     _bfloat16(
-        "conv2d_tiles", _CONV2D, "bfloat16.conv2d_tiles", priority=_TILES, arithmetic=_IN_TILES
+        "conv2d_tiles",
+        _CONV2D,
+        "bfloat16.conv2d_tiles",
+        revision=2,
+        priority=_TILES,
+        arithmetic=_IN_TILES,
     ),
     _bfloat16("conv2d_packed", _CONV2D, "bfloat16.conv2d_packed", arithmetic=_DOTS),
     _strategy("conv2d_depthwise", _CONV2D),

@@ -1,25 +1,22 @@
-"""Direct convolution by AMX: 16 pixels of a row by 16 filters a tile register, as products.
+"""Direct convolution by AMX: 16 pixels by 16 filters a tile register, as products.
 
-A row of the first operand is a pixel with 32 of its channels, so that the distance of rows is the
-stride of the convolution and no image is unfolded. Where a row of pixels is no whole tiles, or the
-image has a margin, it is copied first; the pixels beyond its end are computed and dropped.
+A row of the first operand is a pixel with 32 of its terms: channels, or, of first convolutions with
+few of them, columns of the kernel by channels. Pixels are one sequence over the ends of rows, see
+`PixelSequence`; where the image in memory is none, it is copied first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_tensor.expressions.expr import Read, Value, map_value
 from tilewright_tensor.expressions.tensor import Tensor
-from tilewright_tensor.ir.dag import Dag, placeholder
+from tilewright_tensor.ir.dag import Dag
 from tilewright_tensor.lowering.program_pass import ProgramPass
-from tilewright_tensor.operators.builtin.padding import pad_stage
 from tilewright_tensor.operators.definition.attribute import Attributes
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
@@ -31,20 +28,25 @@ from tilewright_tensor.strategies.scheduled_implementation import (
 )
 from tilewright_x86.instructions.tiles import PRODUCTS, ROWS
 from tilewright_x86.machine.isa import isa_of
-from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflatten
+from tilewright_x86.strategies.tiles.pixel_rows import PixelRows
+from tilewright_x86.strategies.tiles.pixel_sequence import (
+    IMAGE,
+    MARGIN,
+    ROUNDED,
+    TERMS,
+    PixelSequence,
+)
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
 from tilewright_x86.strategies.tiles.stored_formats import (
     is_float16,
     like_output,
     stored_in_bfloat16,
 )
-from tilewright_x86.strategies.tiles.tile_counts import SUMS, best_counts, tile_counts
+from tilewright_x86.strategies.tiles.tile_counts import SUMS, tile_counts
 from tilewright_x86.strategies.tiles.vector_blocks import blocked, channel_blocks, lanes
 
 _PRODUCT = PRODUCTS["bfloat16", "bfloat16"]
-_CHANNELS = 32
-"""Of a pixel in a tile."""
-_IMAGE = "image"
+_OUTER = ["filters", "rows"]
 
 
 class Conv2dTilesBfloat16(ScheduledImplementation):
@@ -64,91 +66,80 @@ class Conv2dTilesBfloat16(ScheduledImplementation):
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
-        """Tiles of sums along a row and across filters, and the order of the loops around them."""
-        width, filters = self._extents(task)
+        """Tiles of sums along the pixels and across filters, and the order of the loops around."""
+        filters, pixels = task.workload.inputs[1].shape[0], self._sequence(task)
         knobs = Knobs(self.name)
-        along = knobs.define_knob("tile_ow", tile_counts(width))
+        along = knobs.define_knob("tile_ow", [*range(1, min(SUMS, pixels.tiles) + 1)])
         across = knobs.define_knob("tile_oc", tile_counts(filters))
         knobs.define_knob("block_oc", channel_blocks(filters, 2 * ROWS))
-        knobs.define_knob("outer", ["filters", "rows"])
+        knobs.define_knob("outer", _OUTER)
         knobs.constrain(along * across <= SUMS)
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
-        """The tiles that read least for a product."""
-        width, filters = self._extents(task)
-        along, across = best_counts(width, filters)
+        """The tiles and the order that take the fewest cycles by what they read."""
+        filters, pixels = task.workload.inputs[1].shape[0], self._sequence(task)
+        reads = pixels.reads(filters)
+        along, across, outer = min(
+            (
+                (along, across, outer)
+                for across in tile_counts(filters)
+                for along in range(1, min(SUMS // across, pixels.tiles) + 1)
+                for outer in _OUTER
+            ),
+            key=lambda choice: reads.cycles(*choice),
+        )
         return ConfigEntity(
             self.name,
             {
                 "tile_ow": along,
                 "tile_oc": across,
                 "block_oc": channel_blocks(filters, 2 * ROWS)[0],
-                "outer": "filters",
+                "outer": outer,
             },
         )
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Images in blocks of channels; filters in tiles of 1 KiB, padded with zeros."""
-        channels = task.workload.inputs[0].shape[1]
+        channels, few = task.workload.inputs[0].shape[1], self._sequence(task).few
         output = blocked(config["block_oc"])
-        filters = f"OIHW{_CHANNELS // 2}i{ROWS}o2i"
-        inputs = (blocked(_block(channels)), filters, *epilogue_layouts(task, 2, output))
+        terms = f"{TERMS // few}w{few // 2}i" if few else f"{TERMS // 2}i"
+        inputs = (
+            blocked(_block(channels)),
+            f"OIHW{terms}{ROWS}o2i",
+            *epilogue_layouts(task, 2, output),
+        )
         found = Layouts(inputs, (output,), constants(task))
         images = {0} if _block(channels) > 1 else set()
         output_dtype = self.operators.output(task.workload).dtype
         places = {1, *images, *like_output(task, found)}
         return stored_in_bfloat16(task, found, places, output_dtype)
 
-    def viewed(self, task: Task) -> Task:
-        """All rows as one, where neighbours do not matter."""
-        workload = task.workload
-        if not is_pointwise(workload):
-            return task
-        flat = flattened(workload, *workload.inputs[0].shape[2:])
-        return task if flat is None else replace(task, workload=flat)
-
     def passes(self, task: Task, config: ConfigEntity) -> Sequence[ProgramPass]:
-        """Back to rows, where they were one."""
-        if self.viewed(task) is task:
-            return ()
-        return [unflatten(self.layouts(task, config), task.workload)]
+        """From the sequence of pixels back to rows."""
+        pixels, layouts = self._sequence(task), self.layouts(task, config)
+        output = self.operators.output(task.workload).shape
+        rows = PixelRows(output[2], output[3], pixels.pitch, pixels.pixels)
+        shapes = [*(spec.shape for spec in task.workload.inputs), output]
+        return [rows.restored([*layouts.inputs, *layouts.outputs], shapes)]
 
     def dag(self, task: Task, variant: Any) -> Dag:
-        """The convolution, of a copy of the image where that has a margin or a part of a tile."""
+        """The convolution, of a copy of the image where pixels of it are no sequence of tiles."""
+        pixels, data = self._sequence(task), task.workload.inputs[0]
+        stored = "bfloat16" if _block(data.shape[1]) > 1 else data.dtype
 
         def computed(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
             data, weight = tensors
-            top, left, bottom, right = attributes["padding"]
-            width, _ = self._extents(task)
-            beyond = -width % ROWS * attributes["strides"][1]
-            missing = -data.shape[1] % _CHANNELS
-            image = pad_stage(data, [0, 0, top, left], [0, missing, bottom, right + beyond], 0.0)
-            compute = self.operators.find(task.workload.operator).compute
-            if image is data:
-                return compute(tensors, attributes)
-            image = replace(image, name=_IMAGE)
-            # what lies beyond is no part of the convolution, which is as wide as it was
-            shape = (*data.shape[:2], *image.shape[2:3], image.shape[3] - beyond)
-            exact = placeholder(_IMAGE, shape, data.dtype)
-            found = compute([exact, weight], {**attributes, "padding": (0, 0, 0, 0)})
+            return pixels.convolution(task.workload.operator, data, weight)
 
-            def leaf(value: Value) -> Value:
-                if isinstance(value, Read) and value.tensor is exact:
-                    return Read(image, value.indices)
-                return value
-
-            assert found.body is not None
-            return replace(found, body=map_value(found.body, leaf))
-
-        return self.operators.compute_dag(task.workload, computed)
+        return self.operators.compute_dag(pixels.flattened(task.workload, stored), computed)
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Blocks of sums in parallel; taps and blocks of channels around the instruction."""
         assert _PRODUCT.stores is not None
-        s = schedule
-        if _IMAGE in s.stages:
-            s = _copied(task, s)
+        s, pixels = schedule, self._sequence(task)
+        if IMAGE in s.stages:
+            s = _copied(task, s, pixels)
         s, total, final = accumulate_in_registers(s, "conv2d")
         s = s.cache_read(total, "local", [final])
         sums = f"{total}.local"
@@ -156,47 +147,69 @@ class Conv2dTilesBfloat16(ScheduledImplementation):
         n, c, h, w = s.loops(final)
         s = s.split(final, c, [config["tile_oc"], ROWS])
         s = s.split(final, w, [ROWS * config["tile_ow"]])
-        order = [f"{c}.0", h] if config["outer"] == "filters" else [h, f"{c}.0"]
-        around = [n, *order, f"{w}.0"]
+        order = [f"{c}.0", f"{w}.0"] if config["outer"] == "filters" else [f"{w}.0", f"{c}.0"]
+        around = [n, h, *order]
         s = s.reorder(final, [*around, f"{w}.1", f"{c}.1", f"{c}.2"]).vectorize(final, f"{c}.2")
-        s, one = fused(s, final, around)
+        s, one = fused(s.unroll(final, f"{c}.1"), final, around)
         s = s.compute_at(sums, final, one, "local").compute_at(total, final, one, "fragment")
 
         s = s.transform_layout(sums, "NHWC").transform_layout(total, "NHWC")
         n, c, h, w = s.loops(sums)
-        s = s.overhang(sums, c).overhang(sums, w)
-        s = s.split(sums, c, [ROWS]).split(sums, w, [ROWS])
+        s = s.overhang(sums, c).split(sums, c, [ROWS]).split(sums, w, [ROWS])
         s = s.reorder(sums, [n, h, f"{w}.0", f"{c}.0", f"{w}.1", f"{c}.1"])
         s = s.unroll(sums, f"{w}.0", f"{c}.0").tensorize(sums, f"{w}.1", _PRODUCT.stores)
 
         n, c, h, w, ic, kh, kw = s.loops(total)
-        s = s.overhang(total, c).overhang(total, w).overhang(total, ic)
+        s = s.overhang(total, c).overhang(total, ic)
         s = s.split(total, c, [ROWS]).split(total, w, [ROWS])
-        s = s.split(total, ic, [_CHANNELS // 2, 2])
-        inside = [f"{w}.1", f"{c}.1", f"{ic}.1", f"{ic}.2"]
-        s = s.reorder(total, [n, h, f"{ic}.0", kh, kw, f"{w}.0", f"{c}.0", *inside])
+        inside = [f"{w}.0", f"{c}.0", f"{w}.1", f"{c}.1"]
+        if few := pixels.few:
+            s = s.overhang(total, kw).split(total, kw, [TERMS // few])
+            s = s.split(total, ic, [few // 2, 2])
+            pairs = [f"{kw}.1", f"{ic}.1"]
+            terms = [f"{ic}.0", f"{kw}.0", kh]
+            s = s.reorder(total, [n, h, *terms, *inside, *pairs, f"{ic}.2"])
+            s = s.fuse(total, pairs)
+        else:
+            s = s.split(total, ic, [TERMS // 2, 2])
+            terms = [f"{ic}.0", kh, kw]
+            s = s.reorder(total, [n, h, *terms, *inside, f"{ic}.1", f"{ic}.2"])
         s = s.unroll(total, f"{w}.0", f"{c}.0").tensorize(total, f"{w}.1", _PRODUCT)
         return s.parallel(final, one)
 
-    def _extents(self, task: Task) -> tuple[int, int]:
-        """(pixels of a row of the output, filters)."""
-        shape = self.operators.output(self.viewed(task).workload).shape
-        return shape[3], shape[1]
+    def _sequence(self, task: Task) -> PixelSequence:
+        return PixelSequence.of(task.workload, self.operators.output(task.workload).shape)
 
 
 def _block(channels: int) -> int:
     """Channels of a block of the image, 1 for none."""
-    return next((n for n in (_CHANNELS, ROWS) if channels % n == 0), 1)
+    return next((n for n in (TERMS, ROWS) if channels % n == 0), 1)
 
 
-def _copied(task: Task, schedule: Schedule) -> Schedule:
-    """The image with its margin, in blocks of the channels of a tile."""
-    s = schedule.transform_layout(_IMAGE, f"NCHW{_CHANNELS}c:bfloat16")
-    n, c, h, w = s.loops(_IMAGE)
-    s = s.split(_IMAGE, c, [_CHANNELS // lanes(task), lanes(task)])
-    s = s.reorder(_IMAGE, [n, f"{c}.0", h, w, f"{c}.1", f"{c}.2"]).vectorize(_IMAGE, f"{c}.2")
-    s, one = fused(s, _IMAGE, [n, f"{c}.0", h])
-    return s.parallel(_IMAGE, one)
+def _copied(task: Task, schedule: Schedule, pixels: PixelSequence) -> Schedule:
+    """The image in blocks of terms, row by row, all that there is of a pixel at a time."""
+    s = schedule.inline(ROUNDED) if ROUNDED in schedule.stages else schedule
+    s = s.transform_layout(IMAGE, f"NCHW{TERMS}c")
+    n, c, f, p = s.loops(IMAGE)
+    s = s.split(IMAGE, c, [TERMS]).split(IMAGE, p, [pixels.pitch])
+    around = [n, f"{c}.0", f, f"{p}.0"]
+    s = s.reorder(IMAGE, [*around, f"{p}.1", f"{c}.1"]).vectorize(IMAGE, f"{c}.1")
+    s, row = fused(s, IMAGE, around)
+    if pixels.few:
+        s = s.transform_layout(MARGIN, f"NCHW{pixels.few}c")
+        s = s.compute_at(MARGIN, IMAGE, row, "local")
+        s = s.cache_write(MARGIN, "register")
+        n, c, h, w = s.loops(MARGIN)
+        s = s.split(MARGIN, w, [lanes(task)])
+        s = s.reorder(MARGIN, [n, h, f"{w}.0", f"{w}.1", c])
+        s = s.unroll(MARGIN, f"{w}.1").vectorize(MARGIN, c)
+        read = f"{MARGIN}.register"
+        s = s.compute_at(read, MARGIN, f"{w}.0", "register")
+        n, c, h, w = s.loops(read)
+        s = s.reorder(read, [n, h, c, w]).unroll(read, c).vectorize(read, w)
+    elif MARGIN in s.stages:
+        s = s.inline(MARGIN)
+    return s.parallel(IMAGE, row)
 
 
 make = conv2d_tiles = Conv2dTilesBfloat16
