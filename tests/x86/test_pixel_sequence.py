@@ -29,7 +29,8 @@ def taps(draw: st.DrawFn) -> Taps:
     )
     span = (count - 1) * dilation + 1
     before, after = draw(st.integers(0, span - 1)), draw(st.integers(0, span - 1))
-    extent = draw(st.integers(max(1, span - before - after), 20))
+    least = max(1, span - before - after)
+    extent = draw(st.integers(least, least + 19))
     outputs = (extent + before + after - span) // stride + 1
     return Taps(count, stride, dilation, before, extent, outputs)
 

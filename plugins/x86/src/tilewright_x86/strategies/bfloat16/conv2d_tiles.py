@@ -32,7 +32,6 @@ from tilewright_x86.strategies.tiles.pixel_rows import PixelRows
 from tilewright_x86.strategies.tiles.pixel_sequence import (
     IMAGE,
     MARGIN,
-    ROUNDED,
     TERMS,
     PixelSequence,
 )
@@ -125,14 +124,13 @@ class Conv2dTilesBfloat16(ScheduledImplementation):
 
     def dag(self, task: Task, variant: Any) -> Dag:
         """The convolution, of a copy of the image where pixels of it are no sequence of tiles."""
-        pixels, data = self._sequence(task), task.workload.inputs[0]
-        stored = "bfloat16" if _block(data.shape[1]) > 1 else data.dtype
+        pixels = self._sequence(task)
 
         def computed(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
             data, weight = tensors
             return pixels.convolution(task.workload.operator, data, weight)
 
-        return self.operators.compute_dag(pixels.flattened(task.workload, stored), computed)
+        return self.operators.compute_dag(pixels.flattened(task.workload), computed)
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Blocks of sums in parallel; taps and blocks of channels around the instruction."""
@@ -188,15 +186,14 @@ def _block(channels: int) -> int:
 
 def _copied(task: Task, schedule: Schedule, pixels: PixelSequence) -> Schedule:
     """The image in blocks of terms, row by row, all that there is of a pixel at a time."""
-    s = schedule.inline(ROUNDED) if ROUNDED in schedule.stages else schedule
-    s = s.transform_layout(IMAGE, f"NCHW{TERMS}c")
+    s = schedule.transform_layout(IMAGE, f"NCHW{TERMS}c:bfloat16")
     n, c, f, p = s.loops(IMAGE)
     s = s.split(IMAGE, c, [TERMS]).split(IMAGE, p, [pixels.pitch])
     around = [n, f"{c}.0", f, f"{p}.0"]
     s = s.reorder(IMAGE, [*around, f"{p}.1", f"{c}.1"]).vectorize(IMAGE, f"{c}.1")
     s, row = fused(s, IMAGE, around)
     if pixels.few:
-        s = s.transform_layout(MARGIN, f"NCHW{pixels.few}c")
+        s = s.transform_layout(MARGIN, f"NCHW{pixels.few}c:bfloat16")
         s = s.compute_at(MARGIN, IMAGE, row, "local")
         s = s.cache_write(MARGIN, "register")
         n, c, h, w = s.loops(MARGIN)

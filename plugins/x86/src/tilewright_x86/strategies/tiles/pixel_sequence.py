@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_tensor.expressions.affine import index
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
-from tilewright_tensor.expressions.expr import Value, cast, lt, select
+from tilewright_tensor.expressions.expr import Value, lt, select
 from tilewright_tensor.expressions.tensor import Axis, Tensor
 from tilewright_tensor.ir.dag import Reduction, compute, reduce_axis, reduce_sum
 from tilewright_tensor.operators.builtin.padding import copy_stage, pad_stage
-from tilewright_tensor.operators.definition.places import axis_names
 from tilewright_x86.instructions.tiles import ROWS
 from tilewright_x86.strategies.tiles.taps import Taps
 from tilewright_x86.strategies.tiles.tile_reads import TileReads
@@ -29,9 +28,6 @@ _FEW = 8
 """Channels up to which the columns of the kernel share a tile."""
 IMAGE, MARGIN = "image", "pad"
 """The stages: the copy, and the image with its margin, which the copy reads."""
-ROUNDED = "rounded"
-"""And the image in bfloat16, where it is stored otherwise."""
-_DTYPE = "bfloat16"
 _RANK = 4
 
 
@@ -119,18 +115,16 @@ class PixelSequence:
             self.tiles,
             -(-filters // ROWS),
             taps * self.terms // TERMS,
-            self.phases * self.terms * ITEM_BYTES[_DTYPE],
+            self.phases * self.terms * ITEM_BYTES["bfloat16"],
             self.reach,
         )
 
-    def flattened(self, workload: Workload, dtype: str) -> Workload:
+    def flattened(self, workload: Workload) -> Workload:
         """The workload with the operands that the sequence is of, or is computed with, as one row.
 
-        Those that are the same for all pixels stay as they are. The image is of the data type that
-        it is stored as.
+        Those that are the same for all pixels stay as they are.
         """
         data, weight, *others = workload.inputs
-        data = replace(data, dtype=dtype)
         if not self.copied:
             data = _in_one_row(data, self.pixels)
         flat = [_in_one_row(one, self.pixels) for one in others]
@@ -138,9 +132,6 @@ class PixelSequence:
 
     def image(self, data: Tensor) -> Tensor:
         """The copy, `[images, terms, phases, pixels]`."""
-        if data.dtype != _DTYPE:
-            axes = axis_names(_RANK)
-            data = compute(ROUNDED, data.shape, lambda *at: cast(data[at], _DTYPE), axes=axes)
         rows, columns = self.rows, self.columns
         height = -(-(self.pixels + self.reach) // self.pitch)
         few = self.few
@@ -181,8 +172,7 @@ class PixelSequence:
             else:
                 one, behind = self.columns.place(kw)
                 phase, pixel = phase * self.columns.phases + one, pixel + behind
-            value = cast(image[n, term, phase, pixel], weight.dtype)
-            return reduce_sum(value * weight[oc, ic, kh, kw], ic, kh, kw)
+            return reduce_sum(image[n, term, phase, pixel] * weight[oc, ic, kh, kw], ic, kh, kw)
 
         shape = (data.shape[0], filters, 1, self.pixels)
         return compute(name, shape, element, axes=("n", "oc", "oh", "ow"))
