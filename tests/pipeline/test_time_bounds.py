@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tilewright.host.plugin_host import PluginHost
+from tilewright.strategies.strategy import strategy_of
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions
 from tilewright_pipeline.api.task_text import find_task
@@ -63,7 +64,8 @@ def test_operations_that_padding_makes_zero_are_left_out_exactly(bounds_of):
 def test_what_beats_float32_s_peak_leaves_float32_behind(bounds_of):
     found = bounds_of(CONV)
     best = 0.99 * OPERATIONS / FLOAT
-    assert kept(found, best, "conv2d_direct_bf16.x86") == {"conv2d_direct_bf16.x86"}
+    left = kept(found, best, "conv2d_direct_bf16.x86")
+    assert left == {"conv2d_direct_bf16.x86", "derived_bf16.x86"}
 
 
 def test_a_best_that_others_may_beat_spares_nothing(bounds_of):
@@ -83,7 +85,8 @@ def test_where_the_instruction_is_slow_bfloat16_is_left_behind(bounds_of):
 def test_each_instruction_has_its_own_bound(bounds_of):
     found = bounds_of(CONV, "amx")
     left = kept(found, 0.9 * OPERATIONS / DOTS, "conv2d_tiles_bf16.x86")
-    assert left == {"conv2d_tiles_bf16.x86"}
+    # a derived program may compute with either, as far as its strategy says
+    assert left == {"conv2d_tiles_bf16.x86", "derived_bf16.x86"}
 
 
 def test_a_best_faster_than_its_own_peak_disproves_it(bounds_of, host):
@@ -122,7 +125,7 @@ def test_bytes_that_no_cache_holds_bound_a_product_of_vectors(bounds_of):
     assert bounds.seconds["dense_packed_bf16.x86"] == pytest.approx(half * weights / 2 / BANDWIDTH)
     found = bounds_of(text)
     assert kept(found, 0.9 * missing * weights / BANDWIDTH, "dense_packed_bf16.x86") == {
-        each.name for each in found[1].alternatives if "_bf16" in each.name
+        strategy_of(each.name) for each in found[1].alternatives if "_bf16" in each.name
     }
 
 
