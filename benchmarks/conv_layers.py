@@ -38,6 +38,9 @@ LAYERS = [
 """(channels, size, filters, kernel, stride)."""
 ROUNDS, SAMPLES, WARMING = 10, 5, 10
 
+_MULTIPLYING = {"float32": "conv2d_direct", "bfloat16": "conv2d_*_bf16.x86"}
+"""The strategies whose products are of a precision."""
+
 
 def text_of(channels: int, size: int, filters: int, kernel: int, stride: int) -> str:
     """The task's text form; the padding keeps the size at stride 1."""
@@ -82,7 +85,7 @@ def main() -> None:
         "--precision", default="float32", choices=("float32", "bfloat16"), help="and its own peak"
     )
     parser.add_argument(
-        "--strategies", nargs="+", default=["conv2d_direct"], help="globs, compared"
+        "--strategies", nargs="+", help="globs, compared; default: what multiplies in the precision"
     )
     parser.add_argument(
         "--layers", nargs="+", type=int, default=range(len(LAYERS)), help="numbers, of all from 0"
@@ -90,6 +93,7 @@ def main() -> None:
     parser.add_argument("--records", type=Path, help="kept there; thrown away where not given")
     add_save_options(parser)
     options = parser.parse_args()
+    options.strategies = options.strategies or [_MULTIPLYING[options.precision]]
     layers = [LAYERS[number] for number in options.layers]
     host = PluginHost.load().at_precision(options.precision)
     isa = f"isa={options.isa}," if options.isa else ""

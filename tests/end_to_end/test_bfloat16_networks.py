@@ -15,7 +15,7 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright_cli.terminal.group import run
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_pipeline.yaml.yaml_source import YamlSource
-from tilewright_x86.machine.isa import available
+from tilewright_x86.machine.isa import ISAS, available
 
 THERE = any(isa.name == "avx512_bf16" for isa in available())
 MODEL = {"model": "onnx-light:squeezenet", "weights": {"seed": 0}}
@@ -41,6 +41,23 @@ def test_a_network_in_bfloat16_is_near_the_one_in_float32_and_says_what_it_is(
     again = CompiledNetwork.load(tmp_path / "bfloat16" / "network")
     assert again.precision == "bfloat16"
     np.testing.assert_array_equal(next(iter(again.run({name: image}).values())), found)
+
+
+@pytest.mark.skipif(not THERE, reason="needs AVX-512 BF16")
+def test_a_saved_network_is_refused_only_where_its_own_instructions_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("float32", "bfloat16"):
+        assert str(compiled(tmp_path / name, name).target).startswith(
+            f"x86:isa={available()[0].name}"
+        )
+    without = tuple(isa for isa in ISAS if isa.name in ("avx512", "avx2", "sse4"))
+    monkeypatch.setattr("tilewright_x86.machine.isa.available", lambda: without)
+    network = CompiledNetwork.load(tmp_path / "float32" / "network")
+    inputs = {name: np.zeros(spec.shape, np.float32) for name, spec in network.inputs.items()}
+    assert all(np.isfinite(one).all() for one in network.run(inputs).values())
+    with pytest.raises(UsageError, match=r"isa=avx512_bf16: this machine runs avx512, avx2, sse4"):
+        CompiledNetwork.load(tmp_path / "bfloat16" / "network")
 
 
 def test_a_network_for_amx_runs_emulated_on_any_machine(tmp_path: Path) -> None:

@@ -107,7 +107,12 @@ def _compiled(act, count):
     isa = available()[-1]
     code = jit.compile_object(_MODULE.format(act=act, count=count), isa)
     return artifact_of(
-        TARGET, [code], symbol="kernel", operands=[((1, SIZE), "float32")] * 2, workspace_bytes=64
+        TARGET,
+        isa,
+        [code],
+        symbol="kernel",
+        operands=[((1, SIZE), "float32")] * 2,
+        workspace_bytes=64,
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from isa_levels import WIDTHS
 
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
@@ -48,12 +47,8 @@ def _arrays(count: int = 100) -> list[Any]:
 
 
 @pytest.mark.parametrize("text", ["x86", "native", " x86:threads=1 "])
-def test_a_target_text_is_completed(text: str) -> None:
-    assert str(resolve_target(text, "float32")) == f"x86:isa={WIDTHS[0]},threads=1"
-
-
-def test_bfloat16_takes_the_level_that_has_instructions_for_it() -> None:
-    assert f"isa={available()[0].name}," in str(resolve_target("native", "bfloat16"))
+def test_a_target_text_is_completed_with_the_widest_level(text: str) -> None:
+    assert str(resolve_target(text)) == f"x86:isa={available()[0].name},threads=1"
 
 
 def test_tiles_that_the_operating_system_withholds_are_no_feature(
@@ -68,17 +63,12 @@ def test_tiles_that_the_operating_system_withholds_are_no_feature(
     assert found == [{"avx512f", "amx-tile", "amx-int8"}, {"avx512f"}]
 
 
-@pytest.mark.parametrize("precision", ["tf32", "float16"])
-def test_precisions_without_instructions_take_the_level_of_float32(precision: str) -> None:
-    assert resolve_target("native", precision) == resolve_target("native", "float32")
-
-
 def test_threads_and_isa_of_a_target_are_kept() -> None:
-    assert str(resolve_target("x86:threads=2,isa=sse4", "float32")) == "x86:isa=sse4,threads=2"
+    assert str(resolve_target("x86:threads=2,isa=sse4")) == "x86:isa=sse4,threads=2"
 
 
 def test_other_kinds_of_target_are_left_to_others() -> None:
-    assert resolve_target("cuda:arch=sm_90", "float32") is None
+    assert resolve_target("cuda:arch=sm_90") is None
 
 
 @pytest.mark.parametrize(
@@ -86,7 +76,7 @@ def test_other_kinds_of_target_are_left_to_others() -> None:
 )
 def test_a_wrong_attribute_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError):
-        resolve_target(text, "float32")
+        resolve_target(text)
 
 
 def test_the_processor_is_one_device_with_a_stable_fingerprint() -> None:

@@ -91,8 +91,27 @@ def test_strategies_of_float32_generate_the_same_code_for_equal_targets(host, te
 
 
 def code_of(host, task, config):
+    return built(host, task, config).data
+
+
+def built(host, task, config):
     program = host.implementation(config.strategy).lower(task, config)
-    return build(program, task.target).data
+    return build(program, task.target)
+
+
+@pytest.mark.parametrize(
+    ("precision", "strategy", "needed"),
+    [
+        ("float32", "derived.x86", "avx512"),
+        ("bfloat16", "products_of_dots_bf16.x86", "avx512_bf16"),
+        ("bfloat16", "products_in_tiles_bf16.x86", "amx"),
+    ],
+)
+def test_an_artefact_names_the_lowest_level_that_runs_its_code(precision, strategy, needed, host):
+    task = task_of("matmul(16x64, 64x32)", "amx", host)
+    config = host.at_precision(precision).space_within(task, strategy).first()
+    made = built(host, task, config)
+    assert (made.metadata["isa"], made.target) == (needed, str(task.target))
 
 
 @pytest.fixture

@@ -84,11 +84,8 @@ def tilewright_references(host: PluginHost) -> Sequence[Reference]:
 
 
 @hookspec(firstresult=True)
-def tilewright_resolve_target(text: str, precision: str) -> Target | None:
-    """The target that a short text means (`native`) in a run of that precision.
-
-    None where unknown. First: a target plugin.
-    """
+def tilewright_resolve_target(text: str) -> Target | None:
+    """The target that a short text means (`native`); None where unknown. First: a target plugin."""
     raise NotImplementedError
 
 

@@ -115,9 +115,7 @@ class PluginHost(ComponentHost):
         elif "/" in kind:
             self._named("target", kind)
         target = Target.parse(text) if owner is not None else None
-        for answer, plugin in self._hooks.answers(
-            hook, {"text": text, "precision": self.precision}, owner
-        ):
+        for answer, plugin in self._hooks.answers(hook, {"text": text}, owner):
             if isinstance(answer, Target):
                 target = replace(answer, kind=kinds.own(answer.kind, plugin.owner))
                 break

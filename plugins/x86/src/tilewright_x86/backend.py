@@ -82,9 +82,7 @@ class X86Backend:
         from tilewright_x86.device.instruction_program import instructions_of
         from tilewright_x86.device.peak import measure_flops
 
-        isa = isa_of(target, "bfloat16")
-        named = target.replace(isa=isa.name)
-        return {name: measure_flops(named, name) for name in instructions_of(isa)}
+        return {name: measure_flops(target, name) for name in instructions_of(isa_of(target))}
 
     def equal_targets(self, task: Task) -> Sequence[Target]:
         """Of levels that differ in tensor instructions, which do not serve float32."""

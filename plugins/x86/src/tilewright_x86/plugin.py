@@ -20,7 +20,7 @@ def tilewright_targets() -> Sequence[Component[TargetBackend]]:
     return [
         Component(
             name="x86",
-            summary="x86 processors: isa=avx512, avx2 or sse4, threads=N; also emulated",
+            summary="x86 processors: isa=NAME (amx, avx512, avx2, ...), threads=N; also emulated",
             load=late("tilewright_x86.backend", "make_backend"),
             default=True,
         )
@@ -36,11 +36,11 @@ def tilewright_strategies() -> Sequence[Strategy]:
 
 
 @hookimpl
-def tilewright_resolve_target(text: str, precision: str) -> Target | None:
+def tilewright_resolve_target(text: str) -> Target | None:
     """`native`, and `x86:...` with ISA and threads filled in."""
     from tilewright_x86.machine.isa import resolve_target
 
-    return resolve_target(text, precision)
+    return resolve_target(text)
 
 
 @hookimpl(optionalhook=True)

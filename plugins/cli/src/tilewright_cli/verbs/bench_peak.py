@@ -23,11 +23,8 @@ def peak(
 
     Later runs compute their shares of peak from the highest figures measured so far.
     """
-    from functools import reduce
-
     from tilewright.errors import UsageError
-    from tilewright.strategies.strategy import PRECISIONS
-    from tilewright_pipeline.context.device_peaks import Peaks, measure_peaks
+    from tilewright_pipeline.context.device_peaks import measure_peaks
 
     host = shared.load_host(plugin)
     resolved = host.resolve_target(target)
@@ -36,14 +33,13 @@ def peak(
     if not devices:
         raise UsageError(f"this machine has no device for the target {resolved}")
     counts = threads or tuple(sorted({1, resolved.threads}))
-    # What a text means may depend on the run's precision; figures are kept by target.
-    meant = dict.fromkeys(host.at_precision(name).resolve_target(target) for name in PRECISIONS)
     rows = []
     for device in devices:
         for count in counts:
             # A target that names no threads is kept, and looked up, without them.
-            asked = [one if count == one.threads else one.replace(threads=count) for one in meant]
-            found = reduce(Peaks.raised, (measure_peaks(backend, device, one) for one in asked))
+            same = count == resolved.threads
+            asked = resolved if same else resolved.replace(threads=count)
+            found = measure_peaks(backend, device, asked)
             for name, flops in {"float32": found.flops, **found.instructions}.items():
                 precision, _, instruction = name.partition("/")
                 rows.append(

@@ -7,9 +7,8 @@ import platform
 from pathlib import Path
 
 from tilewright.vocabulary.device import Device
-from tilewright.vocabulary.target import Target
 from tilewright_x86.kernel.jit import llvm_version
-from tilewright_x86.machine.isa import available, isa_of
+from tilewright_x86.machine.isa import available, isa_needed
 
 EMULATED = "emulated"
 
@@ -20,7 +19,7 @@ def cpu_device() -> tuple[Device, ...]:
         return ()
     attributes = {
         "model": _model(),
-        "isa": isa_of(Target("x86")).name,
+        "isa": isa_needed(available()[0], ()).name,  # of float32 code; records go by it
         "cores": os.cpu_count() or 1,  # the machine's: what a process may use of them varies
         "llvm": llvm_version(),
         **cache_bytes(),

@@ -16,7 +16,7 @@ from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_x86.kernel.object_file import section
-from tilewright_x86.machine.isa import is_emulated, isa_of, require
+from tilewright_x86.machine.isa import ISAS, Isa, is_emulated, require
 
 FORMAT = "elf-objects"
 
@@ -30,6 +30,7 @@ _SIZES = ".tilewright"
 
 def artifact_of(
     target: Target,
+    isa: Isa,
     objects: Sequence[bytes],
     *,
     symbol: str,
@@ -38,7 +39,9 @@ def artifact_of(
 ) -> Artifact:
     """An artefact of object files.
 
-    `symbol` is the function to call, operands are (shape, dtype) in its order.
+    isa       the level that a machine needs to run it
+    symbol    the function to call
+    operands  (shape, dtype) in its order
     """
     data = b"".join(objects)
     return Artifact(
@@ -46,7 +49,7 @@ def artifact_of(
         format=FORMAT,
         data=data,
         metadata={
-            "isa": isa_of(target).name,
+            "isa": isa.name,
             "threads": target.threads,
             "symbol": symbol,
             "operands": [[list(shape), dtype] for shape, dtype in operands],
@@ -92,6 +95,8 @@ def sizes_text(
 def _checked(data: bytes, metadata: Mapping[str, Any], threads: int) -> list[bytes]:
     if sha256(data).hexdigest() != metadata["sha256"]:
         raise ValueError("another hash")
+    if metadata["isa"] not in {isa.name for isa in ISAS}:
+        raise ValueError("no level")
     objects, start = [], 0
     for size in metadata["object_bytes"]:
         objects.append(data[start : start + size])

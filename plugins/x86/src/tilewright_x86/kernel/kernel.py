@@ -15,7 +15,7 @@ from tilewright_tensor.kernels.host_kernel import HostKernel
 from tilewright_x86.kernel import jit
 from tilewright_x86.kernel.artifact import objects_of
 from tilewright_x86.kernel.parallel import hold_pool, parallel_for
-from tilewright_x86.machine.isa import ISAS, features, isa_of_code
+from tilewright_x86.machine.isa import ISAS, Isa, features, isa_of
 from tilewright_x86.machine.tile_permission import permit_tiles
 
 _LINE_BYTES = 64
@@ -27,9 +27,8 @@ run of a network does."""
 class X86Kernel(HostKernel):
     """`HostKernel` of object code."""
 
-    def __init__(self, objects: Sequence[bytes], metadata: Mapping[str, Any]) -> None:
+    def __init__(self, objects: Sequence[bytes], isa: Isa, metadata: Mapping[str, Any]) -> None:
         super().__init__(metadata["operands"], metadata["workspace_bytes"])
-        isa = next(isa for isa in ISAS if isa.name == metadata["isa"])
         self._threads: int = metadata["threads"]
         self._release_pool = hold_pool(self) if self._threads > 1 else None
         self._code = jit.Loaded(objects, isa)
@@ -103,9 +102,10 @@ def load_kernel(artifact: Artifact) -> X86Kernel:
     Raises UsageError for code that this machine cannot run or did not make.
     """
     objects = objects_of(artifact)
-    if "amx-tile" in isa_of_code(Target.parse(artifact.target)).features:
+    isa = isa_of(Target("x86", {"isa": artifact.metadata["isa"]}))
+    if "amx-tile" in isa.features:
         permit_tiles()
-    return X86Kernel(objects, artifact.metadata)
+    return X86Kernel(objects, isa, artifact.metadata)
 
 
 class _Clock:

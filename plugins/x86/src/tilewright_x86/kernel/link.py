@@ -20,7 +20,7 @@ from tilewright_x86.kernel import jit
 from tilewright_x86.kernel.artifact import NETWORK, artifact_of, sizes_text
 from tilewright_x86.kernel.program import X86Program, as_x86_program
 from tilewright_x86.llvm_ir.module_text import KernelText, module_text
-from tilewright_x86.machine.isa import isa_of_code
+from tilewright_x86.machine.isa import isa_needed, isa_of_code
 from tilewright_x86.text.emit import emit
 
 _MOST_CALLS = 256
@@ -48,12 +48,13 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
     told = sizes_text(target.threads, workspace_bytes, network.operands)
     main = _main_function(network, kernels, calls, arena_bytes, told)
     objects = [
-        jit.compile_kernel(kernel, isa, program.passes)
+        jit.compile_kernel(kernel, isa_needed(isa, kernel.features), program.passes)
         for kernel, program in zip(kernels, programs, strict=True)
     ]
-    objects.append(jit.compile_object(main, isa))
+    objects.append(jit.compile_object(main, isa_needed(isa, ())))
     return artifact_of(
         target,
+        isa_needed(isa, frozenset().union(*(kernel.features for kernel in kernels))),
         objects,
         symbol=NETWORK,
         operands=network.operands,

@@ -12,15 +12,17 @@ from tilewright_tensor.ir.loop_ir import LoopProgram
 class KernelText:
     """A kernel's functions, what they declare, and the bytes of workspace it wants.
 
-    joins   whether values in registers go on behind guards: such a kernel is compiled without
-            sinking, which moves multiply-adds behind the guards that follow them, away from their
-            operands, which are then spilled (half the speed of convolutions with padding); other
-            kernels are up to a sixth faster with it
+    features  of the processor that it needs, but for those of its vectors
+    joins     whether values in registers go on behind guards: such a kernel is compiled without
+              sinking, which moves multiply-adds behind the guards that follow them, away from their
+              operands, which are then spilled (half the speed of convolutions with padding); other
+              kernels are up to a sixth faster with it
     """
 
     name: str
     functions: tuple[str, ...]
     declarations: frozenset[str]
+    features: frozenset[str]
     workspace_bytes: int
     joins: bool
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -82,11 +83,9 @@ def features() -> frozenset[str]:
     return found if found.isdisjoint(_TILES) or grants_tiles() else found.difference(_TILES)
 
 
-def isa_of(target: Target, precision: str = "float32") -> Isa:
-    """The level a target names; where it names none, this machine's that serves the precision best.
+def isa_of(target: Target) -> Isa:
+    """The level a target names; where it names none, the widest of this machine.
 
-    The levels above avx512 and avx2 only add products of bytes and of bfloat16. In any other
-    precision they mean the same code, so the level below them is taken, and its records are found.
     Raises UsageError.
     """
     name = target.get("isa")
@@ -96,9 +95,7 @@ def isa_of(target: Target, precision: str = "float32") -> Isa:
                 f"target {target}: this machine runs no x86 code that is generated here",
                 remedy=f"name an ISA to compile for: {', '.join(isa.name for isa in ISAS)}",
             )
-        widest = available()[0].vector_bits
-        equal = [isa for isa in available() if isa.vector_bits == widest]
-        return equal[0] if precision == "bfloat16" else equal[-1]
+        return available()[0]
     for isa in ISAS:
         if isa.name == name:
             return isa
@@ -128,7 +125,7 @@ def is_emulated(target: Target) -> bool:
 
 
 def isa_of_code(target: Target) -> Isa:
-    """The level that code is generated for.
+    """The level that text is written for.
 
     An emulated target has its vectors and what this machine has of its features, but for tensor
     instructions: those are emulated on machines that have them, too.
@@ -138,6 +135,16 @@ def isa_of_code(target: Target) -> Isa:
         return isa
     kept = features() - {*_INTEGER_DOTS, *_BFLOAT16_DOTS, *_TILES}
     return replace(isa, features=tuple(name for name in isa.features if name in kept))
+
+
+def isa_needed(isa: Isa, wanted: Collection[str]) -> Isa:
+    """The lowest level of equal vectors that has the wanted features of a level.
+
+    Code for it runs wherever it can, and is the same for all levels of equal vectors.
+    """
+    family = [one for one in ISAS if one.vector_bits == isa.vector_bits]
+    lowest = [one for one in family if set(wanted) <= set(one.features)][-1]
+    return replace(lowest, features=tuple(n for n in lowest.features if n in isa.features))
 
 
 def require(name: str, what: str) -> None:
@@ -150,7 +157,7 @@ def require(name: str, what: str) -> None:
         )
 
 
-def resolve_target(text: str, precision: str) -> Target | None:
+def resolve_target(text: str) -> Target | None:
     """`native` and `x86[:...]` with ISA and threads filled in; None for other kinds of target.
 
     Raises UsageError for an attribute, ISA or number of threads that does not exist.
@@ -176,4 +183,4 @@ def resolve_target(text: str, precision: str) -> Target | None:
         raise UsageError(
             f"target {text!r}: threads is {threads!r}", remedy="write a number from 1 to 1024"
         )
-    return target.replace(isa=isa_of(target, precision).name, threads=int(threads))
+    return target.replace(isa=isa_of(target).name, threads=int(threads))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tilewright_tensor.expressions.dtype import is_float, is_unsigned
 from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, constant, mangled, type_of
 from tilewright_x86.llvm_ir.narrowing import low_bits
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text import vector_math
 from tilewright_x86.text.bfloat_text import rounded_bfloat, widened_bfloat
+from tilewright_x86.text.needs import Needs
 
 _FLOAT_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "rem": "frem"}
 _LIBM = ("erf", "expm1", "log1p")  # of float64, where LLVM has no intrinsic
@@ -36,10 +35,9 @@ def check_dtype(dtype: str, isa: Isa) -> None:
 class Arithmetic:
     """Writes operations on operands that are there already."""
 
-    def __init__(self, function: FunctionText, isa: Isa, declare: Callable[[str], None]) -> None:
+    def __init__(self, function: FunctionText, needs: Needs) -> None:
         self.function = function
-        self.isa = isa
-        self.declare = declare
+        self.needs = needs
 
     def intrinsic(self, name: str, texts: list[str], dtype: str, width: int) -> str:
         kind = type_of(dtype, width)
@@ -47,7 +45,7 @@ class Arithmetic:
         if width:
             suffix = f"v{width}{suffix}"
         full = f"@llvm.{name}.{suffix}"
-        self.declare(f"{kind} {full}({', '.join([kind] * len(texts))})")
+        self.needs.declare(f"{kind} {full}({', '.join([kind] * len(texts))})")
         return self.function.define(
             f"call {kind} {full}({', '.join(f'{kind} {text}' for text in texts)})"
         )
@@ -68,7 +66,7 @@ class Arithmetic:
             return self._float_mod(texts, dtype, width)
         if name in vector_math.FUNCTIONS:
             if dtype == "float32":
-                writer = vector_math.Float32(self.function, width, self.isa, self.declare)
+                writer = vector_math.Float32(self.function, width, self.needs)
                 return vector_math.FUNCTIONS[name](writer, texts[0])
             if dtype == "float16":
                 wide = self.cast(texts[0], dtype, "float32", width)
@@ -131,7 +129,7 @@ class Arithmetic:
     def _libm(self, name: str, text: str, dtype: str, width: int) -> str:
         """A function of libm that LLVM has no intrinsic for, once a lane."""
         item = LLVM_TYPES[dtype]
-        self.declare(f"{item} @{name}({item})")
+        self.needs.declare(f"{item} @{name}({item})")
         if not width:
             return self.function.define(f"call {item} @{name}({item} {text})")
         kind, vector = f"<{width} x {item}>", "poison"
@@ -211,7 +209,7 @@ class Arithmetic:
         if source == dtype:
             return text
         for one in (source, dtype):
-            check_dtype(one, self.isa)
+            check_dtype(one, self.needs.isa)
         if source == "float64" and dtype in ("float16", "bfloat16"):
             return self.cast(self._rounded_to_odd(text, width), "float32", dtype, width)
         if source == "bfloat16":
@@ -219,7 +217,7 @@ class Arithmetic:
             return self.cast(wide, "float32", dtype, width)
         if dtype == "bfloat16":
             wide = self.cast(text, source, "float32", width)
-            return rounded_bfloat(self.function, wide, width, self.isa)
+            return rounded_bfloat(self.function, wide, width, self.needs.uses)
         before, after = type_of(source, width), type_of(dtype, width)
         if dtype == "bool":
             zero = "zeroinitializer" if width else constant(0, source)
@@ -234,7 +232,7 @@ class Arithmetic:
             kinds = [mangled(LLVM_TYPES[one]) for one in (dtype, source)]
             suffix = ".".join(f"v{width}{one}" if width else one for one in kinds)
             name = f"@llvm.{word}.sat.{suffix}"
-            self.declare(f"{after} {name}({before})")
+            self.needs.declare(f"{after} {name}({before})")
             return self.function.define(f"call {after} {name}({before} {text})")
         elif is_float(dtype):
             word = "uitofp" if unsigned else "sitofp"

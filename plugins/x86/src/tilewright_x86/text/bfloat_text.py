@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilewright_x86.llvm_ir.llvm_text import FunctionText, type_of
 from tilewright_x86.llvm_ir.narrowing import low_bits
-from tilewright_x86.machine.isa import Isa
 
 
 def widened_bfloat(function: FunctionText, text: str, width: int) -> str:
@@ -15,14 +16,16 @@ def widened_bfloat(function: FunctionText, text: str, width: int) -> str:
     return define(f"bitcast {words} {shifted} to {type_of('float32', width)}")
 
 
-def rounded_bfloat(function: FunctionText, text: str, width: int, isa: Isa) -> str:
+def rounded_bfloat(
+    function: FunctionText, text: str, width: int, uses: Callable[[str], bool]
+) -> str:
     """The nearest bfloat16, ties to even; NaN stays NaN.
 
     The instruction for it flushes denormals to zero.
     """
     define, floats, words = function.define, type_of("float32", width), type_of("int32", width)
     narrow = type_of("bfloat16", width)
-    if width and "avx512bf16" in isa.features:
+    if width and uses("avx512bf16"):
         one = define(f"fptrunc {floats} {text} to <{width} x bfloat>")
         return define(f"bitcast <{width} x bfloat> {one} to {narrow}")
     bits = define(f"bitcast {floats} {text} to {words}")

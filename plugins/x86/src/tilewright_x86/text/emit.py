@@ -33,6 +33,7 @@ from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text.arithmetic_text import check_dtype
 from tilewright_x86.text.instruction_text import InstructionText
 from tilewright_x86.text.loop_facts import LoopFacts
+from tilewright_x86.text.needs import Needs
 from tilewright_x86.text.value_text import Values
 
 _STACK_BYTES = 4 << 20
@@ -73,11 +74,10 @@ class _Kernel:
     ) -> None:
         self.program = program
         self.symbol = symbol
-        self.isa = isa
+        self.needs = Needs(isa)
         self.threads = threads
         self.in_memory = in_memory
         self.functions: list[str] = []
-        self.declarations: set[str] = set()
         self.facts = LoopFacts(isa)
         self.joins = False
 
@@ -102,7 +102,8 @@ class _Kernel:
         return KernelText(
             self.symbol,
             (main, *self.functions),
-            frozenset(self.declarations),
+            frozenset(self.needs.declarations),
+            frozenset(self.needs.features),
             workspace_bytes,
             self.joins,
         )
@@ -130,15 +131,14 @@ class _Function:
     """Writes the statements of one function: the kernel itself or an outlined parallel body."""
 
     def __init__(self, kernel: _Kernel, outlined: bool = False) -> None:
-        declare = kernel.declarations.add
         self.kernel = kernel
         self.outlined = outlined
         self.text = FunctionText()
         self.indexes = Indexes(self.text)
         self.registers = RegisterSlots(self.text)
-        self.memory = Memory(self.text, self.indexes, self.registers, declare)
-        self.values = Values(self.text, self.indexes, self.memory, kernel.isa, declare)
-        self.instructions = InstructionText(self.memory, kernel.isa, declare)
+        self.memory = Memory(self.text, self.indexes, self.registers, kernel.needs.declare)
+        self.values = Values(self.text, self.indexes, self.memory, kernel.needs)
+        self.instructions = InstructionText(self.memory, kernel.needs)
         self._stack_bytes = 0
 
     def statement(self, node: Statement) -> None:
@@ -335,7 +335,7 @@ class _Function:
         for position, slot in enumerate(slots):
             at = self.text.define(f"getelementptr ptr, ptr {context}, i64 {position}")
             self.text.effect(f"store {slot}, ptr {at}, align 8")
-        self.kernel.declarations.add("void @tw_parallel_for(ptr, ptr, i64, i64)")
+        self.kernel.needs.declare("void @tw_parallel_for(ptr, ptr, i64, i64)")
         self.text.effect(
             f"call void @tw_parallel_for(ptr @{name}, ptr {context}, i64 {node.extent}, "
             f"i64 {self.kernel.threads})"

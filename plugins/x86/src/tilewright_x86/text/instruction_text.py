@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.ir.instruction_match import InstructionOperand, instruction_operands
 from tilewright_tensor.ir.loop_ir import Tensorized
 from tilewright_x86.llvm_ir.memory_text import Memory
 from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError
-from tilewright_x86.machine.isa import Isa
+from tilewright_x86.text.needs import Needs
 from tilewright_x86.text.tile_text import TileText
 
 _Operands = Mapping[str, InstructionOperand]
 
 
 class InstructionText:
-    """Writes the instructions that an ISA has into a function."""
+    """Writes the instructions that a level has into a function."""
 
-    def __init__(self, memory: Memory, isa: Isa, declare: Callable[[str], None]) -> None:
+    def __init__(self, memory: Memory, needs: Needs) -> None:
         self.memory = memory
-        self.isa = isa
-        self.declare = declare
-        self.tiles = TileText(memory, declare)
+        self.needs = needs
+        self.tiles = TileText(memory, needs.declare)
         self._operands: dict[int, _Operands] = {}  # by identity: the program keeps its nodes alive
 
     def write(self, node: Tensorized) -> bool:
         """Write it at the present place; False where the ISA lacks it, and nothing is written."""
         instruction = node.instruction
-        if instruction.feature not in self.isa.features:
+        if not self.needs.uses(instruction.feature):
             return False
         operands = self._operands.get(id(node))
         if operands is None:
@@ -46,14 +45,14 @@ class InstructionText:
 
     def has_tiles(self, buffer: Buffer) -> bool:
         """Whether the buffer is in tile registers here."""
-        return buffer.scope == "fragment" and "amx-tile" in self.isa.features
+        return buffer.scope == "fragment" and self.needs.uses("amx-tile")
 
     def _dot_product(self, mnemonic: str, operands: _Operands, bits: int) -> None:
         lanes = bits // 32
         intrinsic, item, term, terms = _DOT_PRODUCTS[mnemonic]
         sums, factors = f"<{lanes} x {item}>", f"<{terms * lanes} x {term}>"
         name = f"@llvm.x86.{intrinsic}.{bits}"
-        self.declare(f"{sums} {name}({sums}, {factors}, {factors})")
+        self.needs.declare(f"{sums} {name}({sums}, {factors}, {factors})")
         left = self._repeated(operands["a"], lanes, factors)
         right = self._loaded(operands["b"], factors)
         held = self._result(operands["c"], lanes, sums)

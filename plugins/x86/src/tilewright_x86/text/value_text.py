@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tilewright_tensor.expressions.affine import Affine
 from tilewright_tensor.expressions.dtype import is_float, is_unsigned
@@ -10,8 +10,8 @@ from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Valu
 from tilewright_x86.llvm_ir.index_text import Indexes, LaneVaryingDivisionError, Linear
 from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, constant, type_of
 from tilewright_x86.llvm_ir.memory_text import Memory, SsaValue
-from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text.arithmetic_text import Arithmetic
+from tilewright_x86.text.needs import Needs
 
 _LOGIC = {"and": "and", "or": "or"}
 _FLOAT_COMPARE = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
@@ -26,14 +26,13 @@ class Values:
         function: FunctionText,
         indexes: Indexes,
         memory: Memory,
-        isa: Isa,
-        declare: Callable[[str], None],
+        needs: Needs,
     ) -> None:
         self.function = function
         self.indexes = indexes
         self.memory = memory
-        self.isa = isa
-        self.arithmetic = Arithmetic(function, isa, declare)
+        self.needs = needs
+        self.arithmetic = Arithmetic(function, needs)
         indexes.element = lambda value: self.emit(value).text
 
     # --- entry points ---
@@ -161,7 +160,7 @@ class Values:
             return self._comparison(value)
         if name == "select":
             return self._select(value)
-        if name in ("add", "sub") and self.isa.fma and value.dtype in ("float32", "float64"):
+        if name in ("add", "sub") and self.needs.isa.fma and value.dtype in ("float32", "float64"):
             fused = self._fused(value)
             if fused:
                 return fused

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilewright_x86.llvm_ir.llvm_text import FunctionText, constant
-from tilewright_x86.machine.isa import Isa
+from tilewright_x86.text.needs import Needs
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 0.693359375
@@ -24,14 +24,12 @@ _ROUND = (
 class Float32:
     """Instructions on float32 scalars (width 0) or vectors of a width."""
 
-    def __init__(
-        self, function: FunctionText, width: int, isa: Isa, declare: Callable[[str], None]
-    ) -> None:
+    def __init__(self, function: FunctionText, width: int, needs: Needs) -> None:
         self._function = function
         self._width = width
-        self._fma = isa.fma
-        self._scales = "avx512f" in isa.features and width == isa.lanes(4)
-        self._declare = declare
+        self._fma = needs.isa.fma
+        self._scales = "avx512f" in needs.isa.features and width == needs.isa.lanes(4)
+        self._declare = needs.declare
         self.float = f"<{width} x float>" if width else "float"
         self.int = f"<{width} x i32>" if width else "i32"
         self.bool = f"<{width} x i1>" if width else "i1"
