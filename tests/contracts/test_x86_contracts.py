@@ -63,6 +63,7 @@ class TestX86StrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
         "conv2d(1x3x13x11, 32x3x5x5, strides=2, padding=2) + relu()",
         "conv2d(2x24x7x7, 24x1x3x3, padding=1, groups=24) + add(1x24x1x1:const)",
         "conv2d(1x34x7x11, 24x34x3x3, padding=1) + add(1x24x7x11) + relu()",
+        "conv2d(2x12x7x7, 15x4x1x1, groups=3) + add(2x15x7x7) + relu()",
         "dense(3x37, 11x37) + add(1x11:const)",
         "matmul(2x7x37, 2x37x19)",
         "max_pool2d(2x16x7x5, pool_size=3, strides=2, padding=1)",

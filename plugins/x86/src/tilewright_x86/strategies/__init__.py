@@ -55,6 +55,7 @@ STRATEGIES = (
         arithmetic=_IN_TILES,
     ),
     _bfloat16("conv2d_packed", _CONV2D, "bfloat16.conv2d_packed", arithmetic=_DOTS),
+    _bfloat16("conv2d_pixels", _CONV2D, "bfloat16.conv2d_pixels", arithmetic=_DOTS),
     _strategy("conv2d_depthwise", _CONV2D),
     _bfloat16("conv2d_depthwise", _CONV2D),
     _strategy("conv2d_pixels", _CONV2D),

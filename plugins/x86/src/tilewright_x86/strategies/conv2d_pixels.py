@@ -49,19 +49,27 @@ class Conv2dPixels(ScheduledImplementation):
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Filters and vectors of pixels of the register tile, channels unrolled."""
+        return [self.knobs(task).alternative()]
+
+    def knobs(self, task: Task) -> Knobs:
+        """The knobs of the one alternative."""
         filters, limit = _filters(task), registers(task) - 1
         knobs = Knobs(self.name)
         rows = knobs.define_split("tile_oc", filters, num_outputs=2, max_factor=limit)
-        vectors = knobs.define_knob("vectors", list(range(1, _VECTORS + 1)))
+        vectors = knobs.define_knob("vectors", self.vectors(task))
         knobs.define_knob("unroll_ic", [1, 2, 4])
         knobs.constrain(rows[-1] * vectors + vectors + 1 <= limit)
-        fits = max(rows * n for rows, n in self._tiles(task))
+        fits = max(rows * n for rows, n in self.tiles(task))
         knobs.constrain(rows[-1] * vectors >= min(CHAINS, fits))
-        return [knobs.alternative()]
+        return knobs
+
+    def vectors(self, task: Task) -> list[int]:
+        """How many vectors of pixels a register tile may have."""
+        return list(range(1, _VECTORS + 1))
 
     def fallback(self, task: Task) -> ConfigEntity:
         """The tile with most sums."""
-        rows, vectors = max(self._tiles(task), key=lambda tile: (tile[0] * tile[1], tile))
+        rows, vectors = max(self.tiles(task), key=lambda tile: (tile[0] * tile[1], tile))
         filters = _filters(task)
         values = {"tile_oc": (filters // rows, rows), "vectors": vectors, "unroll_ic": 1}
         return ConfigEntity(self.name, values)
@@ -88,24 +96,34 @@ class Conv2dPixels(ScheduledImplementation):
         s, total, final = accumulate_in_registers(schedule, "conv2d")
         n, c, h, w = s.loops(final)
         s = s.split(final, c, config["tile_oc"]).split(final, w, [config["vectors"], lanes(task)])
-        around, inside = [n, f"{c}.0", f"{c}.1", h], [f"{c}.2", f"{w}.1"]
-        s = s.reorder(final, [*around, f"{w}.0", *inside, f"{w}.2"]).unroll(final, *inside)
+        around, tiles = self.around([n, f"{c}.0", f"{c}.1", h], config)
+        inside = [f"{c}.2", f"{w}.1"]
+        s = s.reorder(final, [*around, *tiles, f"{w}.0", *inside, f"{w}.2"]).unroll(final, *inside)
         s = s.vectorize(final, f"{w}.2").compute_at(total, final, f"{w}.0", "register")
         s, one = fused(s, final, around)
-        s = s.parallel(final, one)
-        n, c, h, w, ic, kh, kw = s.loops(total)
-        s = s.split(total, w, [lanes(task)]).split(total, ic, [config["unroll_ic"]])
+        return self.accumulated(s.parallel(final, one), total, config, lanes(task))
+
+    def around(self, loops: list[str], config: ConfigEntity) -> tuple[list[str], list[str]]:
+        """Of images, groups, tiles of filters and rows: which are one parallel loop, the rest."""
+        return loops, []
+
+    def accumulated(
+        self, schedule: Schedule, total: str, config: ConfigEntity, width: int
+    ) -> Schedule:
+        """The sum over channels around the tile, in vectors of `width` pixels."""
+        n, c, h, w, ic, kh, kw = schedule.loops(total)
+        s = schedule.split(total, w, [width]).split(total, ic, [config["unroll_ic"]])
         inside = [f"{ic}.1", n, c, h, f"{w}.0"]
         s = s.reorder(total, [f"{ic}.0", kh, kw, *inside, f"{w}.1"])
         return s.unroll(total, *inside).vectorize(total, f"{w}.1")
 
-    def _tiles(self, task: Task) -> list[tuple[int, int]]:
+    def tiles(self, task: Task) -> list[tuple[int, int]]:
         """(filters, vectors) of the register tiles that fit the registers."""
         limit = registers(task) - 1
         return [
             (rows, vectors)
             for rows in range(1, limit + 1)
-            for vectors in range(1, _VECTORS + 1)
+            for vectors in self.vectors(task)
             if _filters(task) % rows == 0 and rows * vectors + vectors + 1 <= limit
         ]
 
