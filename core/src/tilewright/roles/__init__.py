@@ -1,6 +1,13 @@
 """The roles that plugins implement. Core calls these protocols and knows no implementation."""
 
-from tilewright.roles.measurement import Builder, BuildResult, Runner
+from tilewright.roles.measurement import (
+    Builder,
+    BuildResult,
+    Reached,
+    ReachesDevices,
+    Runner,
+    TakesBatches,
+)
 from tilewright.roles.record_reader import RecordReader
 from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent
 from tilewright.roles.reference import Array, Reference, RoundsToUnits, TellsLeastWork
@@ -26,6 +33,8 @@ __all__ = [
     "Kernel",
     "MeasuresInstructions",
     "Ranked",
+    "Reached",
+    "ReachesDevices",
     "RecordReader",
     "RecordStore",
     "Reference",
@@ -33,6 +42,7 @@ __all__ = [
     "Runner",
     "SharesCode",
     "Spent",
+    "TakesBatches",
     "TargetBackend",
     "TaskScheduler",
     "TaskState",

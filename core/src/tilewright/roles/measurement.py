@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from tilewright.roles.target import Artifact
+    from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.measure import Failure, MeasureInput, MeasureResult
+    from tilewright.vocabulary.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +46,52 @@ class Runner(Protocol):
 
     def close(self) -> None:
         """End every process; futures still pending end as `cancelled`."""
+
+
+@runtime_checkable
+class TakesBatches(Protocol):
+    """An optional part of a `Runner`: it measures several batches at a time, as on many devices.
+
+    `run` is then called on several threads at once, and so is the builder's `build`; a future holds
+    a result that names its device. `close` makes every call that is still waiting return.
+    """
+
+    @property
+    def batches(self) -> int:
+        """How many it can do with now; 0 while it has no device. It may change at any time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Devices of one fingerprint, and the target of a run on them.
+
+    target   with everything filled in
+    device   what they are alike in, with peaks; records name its fingerprint
+    names    of the devices themselves, `NAME@WORKER` where a worker announces them
+    """
+
+    target: Target
+    device: Device
+    names: tuple[str, ...]
+
+
+@runtime_checkable
+class ReachesDevices(Protocol):
+    """An optional part of a `Runner`'s options: its devices are not those of this machine.
+
+    Nothing of this machine is looked for then: target, device and peaks are what the runner says.
+    """
+
+    def resolve_target(self, text: str | None) -> Target:
+        """What a target's text means there; None: the default one.
+
+        Raises UsageError for a text without meaning, and where there is no device.
+        """
+
+    def reach(self, target: Target, pattern: str | None) -> Reached:
+        """The devices that a run for the target uses.
+
+        Waits for the first one, as long as the options say. Raises UsageError where there is none.
+
+        pattern   glob over the names of devices (`cpu*`); None: every one that is not emulated
+        """

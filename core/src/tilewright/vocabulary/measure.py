@@ -143,6 +143,21 @@ class MeasureInput:
     config: ConfigEntity
     conditions: Conditions = Conditions()
 
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "task": self.task.to_json(),
+            "config": self.config.to_json(),
+            "conditions": self.conditions.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> MeasureInput:
+        return cls(
+            Task.from_json(data["task"]),
+            ConfigEntity.from_json(data["config"]),
+            Conditions.from_json(data["conditions"]),
+        )
+
 
 def is_seconds(value: Any) -> bool:
     """Whether something can be the time of a call: a number between 1e-10 and 1e5 seconds."""
@@ -156,11 +171,13 @@ class MeasureResult:
 
     costs       seconds, one per sample; empty exactly when `failure` is set
     timings     where the trial's time went, seconds by part: lower, compile, load, check, time
+    device      name of the device that it was measured on, where the runner has several
     """
 
     costs: tuple[float, ...] = ()
     failure: Failure | None = None
     timings: Mapping[str, float] = field(default_factory=dict)
+    device: str = ""
 
     def __post_init__(self) -> None:
         if bool(self.costs) == (self.failure is not None):
@@ -175,6 +192,29 @@ class MeasureResult:
     def spoiled(self) -> bool:
         """Whether it failed through no fault of the candidate: it says nothing about its config."""
         return self.failure is not None and self.failure.kind.retried
+
+    def to_json(self) -> dict[str, Any]:
+        """Without `device` where the runner has one alone."""
+        return {
+            **self.outcome_json(),
+            "timings": dict(self.timings),
+            **({"device": self.device} if self.device else {}),
+        }
+
+    def outcome_json(self) -> dict[str, Any]:
+        """`costs` or `failure`, as in records."""
+        if self.failure is not None:
+            return {"failure": self.failure.to_json()}
+        return {"costs": list(self.costs)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> MeasureResult:
+        return cls(
+            tuple(data.get("costs", ())),
+            Failure.from_json(data["failure"]) if "failure" in data else None,
+            data["timings"],
+            data.get("device", ""),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ class Charge:
 class Record:
     """One trial, where it was measured, and by which revision of its strategy.
 
+    device     its name: `NAME`, or `NAME@WORKER` where devices of one fingerprint shared a run
     revision   of the strategy when it was measured; with another installed, the record is a miss
     sequence   place in the order of measurement, given by the store that appends it
     charge     None where no stage has a budget for it
@@ -49,8 +50,9 @@ class Record:
     def of(
         cls, trial: Trial, device: Device, revision: int, charge: Charge | None = None
     ) -> Record:
-        """The record of a trial just measured on a device."""
-        return cls(trial, device.name, device.fingerprint, revision, charge=charge)
+        """The record of a trial just measured on a device, or on one of several like it."""
+        name = trial.result.device or device.name
+        return cls(trial, name, device.fingerprint, revision, charge=charge)
 
     @property
     def task(self) -> Task:

@@ -40,16 +40,11 @@ def record_json(record: AnyRecord) -> dict[str, Any]:
 
 def _trial(record: Record) -> dict[str, Any]:
     result, charge = record.trial.result, record.charge
-    outcome: dict[str, Any] = (
-        {"costs": list(result.costs)}
-        if result.failure is None
-        else {"failure": result.failure.to_json()}
-    )
     paid = () if charge is None else ("stage", "seconds", "trials")
     return {
         **_choice(record.task, record.config, record.revision),
         "conditions": record.trial.input.conditions.to_json(),
-        **outcome,
+        **result.outcome_json(),
         "timings": dict(result.timings),
         **({"budget": {name: getattr(charge, name) for name in paid}} if paid else {}),
     }
