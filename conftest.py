@@ -35,6 +35,7 @@ NEEDS = {
     "cuda/runtime/test_emulation_in_workers.py": ("cuda", "measure", "search"),
     "cuda/test_examples_cuda.py": ALL,
     "cuda/test_same_tasks.py": ("cuda", "graph", "x86"),
+    "dask": (*HOUSE, "dask", "measure", "search", "tensor", "x86"),
     "docs": ALL,
     "end_to_end": ALL,
     "faults": ALL,

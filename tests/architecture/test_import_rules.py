@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "cuda": {"core", "tensor"},
     "onnx": {"core", "graph"},
     "openvino": {"core", "graph"},
-    "dask": {"core", "measure"},
+    "dask": {"core", "measure", "pipeline"},
     "report": {"core"},
 }
 
@@ -35,6 +35,9 @@ FOLDERS = {"cli": {"cli", "pipeline", "records"}, "testing": {"testing"}}
 
 # Package -> where it may be imported: a distribution, or one file.
 ONLY_IN = {
+    "cryptography": "plugins/dask/src/tilewright_dask/security/certificates.py",
+    "dask": "plugins/dask/",
+    "distributed": "plugins/dask/",
     "llvmlite": "plugins/x86/",
     "pycuda": "plugins/cuda/",
     "onnx": "plugins/onnx/",

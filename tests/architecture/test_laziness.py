@@ -9,6 +9,9 @@ import sys
 import pytest
 
 HEAVY = {
+    "cryptography",
+    "dask",
+    "distributed",
     "numpy",
     "llvmlite",
     "pydantic",

@@ -8,13 +8,28 @@ from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 
 def choice_of(option: str, text: str | None) -> Choice:
-    """The choice of `name` or `{name: {option: value}}`, DEFAULT without one.
+    """The choice of `name`, `name:option=value,option=value` or `{name: {option: value}}`.
+
+    DEFAULT without a text.
 
     Raises UsageError naming the option.
     """
     if text is None:
         return DEFAULT
     try:
-        return Choice.parse(YamlSource.parse(text, option).plain())
+        value = YamlSource.parse(text, option).plain()
+        return _of_words(value, option) if isinstance(value, str) else Choice.parse(value)
     except ValueError as error:
         raise UsageError(f"{error}, got {text!r}", where=option) from None
+
+
+def _of_words(text: str, option: str) -> Choice:
+    """The choice of `name:option=value,...`, each value as in a file. Raises ValueError."""
+    name, colon, rest = text.partition(":")
+    options = {}
+    for word in rest.split(",") if colon else ():
+        key, equals, value = word.partition("=")
+        if not (key and equals):
+            raise ValueError("expected a name, NAME:option=value,... or {name: {options}}")
+        options[key.strip()] = YamlSource.parse(value, option).plain()
+    return Choice.parse({name: options} if options else name)

@@ -29,6 +29,10 @@ class DeviceLease:
     soon as their holder ends, however that comes, but not while it is suspended; the files hold
     its process number, for those who wait. An emulated device has none: its times are no
     device's.
+
+    A processor (a device with `cores`) is shared by processes that are confined to cores of their
+    own (`taskset`, a fleet's workers): each has those to itself, and who may use all of them waits
+    until nobody has any.
     """
 
     def __init__(self, device: Device) -> None:
@@ -42,32 +46,41 @@ class DeviceLease:
         if self._device.attributes.get("emulated"):
             yield
             return
-        with ExitStack() as device:
+        cores = _own_cores(self._device)
+        with ExitStack() as kept:
             with self._locked("next", stopped):
-                device.enter_context(self._locked("device", stopped))
+                kept.enter_context(self._locked("device", stopped, shared=bool(cores)))
+            if cores:
+                # In ascending order, as everybody: none waits for one that waits for it.
+                with self._locked(f"next-core{cores[0]}", stopped):
+                    for core in cores:
+                        kept.enter_context(self._locked(f"core{core}", stopped))
             yield
 
     @contextmanager
-    def _locked(self, what: str, stopped: Callable[[], bool]) -> Iterator[None]:
-        descriptor = self._wait(self._file(what), stopped)
+    def _locked(
+        self, what: str, stopped: Callable[[], bool], *, shared: bool = False
+    ) -> Iterator[None]:
+        descriptor = self._wait(what, stopped, shared)
         try:
             yield
         finally:
             if descriptor is not None:
                 os.close(descriptor)
 
-    def _wait(self, path: Path, stopped: Callable[[], bool]) -> int | None:
+    def _wait(self, what: str, stopped: Callable[[], bool], shared: bool) -> int | None:
         began = time.monotonic()
         while not stopped():
             try:
-                return _signed(lock_file(path, wait=False))
+                return _signed(lock_file(self._file(what), wait=False, shared=shared))
             except BlockingIOError:
                 time.sleep(_LOOK_SECONDS)
             except OSError:  # somebody cleared the folder: noise is better than no result
                 return None
             if time.monotonic() - began > _TELL_SECONDS:
                 # whoever is next in line waits for the device, too
-                holder = _holder(self._file("device"))
+                waited = what.replace("next-", "") if "core" in what else "device"
+                holder = _holder(self._file(waited))
                 self._tell(f"waiting for another run on {self._device.name}{holder}")
         return None
 
@@ -78,6 +91,14 @@ class DeviceLease:
         if text not in self._told:  # two that take turns wait for every batch
             self._told.add(text)
             _log.warning("%s", text)
+
+
+def _own_cores(device: Device) -> tuple[int, ...]:
+    """The cores that this process is confined to; none where it may use the whole device."""
+    if "cores" not in device.attributes:
+        return ()
+    allowed = os.sched_getaffinity(0)
+    return tuple(sorted(allowed)) if len(allowed) < (os.cpu_count() or 1) else ()
 
 
 def _signed(descriptor: int) -> int:

@@ -99,11 +99,15 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def lock_file(path: Path, *, wait: bool = True) -> int:
-    """Descriptor of a file that is locked for us alone. Raises OSError where we do not wait."""
+def lock_file(path: Path, *, wait: bool = True, shared: bool = False) -> int:
+    """Descriptor of a file that is locked, for us alone or for all who share it.
+
+    Raises OSError where we do not wait.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(descriptor, kind | (0 if wait else fcntl.LOCK_NB))
     except OSError:
         os.close(descriptor)
         raise

@@ -1,0 +1,1 @@
+"""Measuring on many machines through Dask."""

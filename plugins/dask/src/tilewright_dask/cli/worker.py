@@ -1,0 +1,53 @@
+"""`tilewright fleet worker`: one device of this machine, for whoever drives the fleet."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from tilewright_cli.terminal import shared_options as shared
+from tilewright_dask.cli import fleet_options
+
+
+@click.command()
+@fleet_options.address
+@click.option(
+    "--device", default="cpu", show_default=True, help="As `tilewright targets` calls it."
+)
+@click.option("--cores", default=None, help="Those it keeps to, as in 0-7 or 0,2.  [all]")
+@fleet_options.host
+@fleet_options.tls
+@click.option("--accept-plugins", is_flag=True, help="Run plugin files that drivers send.")
+@click.option("--parent", type=int, default=None, hidden=True)
+def worker(
+    *,
+    address: str,
+    device: str,
+    cores: str | None,
+    host: str,
+    tls: Path | None,
+    accept_plugins: bool,
+    parent: int | None,
+) -> None:
+    """Announce a device to the scheduler at ADDRESS, and measure on it until Ctrl-C."""
+    from tilewright_dask.security.access import check_address, check_host, security_of
+    from tilewright_dask.worker.announcement import announcement, find_own_device
+    from tilewright_dask.worker.cores import parse_cores
+    from tilewright_dask.worker.fleet_worker import FleetWorker
+    from tilewright_dask.worker.parent import end_with
+    from tilewright_dask.worker.station import Station
+
+    if parent is not None:
+        end_with(parent)
+    check_address(address, tls, option="ADDRESS")
+    check_host(host, tls)
+    security = security_of(tls, "worker")
+    kept = parse_cores(cores) if cores is not None else tuple(sorted(os.sched_getaffinity(0)))
+    os.sched_setaffinity(0, kept)
+    own = find_own_device(device)
+    station = Station(own.device, accepts_plugins=accept_plugins)
+    announced = announcement(own, kept, accepts_plugins=accept_plugins)
+    serving = FleetWorker(address, security, host, station, announced, shared.say)
+    fleet_options.serve(serving.run())

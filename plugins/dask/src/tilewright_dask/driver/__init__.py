@@ -1,0 +1,1 @@
+"""What the process that tunes does: finding devices, handing batches out."""

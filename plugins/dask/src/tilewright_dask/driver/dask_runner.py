@@ -1,0 +1,90 @@
+"""The runner `dask`: many devices, each of them measuring as a single machine would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
+from tilewright.roles import BuildResult
+from tilewright.vocabulary.measure import MeasureInput, MeasureResult
+from tilewright_dask.driver.batch import Batch
+from tilewright_dask.driver.dispatch import Dispatch
+from tilewright_dask.driver.fleet_device import FleetDevice
+from tilewright_dask.driver.fleet_link import FleetLink
+from tilewright_dask.driver.options import DaskRunnerOptions
+from tilewright_dask.driver.reaching import OWN, check_versions
+from tilewright_dask.worker.announcement import installed_plugins
+
+
+class DaskRunner:
+    """Hands each batch to a device, two at a time to each; `batches` grows and shrinks with them.
+
+    A batch whose device is lost is measured on another, once. The devices are those of the
+    context's fingerprint that the run reached. Raises UsageError where none comes in time, and
+    where their plugins are of other versions.
+    """
+
+    def __init__(self, options: DaskRunnerOptions, context: MeasureContext) -> None:
+        self._link = FleetLink.of(options.scheduler, options.tls)
+        fingerprint = context.device.fingerprint
+        pattern = self._link.patterns.get(fingerprint, "*")
+        needed: dict[str, dict[str, str]] = {}
+
+        def wants(device: FleetDevice) -> bool:
+            return device.device.fingerprint == fingerprint and device.matches(pattern)
+
+        def check(device: FleetDevice) -> None:
+            if device.kind not in needed:
+                needed[device.kind] = needed_plugins(context.host, device.kind)
+            check_versions([device], needed[device.kind])
+
+        opening = {
+            "do": "open",
+            "seed": context.seed,
+            "device": context.device.to_json(),
+            "runner": options.model_dump(include={"timeout_seconds", "memory_gib", "racing"}),
+            "plugins": {path.name: path.read_text("utf-8") for path in context.host.files},
+        }
+        self._dispatch = Dispatch(self._link, opening, wants, check, options)
+        try:
+            self._link.run(self._dispatch.begin())
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def batches(self) -> int:
+        """Two a device that is there."""
+        return self._dispatch.takes
+
+    def run(
+        self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]
+    ) -> Sequence[Future[MeasureResult]]:
+        """One future an input, in order; returns at once."""
+        futures: list[Future[MeasureResult]] = [Future() for _ in inputs]
+        asked = []
+        for wanted, built, future in zip(inputs, builds, futures, strict=True):
+            if built.artifact is None:
+                future.set_result(MeasureResult(failure=built.failure, timings=built.timings))
+            else:
+                asked.append((wanted, built, future))
+        if asked:
+            self._dispatch.add(Batch(*zip(*asked, strict=True)))
+        return futures
+
+    def close(self) -> None:
+        """Cancel what has no result yet; the workers end their processes at once."""
+        self._link.run(self._dispatch.end())
+
+
+def needed_plugins(host: PluginHost, kind: str) -> dict[str, str]:
+    """Version by distribution, of what a worker needs to build and measure for a kind of target."""
+    owners = [owner for name, owner in host.owners("target").items() if name == kind]
+    for name, owner in host.owners("strategy").items():
+        if kind in host.strategy(name).target_kinds:
+            owners.append(owner)
+    found = {one.distribution: one.version for one in owners if one.installed}
+    own = installed_plugins()
+    return dict(sorted({**found, **{name: own[name] for name in OWN if name in own}}.items()))

@@ -1,0 +1,1 @@
+"""What a worker does: announcing its device, serving batches, ending what nobody waits for."""

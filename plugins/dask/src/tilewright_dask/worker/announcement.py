@@ -1,0 +1,58 @@
+"""What a worker says of itself when it comes."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.plugins.loading.owner import PLUGIN_GROUP, owner_of
+from tilewright.vocabulary.device import Device
+from tilewright_dask.messages import PROTOCOL, raise_mistake
+from tilewright_dask.worker.probe import probe
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDevice:
+    """A device of this machine, and the kind of target that it runs."""
+
+    kind: str
+    device: Device
+
+
+def find_own_device(name: str) -> OwnDevice:
+    """The device of a name. Raises UsageError where this machine has none."""
+    reply = probe({"do": "devices"})
+    raise_mistake(reply, "")
+    found = [OwnDevice(one["kind"], Device.from_json(one["device"])) for one in reply["devices"]]
+    for one in found:
+        if one.device.name == name:
+            return one
+    known = [one.device.name for one in found]
+    raise UsageError(
+        f"this machine has no device '{name}'",
+        where="--device",
+        remedy=did_you_mean(name, known, "none is found; `tilewright targets` says why"),
+    )
+
+
+def announcement(own: OwnDevice, cores: Sequence[int], *, accepts_plugins: bool) -> dict[str, Any]:
+    """The device, the process, and the plugins that it has, as JSON."""
+    return {
+        "protocol": PROTOCOL,
+        "kind": own.kind,
+        "device": own.device.to_json(),
+        "cores": list(cores),
+        "pid": os.getpid(),
+        "plugins": installed_plugins(),
+        "accepts_plugins": accepts_plugins,
+    }
+
+
+def installed_plugins() -> dict[str, str]:
+    """Version by distribution, of every one that brings plugins."""
+    owners = map(owner_of, importlib.metadata.entry_points(group=PLUGIN_GROUP))
+    return dict(sorted({one.distribution: one.version for one in owners}.items()))

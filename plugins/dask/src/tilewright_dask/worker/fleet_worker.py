@@ -1,0 +1,97 @@
+"""A Dask worker that announces one device, and comes back whenever its scheduler does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import platform
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilewright_dask.messages import ANNOUNCEMENT, STATE
+from tilewright_dask.quiet_dask import quiet_dask
+from tilewright_dask.worker.serving import take_over
+from tilewright_dask.worker.station import Station
+
+if TYPE_CHECKING:
+    from distributed import Worker
+    from distributed.security import Security
+
+_log = logging.getLogger("tilewright")
+_LOOK_SECONDS = 0.2
+_AGAIN_SECONDS = 1.0
+_GONE = ("forgotten", "released", "cancelled", "error")
+"""States of a task that nobody waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetWorker:
+    """Serves a station's device to whoever drives the fleet of a scheduler.
+
+    announced   what drivers are told of it
+    host        interface to listen on
+    say         called with a line for people whenever it comes or goes
+    """
+
+    scheduler: str
+    security: Security
+    host: str
+    station: Station
+    announced: dict[str, Any]
+    say: Callable[[str], None]
+
+    async def run(self) -> None:
+        """Serve until cancelled; no process is left then."""
+        take_over(self.station)
+        try:
+            while True:
+                await self._serve_once()
+                self.station.close()
+                self.say(f"the scheduler {self.scheduler} is away: waiting for it")
+                await asyncio.sleep(_AGAIN_SECONDS)
+        finally:
+            self.station.close()
+
+    async def _serve_once(self) -> None:
+        """Serve until the scheduler is lost; one that is not there yet is waited for."""
+        quiet_dask()
+        from distributed import Worker
+
+        with tempfile.TemporaryDirectory(prefix="tilewright-dask-") as folder:
+            worker = Worker(
+                self.scheduler,
+                nthreads=1,
+                name=f"tilewright-{platform.node()}-{os.getpid()}",
+                host=self.host,
+                security=self.security,
+                memory_limit=0,
+                local_directory=str(Path(folder)),
+                dashboard_address="127.0.0.1:0",  # it has no encryption
+                startup_information={ANNOUNCEMENT: lambda _: self.announced},
+                metrics={STATE: lambda _: self.station.state()},
+            )
+            watch = asyncio.create_task(self._watch(worker))
+            try:
+                await worker
+                self.say(f"serving {worker.address}")
+                await worker.finished()
+            finally:
+                self.station.close()
+                watch.cancel()
+                await worker.close(timeout=2, executor_wait=False)
+
+    async def _watch(self, worker: Worker) -> None:
+        """End what nobody waits for any more, as when a driver is gone."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            ending = worker.status.name not in ("init", "running", "paused")
+
+            def wanted(key: str, ending: bool = ending) -> bool:
+                task = worker.state.tasks.get(key)
+                return not ending and task is not None and task.state not in _GONE
+
+            await asyncio.to_thread(self.station.keep, wanted)

@@ -1,0 +1,111 @@
+"""A run on a worker: its builder and its runner, which are those of a single machine."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tilewright.host.contexts import MeasureContext
+from tilewright.host.plugin_host import PluginHost
+from tilewright.roles import BuildResult
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.measure import MeasureInput, MeasureResult
+from tilewright_measure.local.building import artifact_from_json
+from tilewright_measure.local.local_builder import LocalBuilder
+from tilewright_measure.local.local_runner import LocalRunner
+from tilewright_measure.local.options import LocalBuilderOptions, LocalRunnerOptions
+from tilewright_measure.worker.scratch import Scratch
+
+_BUILT = 64  # candidates whose code is kept: those of finalists are run again and again
+
+
+class Session:
+    """Measures batches of one run until it is closed.
+
+    >>> session = Session(request, device)      # processes start
+    >>> session.measure(inputs, artifacts)      # one result an input, in order
+    >>> session.close()                         # from any thread: no process is left
+
+    `plugins` of the request, {name: text}, are written into a folder that `close` removes. Raises
+    UsageError where one does not import.
+    """
+
+    def __init__(self, request: Mapping[str, Any], device: Device) -> None:
+        self._scratch = Scratch()
+        try:
+            host = PluginHost.load(_written(request["plugins"], self._scratch.folder("plugins-")))
+            context = MeasureContext(host, device, request["seed"])
+            self._context = context
+            self._runner = LocalRunner(LocalRunnerOptions(**request["runner"]), context)
+        except BaseException:
+            self._scratch.close()
+            raise
+        self._builder: LocalBuilder | None = None
+        self._built: OrderedDict[tuple[str, str], BuildResult] = OrderedDict()
+        self._closing = threading.Lock()
+        self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def measure(
+        self,
+        inputs: Sequence[MeasureInput],
+        artifacts: Sequence[Mapping[str, Any] | None],
+        building: Mapping[str, Any],
+    ) -> list[MeasureResult]:
+        """One result an input; what comes without an artefact is built here, by these options."""
+        builds = self._builds(inputs, artifacts, building)
+        return [future.result() for future in self._runner.run(inputs, builds)]
+
+    def close(self) -> None:
+        """End every process at once; what is being measured becomes `cancelled`."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self._runner.close()
+            if self._builder is not None:
+                self._builder.close()
+            self._scratch.close()
+
+    def _builds(
+        self,
+        inputs: Sequence[MeasureInput],
+        artifacts: Sequence[Mapping[str, Any] | None],
+        building: Mapping[str, Any],
+    ) -> list[BuildResult]:
+        found: list[BuildResult | None] = [
+            BuildResult(artifact_from_json(sent)) if sent else self._built.get(_key(each))
+            for each, sent in zip(inputs, artifacts, strict=True)
+        ]
+        missing = [place for place, built in enumerate(found) if built is None]
+        if missing:
+            if self._builder is None:
+                options = LocalBuilderOptions(**building)
+                self._builder = LocalBuilder(options, self._context)
+            made = self._builder.build([inputs[place] for place in missing])
+            for place, built in zip(missing, made, strict=True):
+                found[place] = built
+                if built.artifact is not None:  # without timings: they were spent once
+                    self._built[_key(inputs[place])] = BuildResult(built.artifact)
+            while len(self._built) > _BUILT:
+                self._built.popitem(last=False)
+        return [built for built in found if built is not None]
+
+
+def _key(wanted: MeasureInput) -> tuple[str, str]:
+    return wanted.task.key, wanted.config.text
+
+
+def _written(plugins: Mapping[str, str], folder: Path) -> list[Path]:
+    files = []
+    for name, text in plugins.items():
+        path = folder / Path(name).name
+        path.write_text(text, encoding="utf-8")
+        files.append(path)
+    return files
