@@ -12,7 +12,13 @@ from tilewright.canonical import canonical_json, content_key, freeze, thaw
 from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.device import Device
-from tilewright.vocabulary.measure import Conditions, Failure, FailureKind, MeasureResult
+from tilewright.vocabulary.measure import (
+    Conditions,
+    Failure,
+    FailureKind,
+    MeasureInput,
+    MeasureResult,
+)
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
@@ -73,6 +79,10 @@ failures = st.builds(Failure, st.sampled_from(FailureKind), st.text(), st.text()
         (devices, Device.from_json),
         (configs, ConfigEntity.from_json),
         (failures, Failure.from_json),
+        (
+            st.builds(MeasureInput, st.builds(Task, workloads, targets), configs, conditions),
+            MeasureInput.from_json,
+        ),
     ],
 )
 def test_json_comes_back_equal_with_equal_hash(values, read):
@@ -83,6 +93,19 @@ def test_json_comes_back_equal_with_equal_hash(values, read):
         assert hash(again) == hash(value)
 
     check()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        MeasureResult((1e-3, 2e-3), timings={"time": 0.1}, device="cpu@tcp://10.0.0.7:4001"),
+        MeasureResult(failure=Failure(FailureKind.CRASH, "why", "SIGSEGV")),
+    ],
+)
+def test_a_result_comes_back_from_json_equal(result):
+    said = result.to_json()
+    assert MeasureResult.from_json(json.loads(json.dumps(said))) == result
+    assert ("device" in said) == bool(result.device)
 
 
 @given(targets)

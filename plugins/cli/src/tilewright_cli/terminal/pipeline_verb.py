@@ -13,6 +13,7 @@ import click
 
 from tilewright.errors import UsageError
 from tilewright_cli.terminal import shared_options as shared
+from tilewright_cli.terminal.choice_text import choice_of
 from tilewright_pipeline.context.exit_codes import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ _OPTIONS = (
     click.option("--out", type=shared.NAMED_PATH, help="The run's folder.  [runs/NAME]"),
     click.option("--target", help="In place of the file's target."),
     shared.precision,
+    shared.runner,
+    shared.builder,
     shared.device,
     shared.settings,
     click.option("--seed", type=int, default=None, help="In place of the file's seed."),
@@ -70,6 +73,8 @@ def run_pipeline(
     out: Path | None,
     target: str | None,
     precision: str | None,
+    runner: str | None,
+    builder: str | None,
     device: str | None,
     settings: tuple[str, ...],
     seed: int | None,
@@ -91,6 +96,11 @@ def run_pipeline(
 
     if precision is not None:
         settings = (*settings, f"precision={precision}")
+    for role, text in (("runner", runner), ("builder", builder)):
+        if text is not None:
+            chosen = choice_of(f"--{role}", text)
+            value = {chosen.name: dict(chosen.options)} if chosen.options else chosen.name
+            settings = (*settings, f"measure.{role}={json.dumps(value)}")
     progress = Progress(quiet=quiet or as_json, summary=not as_json)
     pipeline = Pipeline.load(
         source,

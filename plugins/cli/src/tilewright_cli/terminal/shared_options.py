@@ -113,7 +113,15 @@ records: Decorator = click.option(
     type=NAMED_PATH,
     help="A records file to read instead of that of the run, or of `tune`.",
 )
-device: Decorator = click.option("--device", default=None, help="One of the target's devices.")
+runner: Decorator = click.option(
+    "--runner", default=None, metavar="NAME[:OPTION=VALUE,...]", help="In place of the file's."
+)
+builder: Decorator = click.option(
+    "--builder", default=None, metavar="NAME[:OPTION=VALUE,...]", help="In place of the file's."
+)
+device: Decorator = click.option(
+    "--device", default=None, help="One of the target's devices; a glob where several measure."
+)
 
 foreign_records: Decorator = click.option(
     "--foreign-records", is_flag=True, help="Start from another device's records."

@@ -38,7 +38,7 @@ from tilewright_graph.selection.prediction import Prediction, has_failed, predic
 from tilewright_graph.selection.transform_prices import family
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.tuning.loop import measure_configs
-from tilewright_pipeline.tuning.measurement import MeasurementSpent, summed
+from tilewright_pipeline.tuning.measurement_spent import MeasurementSpent, summed
 
 _USUAL = Effort()
 _Measurable = tuple[Task, ConfigEntity]

@@ -23,6 +23,7 @@ from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright_pipeline.api.task_explanation import TaskExplanation
 from tilewright_pipeline.api.task_text import find_task, names_a_key, names_a_task
 from tilewright_pipeline.context.explaining import Explanation, explainers, no_such_part
+from tilewright_pipeline.context.reach import resolver
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.run_setup import make_context, open_store, own_records
 from tilewright_pipeline.context.time_text import time_text
@@ -102,7 +103,8 @@ def tune(
     file = own_records() if records is None else Path(records)
     if isinstance(task, str):
         store = open_store(file, host) if names_a_key(task) else None
-        task = find_task(task, host.resolve_target(target) if target else None, host, store)
+        resolve = resolver(measure.runner, host)
+        task = find_task(task, resolve(target) if target else None, host, store, resolve)
     context = make_context(
         host,
         name="tune",

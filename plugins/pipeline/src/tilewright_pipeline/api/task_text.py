@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import RecordStore
     from tilewright.vocabulary.target import Target
+    from tilewright_pipeline.context.reach import ResolvesTarget
 
 _OWNER = r"(?:[A-Za-z0-9][\w.-]*/)?"
 _TEXT_FORM = re.compile(rf"\s*({_OWNER}[a-z][a-z0-9_.]*)\s*(\(.*\))\s*\Z", re.DOTALL)
@@ -37,7 +38,11 @@ def names_a_key(text: str) -> bool:
 
 
 def find_task(
-    text: str, target: Target | None, host: PluginHost, store: RecordStore | None
+    text: str,
+    target: Target | None,
+    host: PluginHost,
+    store: RecordStore | None,
+    resolve: ResolvesTarget | None = None,
 ) -> Task:
     """The task of `operator(arguments)`, of a key in the store, or of a JSON file.
 
@@ -45,17 +50,20 @@ def find_task(
     the one that the key names, or that of the key's latest task; else the one that the file names;
     else the default one. Raises UsageError where the text is none of these, where a key names
     another target than the one given, and where an operator's definition has changed since.
+
+    resolve   what a target's text means; default: on this machine
     """
+    resolve = resolve or host.resolve_target
     if match := _KEY.match(text):
-        return _recorded(match[1], _agreed(target, match[2], text, host), host, store)
+        return _recorded(match[1], _agreed(target, match[2], text, resolve), host, store)
     if match := _TEXT_FORM.match(text):
         where = f"task {text.strip()}"
         workload = host.reference(match[1]).parse(match[2], where)
-        return Task(workload, target or host.resolve_target())
+        return Task(workload, target or resolve(None))
     if text.endswith(".json"):
         written, named = _content_of(Path(text))
         workload = host.reference(written.operator).checked(written, text)
-        return Task(workload, target or host.resolve_target(named))
+        return Task(workload, target or resolve(named))
     if _CALL.match(text) and text.count("(") > text.count(")"):
         raise UsageError(f"no task: {text!r}", remedy="its last bracket is not closed")
     if not _CALL.match(text) and (Path(text).suffix or ":" in text):
@@ -68,9 +76,11 @@ def find_task(
     )
 
 
-def _agreed(target: Target | None, named: str | None, text: str, host: PluginHost) -> Target | None:
+def _agreed(
+    target: Target | None, named: str | None, text: str, resolve: ResolvesTarget
+) -> Target | None:
     """The target that is given or named by a key, None where neither is."""
-    of_key = host.resolve_target(named) if named else None
+    of_key = resolve(named) if named else None
     if target is not None and of_key is not None and target != of_key:
         raise UsageError(
             f"the key names the target {of_key}, but asked for is {target}",

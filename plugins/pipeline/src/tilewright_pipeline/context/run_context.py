@@ -26,6 +26,7 @@ class RunContext:
     more             what `--more` adds to the remaining budget of tuning stages
     foreign_records  whether records of other devices may serve as starting points
     branch           which of several networks the stage runs for; empty where there is one
+    devices          names of those that measure, where they are not this machine's; all alike
     saves            whether stages leave files in the folder; where not, it is gone afterwards
     """
 
@@ -43,6 +44,7 @@ class RunContext:
     more: Budget | None = None
     foreign_records: bool = False
     branch: str = ""
+    devices: tuple[str, ...] = ()
     saves: bool = True
 
     @cached_property

@@ -18,6 +18,7 @@ from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task import Task
 from tilewright_pipeline.context.device_peaks import with_peaks
 from tilewright_pipeline.context.memory_store import MemoryRecordStore
+from tilewright_pipeline.context.reach import reaching, resolver
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.dispatch.history import equal_tasks
 from tilewright_pipeline.writing import check_file, writing
@@ -58,6 +59,7 @@ def make_context(
 
     records   default `records.jsonl` in the run's folder
     target, runner, builder, record_store  default: what is declared as the default of its role
+    device    a name; a glob over names where the runner reaches devices elsewhere
     measures  False: nothing is run, so that any machine will do; the device is then `none`
     writes    False: the records are only read, so that any folder will do
     saves     False: stages leave nothing in the run's folder
@@ -65,11 +67,15 @@ def make_context(
     if not 0 <= seed <= LARGEST_SEED:
         message = f"expected a whole number from 0 to {LARGEST_SEED}, got {seed}"
         raise UsageError(message, where="seed", remedy="the default is 0")
-    resolved = host.resolve_target(target)
-    host.check_strategies(strategies, resolved, "strategies")
-    found = Device("none")
     runner, builder = _or_default(runner, "runner", host), _or_default(builder, "builder", host)
-    if measures:
+    resolved = resolver(runner, host)(target)
+    host.check_strategies(strategies, resolved, "strategies")
+    found, there = Device("none"), reaching(runner, host)
+    devices: tuple[str, ...] = ()
+    if measures and there is not None:
+        reached = there.reach(resolved, device)
+        resolved, found, devices = reached.target, reached.device, reached.names
+    elif measures:
         backend, found = host.backend(resolved.kind), find_device(host, resolved, device)
         if found.attributes.get("emulated") and isinstance(backend, EmulatesTargets):
             resolved = backend.emulated_target(resolved)
@@ -86,6 +92,7 @@ def make_context(
         folder=folder,
         target=resolved,
         device=found,
+        devices=devices,
         host=host,
         store=store,
         conditions=conditions or Conditions(),

@@ -12,12 +12,14 @@ from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.events import Section, StageOutcome
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.time_text import milliseconds_text
-from tilewright_pipeline.tuning.measurement import summed
+from tilewright_pipeline.tuning.measurement_spent import summed
 from tilewright_pipeline.tuning.task_entry import task_entry
 from tilewright_pipeline.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
-_OWN = frozenset(("version", "name", "target", "device", "models", "stages", "tasks", "networks"))
+_OWN = frozenset(
+    ("version", "name", "target", "device", "devices", "models", "stages", "tasks", "networks")
+)
 
 
 class RunReport:
@@ -54,6 +56,7 @@ class RunReport:
             "name": context.name,
             "target": str(context.target),
             "device": context.device.to_json(),
+            **({"devices": list(context.devices)} if context.devices else {}),
             **({"models": list(self._models)} if self._models else {}),
             "stages": self._stages,
             "tasks": tasks,

@@ -12,15 +12,21 @@ from tilewright.vocabulary.budget import Budget
 class BudgetTracker:
     """A budget on its clock, which starts now; `measured` tells the trials since.
 
-    `before` are seconds and trials that earlier calls spent of it. Amounts are in the budget's own
-    unit, seconds or trials. Seconds become trials by what a trial took so far, all in.
+    `before` are seconds and trials that earlier calls spent of it; `pending` tells the trials under
+    way, which are paid for. Amounts are in the budget's own unit, seconds or trials. Seconds become
+    trials by what a trial took so far, all in.
     """
 
     def __init__(
-        self, budget: Budget, measured: Callable[[], int], before: tuple[float, int] = (0.0, 0)
+        self,
+        budget: Budget,
+        measured: Callable[[], int],
+        before: tuple[float, int] = (0.0, 0),
+        pending: Callable[[], int] = lambda: 0,
     ) -> None:
         self._budget = budget
         self._measured = measured
+        self._pending = pending
         self._seconds_before, self._trials_before = before
         self._start = time.monotonic()
 
@@ -47,7 +53,9 @@ class BudgetTracker:
     @property
     def left(self) -> float:
         """The unspent part; negative where the last batch took too long."""
-        return self.whole - (self._elapsed if self._budget.trials is None else self.spent)
+        if self._budget.trials is None:
+            return self.whole - self._elapsed
+        return self.whole - self.spent - self._pending()
 
     @property
     def budget(self) -> Budget | None:
@@ -57,7 +65,7 @@ class BudgetTracker:
     @property
     def rest(self) -> Budget | None:
         """What is left as a budget; None of one without end."""
-        return self.budget and self.budget.less(self._elapsed, self.spent)
+        return self.budget and self.budget.less(self._elapsed, self.spent + self._pending())
 
     def trials(self, amount: float, each: float = 1.0) -> float:
         """How many trials an amount pays for; 0 until one was measured.
@@ -75,15 +83,19 @@ class BudgetTracker:
     def affordable(self, limit: int, *, keep: int = 0, each: float = 1.0) -> int:
         """Trials of a batch that are paid for when some are kept for later.
 
-        At least one while there are seconds left and none are kept. For `each` see `trials`.
+        At least one while there are seconds left, none are kept and none is under way. For `each`
+        see `trials`.
         """
         left = self.left
         if left <= 0:
             return 0
-        if self._budget.trials is None and not self.spent:
+        if self._budget.trials is not None:
+            return max(0, int(min(limit, left - keep)))
+        if not self.spent:
             return limit
-        least = 1 if self._budget.trials is None and not keep else 0
-        return max(least, int(min(limit, self.trials(left, each) - keep)))
+        pending = self._pending()
+        least = 0 if keep or pending else 1
+        return max(least, int(min(limit, self.trials(left, each) - pending - keep)))
 
     @property
     def _elapsed(self) -> float:

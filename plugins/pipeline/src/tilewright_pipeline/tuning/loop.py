@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import islice
+from math import ceil
 from typing import Any
 
 from tilewright.errors import UsageError
@@ -15,27 +16,31 @@ from tilewright.options import Choice, completed
 from tilewright.plugins.blamed import Blamed
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, Trial
+from tilewright.vocabulary.measure import MeasureInput, Trial
 from tilewright.vocabulary.record import BudgetRecord
 from tilewright.vocabulary.task_set import ChecksTasks, TaskSet, WeightedTask
-from tilewright_pipeline.context.events import EndReason, TuneProgress
+from tilewright_pipeline.context.events import EndReason
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.options.budget_text import together
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
-from tilewright_pipeline.tuning.history import adopted_configs, best_of_anchor, known_trials
+from tilewright_pipeline.tuning.history import known_trials
+from tilewright_pipeline.tuning.incumbents import in_columns
 from tilewright_pipeline.tuning.interrupt import Interrupt
-from tilewright_pipeline.tuning.measurement import Measurement, MeasurementSpent
+from tilewright_pipeline.tuning.losses import Losses
+from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_pipeline.tuning.measurement_spent import MeasurementSpent
 from tilewright_pipeline.tuning.narrowing import check_narrowing
+from tilewright_pipeline.tuning.next_track import next_track
 from tilewright_pipeline.tuning.noise import noise_told
+from tilewright_pipeline.tuning.progress import Progress
 from tilewright_pipeline.tuning.proposed import proposed
 from tilewright_pipeline.tuning.stage_key import stage_key
-from tilewright_pipeline.tuning.task_track import TaskTrack
+from tilewright_pipeline.tuning.task_track import Batch, TaskTrack, by_track
 from tilewright_pipeline.tuning.tune_report import TuneReport, TuningFailedError, TuningInterrupted
 
 _BATCH = 16
 _PROPOSALS = 64
-_MOST_LOSSES = 3  # each of them was tried twice
 _TURNS = 3
 _FINALIST_TRIALS = (1 + _TURNS) / 2  # half of a trial's time is building, which is done once
 _log = logging.getLogger("tilewright")
@@ -76,7 +81,7 @@ def tune_tasks(
         Interrupt() as interrupt,
         Measurement(context, interrupt.shield, stage, tasks) as measurement,
     ):
-        tracker = BudgetTracker(budget, lambda: measurement.spent.trials, before)
+        tracker = _tracker(budget, measurement, before)
         loop = _Loop(tasks, context, measurement, tracker, options.early_stopping)
         try:
             loop.measure_incumbents()
@@ -87,6 +92,7 @@ def tune_tasks(
                 loop.confirm_finalists()
             loop.spend_rest(tuner, made)
         except KeyboardInterrupt:
+            measurement.keep_what_came()
             loop.close(stage, finished=False)
             raise TuningInterrupted(loop.report("interrupted")) from None
         except UsageError as error:
@@ -116,13 +122,21 @@ def _without_budget(
     tasks: TaskSet, context: RunContext, act: Callable[[_Loop], None]
 ) -> TuneReport:
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
-        tracker = BudgetTracker(Budget(seconds=float("inf")), lambda: measurement.spent.trials)
+        tracker = _tracker(Budget(seconds=float("inf")), measurement)
         loop = _Loop(tasks, context, measurement, tracker, None)
         try:
             act(loop)
         except KeyboardInterrupt:
+            measurement.keep_what_came()
             raise TuningInterrupted(loop.report("interrupted")) from None
         return loop.report("finished")
+
+
+def _tracker(
+    budget: Budget, measurement: Measurement, before: tuple[float, int] = (0.0, 0)
+) -> BudgetTracker:
+    spent = measurement.spent
+    return BudgetTracker(budget, lambda: spent.trials, before, lambda: measurement.pending)
 
 
 class _Loop:
@@ -139,34 +153,34 @@ class _Loop:
         self._tracker = tracker
         self._early_stopping = early_stopping
         self._history: list[Trial] = known_trials(context)
-        self._losses = 0  # trials in a row that found no device, or whose workers were killed
-        self._killed = False  # the last of them
+        self._losses = Losses(context.device.name, lambda: measurement.has_devices)
+        self._flying: dict[int, Batch] = {}
         self._declined = False  # the scheduler, what budget was left
         self._shared: dict[Any, Any] = {}
         own: dict[str, list[Trial]] = {}
         for trial in self._history:
             own.setdefault(trial.input.task.key, []).append(trial)
         self._tracks = [self._track(entry, own.get(entry.task.key, ())) for entry in tasks]
-        self._curve: list[tuple[float, float]] = []
-        self._note_total()
+        self._progress = Progress(self._tracks, tracker, context)
+        self._progress.note_total()
 
     @property
     def lost(self) -> bool:
-        """Whether the device is gone, or every worker is killed: nothing is left to go on with."""
-        return self._losses >= _MOST_LOSSES
+        """Whether nothing is left to go on with: no device, or no worker that lives."""
+        return self._losses.ends
 
     @property
     def ended(self) -> EndReason:
         """Why tasks that did not end by themselves get no further batch."""
         if self.lost:
-            return "workers_lost" if self._killed else "device_lost"
+            return self._losses.reason
         return "finished" if self._declined else "budget"
 
     # --- the acts --------------------------------------------------------------------------------
 
     def measure_incumbents(self) -> None:
         """First the first incumbent of every task, then the second ones, and so on."""
-        self._measure_affordable(self._in_columns())
+        self._measure_affordable(in_columns(self._tracks, self._context))
 
     def measure_configs(self, asked: Iterable[tuple[WeightedTask, ConfigEntity]]) -> None:
         """These, as far as they are not known."""
@@ -195,28 +209,18 @@ class _Loop:
             track.check_end(self._early_stopping)
         limit, before = _batch_size(tuner, self._context), self._measurement.spent.trials
         while not self.lost and any(track.ended is None for track in self._tracks):
-            keep = max(int(self._tracker.trials(kept)), self._confirming())
-            if turns > 1 or not (self._tracker.spent or self._tracker.affordable(1, keep=keep)):
-                keep = 0  # a budget of a trial or two is for the search
-            count = self._tracker.affordable(limit, keep=keep)
-            chosen = scheduler.next_task([track.state for track in self._tracks]) if count else None
-            if chosen is None:
+            count = self._payable(limit, kept if turns == 1 else None)
+            chosen = next_track(scheduler, self._tracks) if count else None
+            if chosen is not None:
+                landed = self._search_in(chosen, tuner, count, turns)
+            elif self._flying:
+                landed = self._land()
+            else:
                 self._declined = count > 0
                 break
-            if chosen not in range(len(self._tracks)) or self._tracks[chosen].ended is not None:
-                with scheduler.blaming():
-                    raise RuntimeError(
-                        f"the scheduler chose {chosen!r}; expected the number of one of "
-                        f"{len(self._tracks)} tasks, which has not ended"
-                    )
-            track = self._tracks[chosen]
-            with self._measurement.spent.on("search"):
-                configs = self._propose(track, tuner, count)
-            if configs:
-                self._measure([(track, config) for config in configs], turns)
-                track.check_end(self._early_stopping)
-            else:
-                track.end("exhausted")
+            for each in landed:
+                each.check_end(self._early_stopping)
+        self._land_all()
         return self._measurement.spent.trials > before
 
     def confirm_finalists(self) -> None:
@@ -234,9 +238,10 @@ class _Loop:
             finalists = track.finalists
             paid = self._tracker.affordable(left * len(finalists), each=_FINALIST_TRIALS)
             if self.lost or paid < 2:
-                return
+                break
             share = finalists[: max(2, paid // left)]
             self._measure([(track, config) for config in share], turns=_TURNS)
+        self._land_all()
 
     def close(self, stage: str, *, finished: bool) -> None:
         """Write the budget line, so that an equal stage is skipped or goes on from here."""
@@ -253,13 +258,13 @@ class _Loop:
             outcomes[task.key] = outcome
             if track.fresh:
                 self._context.host.notify("tilewright_task_finished", task=task, outcome=outcome)
-        self._note_total(at_the_end=True)
-        self._tell_progress(None)
+        self._progress.note_total(at_the_end=True)
+        self._progress.tell(None)
         spent = self._measurement.spent
         if spent.noisy:
             _log.warning("%s", noise_told(spent.disturbed, spent.trials))
         measured = spent.report(self._tracker.seconds)
-        return TuneReport(outcomes, measured, tuple(self._curve), partial=self.lost)
+        return TuneReport(outcomes, measured, tuple(self._progress.curve), partial=self.lost)
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -272,28 +277,35 @@ class _Loop:
         return track
 
     def _confirming(self) -> int:
-        """Trials held back: two finalists of each task that may need them after the next batch."""
+        """Trials held back: two finalists of each task that may need them after the next batch.
+
+        Tasks under way may need them, too.
+        """
         if not any(track.confirmed for track in self._tracks):
             return 0
-        tasks = 1 + sum(track.overtaken for track in self._tracks)
+        tasks = 1 + sum(track.overtaken or track.flights > 0 for track in self._tracks)
         return self._tracker.cost(2 * tasks, each=_FINALIST_TRIALS)
 
-    def _in_columns(self) -> Iterator[tuple[TaskTrack, ConfigEntity]]:
-        """Incumbents; those of a task are looked up when its first is due."""
-        others = []
-        for track in self._tracks:
-            found = [(track, config) for config in self._incumbents(track)]
-            yield from found[:1]
-            others.append(found[1:])
-        for column in zip_longest(*others):
-            yield from (found for found in column if found is not None)
+    def _payable(self, limit: int, kept: float | None) -> int:
+        """Trials of the next batch of the search, at most `limit`; for `kept` see `search`."""
+        keep = 0
+        if kept is not None:
+            keep = max(int(self._tracker.trials(kept)), self._confirming())
+        begun = self._tracker.spent or self._flying
+        if not (begun or self._tracker.affordable(1, keep=keep)):
+            keep = 0  # a budget of a trial or two is for the search
+        return self._tracker.affordable(limit, keep=keep)
 
-    def _incumbents(self, track: TaskTrack) -> list[ConfigEntity]:
-        host, task = self._context.host, track.entry.task
-        found = [host.fallback_config(task, track.space)]
-        found += best_of_anchor(self._context, task)
-        found += adopted_configs(self._context, task)
-        return track.unmeasured(config for config in found if track.space.is_valid(config))
+    def _search_in(
+        self, track: TaskTrack, tuner: Choice, count: int, turns: int
+    ) -> list[TaskTrack]:
+        """Measure what the task's tuner proposes: the tasks of what came back."""
+        with self._measurement.spent.on("search"):
+            configs = self._propose(track, tuner, count)
+        if configs:
+            return self._measure([(track, config) for config in configs], turns)
+        track.run_out()
+        return []
 
     def _propose(self, track: TaskTrack, choice: Choice, count: int) -> list[ConfigEntity]:
         before = track.spared
@@ -326,63 +338,56 @@ class _Loop:
     def _measure_affordable(self, asked: Iterable[tuple[TaskTrack, ConfigEntity]]) -> None:
         """Measure in this order as far as the budget goes."""
         left = iter(asked)
-        while not self.lost and (batch := list(islice(left, self._tracker.affordable(_BATCH)))):
+        devices = len(self._context.devices)
+        # Each of several devices is to get some.
+        limit = min(_BATCH, ceil(len(self._tracks) / devices)) if devices > 1 else _BATCH
+        while not self.lost and (batch := list(islice(left, self._tracker.affordable(limit)))):
             self._measure(batch)
+        self._land_all()
 
-    def _measure(self, batch: Sequence[tuple[TaskTrack, ConfigEntity]], turns: int = 1) -> None:
-        host = self._context.host
-        self._tell_progress(batch[0][0])
-        tracks = list(dict.fromkeys(track for track, _ in batch))
-        for track in tracks:
-            if not track.fresh:
-                host.notify("tilewright_task_started", task=track.entry.task, space=track.space)
+    def _measure(self, batch: Batch, turns: int = 1) -> list[TaskTrack]:
+        """Begin a batch, then wait until another may begin: the tasks of what came back."""
+        self._progress.tell(batch[0][0])
+        for track, configs in by_track(batch).items():
+            if not (track.fresh or track.flights):
+                task, space = track.entry.task, track.space
+                self._context.host.notify("tilewright_task_started", task=task, space=space)
+            track.take_off(configs)
         inputs = [
             MeasureInput(t.entry.task, config, replace(t.conditions, turns=turns))
             for t, config in batch
         ]
-        trials = self._measurement.measure(inputs)
+        self._flying[self._measurement.start(inputs)] = batch
+        landed: list[TaskTrack] = []
+        while self._flying and not self._measurement.has_room:
+            landed += self._land(or_room=True)
+        return landed
+
+    def _land_all(self) -> None:
+        while self._flying:
+            self._land()
+
+    def _land(self, *, or_room: bool = False) -> list[TaskTrack]:
+        """Wait for a batch and learn from it: its tasks; none where there is room before that."""
+        landed = self._measurement.landed(or_room=or_room)
+        if landed is None:
+            return []
+        number, trials = landed
+        batch = self._flying.pop(number)
         self._history += trials
         for trial in trials:
-            self._note_loss(trial.result.failure)
+            self._losses.note(trial.result.failure)
+        tracks = list(by_track(batch))
         for track in tracks:
             own = [trial for (owner, _), trial in zip(batch, trials, strict=True) if owner is track]
-            track.add(own, fresh=True)
+            track.land(own)
             if track.tuner is not None:
                 with self._measurement.spent.on("search"):
                     track.tuner.observe(own)
-            host.notify("tilewright_batch_measured", task=track.entry.task, trials=own)
-        self._note_total()
-
-    def _note_loss(self, failure: Failure | None) -> None:
-        lost = failure is not None and (failure.kind is FailureKind.DEVICE_LOST or failure.killed)
-        self._losses = self._losses + 1 if lost else 0
-        if failure is not None and self._losses == _MOST_LOSSES:
-            self._killed = failure.killed
-            gone = f"the device {self._context.device.name} is lost"
-            gone = "workers are killed again and again" if self._killed else gone
-            _log.warning("%s, tuning ends: %s", gone, failure.text)
-
-    def _note_total(self, *, at_the_end: bool = False) -> None:
-        """Put the predicted total on the curve, once every task has a time."""
-        total = self._progress(None).total_seconds
-        if total is None:
-            return
-        if at_the_end or not self._curve or self._curve[-1][1] != total:
-            self._curve.append((self._tracker.seconds, total))
-
-    def _tell_progress(self, chosen: TaskTrack | None) -> None:
-        progress = self._progress(chosen)
-        self._context.host.notify("tilewright_batch_scheduled", progress=progress)
-
-    def _progress(self, chosen: TaskTrack | None) -> TuneProgress:
-        return TuneProgress(
-            tuple(track.entry for track in self._tracks),
-            tuple(track.state for track in self._tracks),
-            self._tracks.index(chosen) if chosen is not None else None,
-            self._tracker.seconds,
-            self._context.device,
-            self._tracker.rest,
-        )
+            task = track.entry.task
+            self._context.host.notify("tilewright_batch_measured", task=task, trials=own)
+        self._progress.note_total()
+        return tracks
 
     def _share(self, key: Any, make: Callable[[], Any]) -> Any:
         if key not in self._shared:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import random
-import reprlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from tilewright.host.contexts import MeasureContext
 from tilewright.plugins.blamed import Blamed
-from tilewright.roles import BuildResult
-from tilewright.vocabulary.measure import (
-    Failure,
-    FailureKind,
-    MeasureInput,
-    MeasureResult,
-    Trial,
-    is_seconds,
-)
+from tilewright.roles import TakesBatches
+from tilewright.vocabulary.measure import MeasureInput, Trial
 from tilewright.vocabulary.record import Charge, Record
 from tilewright.vocabulary.task_set import ChecksTasks
-from tilewright_pipeline.tuning.noise import is_disturbed, is_noisy
+from tilewright_pipeline.tuning.asked import Asked, begun, built
+from tilewright_pipeline.tuning.flights import Flight, Flights
+from tilewright_pipeline.tuning.measurement_spent import MeasurementSpent
+from tilewright_pipeline.tuning.noise import is_disturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,66 +25,8 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.task_set import TaskSet
     from tilewright_pipeline.context.run_context import RunContext
 
-
-@dataclass(slots=True)
-class MeasurementSpent:
-    """What was measured so far.
-
-    timings   seconds of lower, compile, load, check, time, summed over the trials; and of `search`,
-              what tuners took to learn and to propose, `build`, until batches were built, and
-              `store`, to write the records
-    counts    what the trials' artefacts count of themselves, summed
-    disturbed   trials whose samples differ much, see `is_disturbed`
-    """
-
-    trials: int = 0
-    failures: int = 0
-    disturbed: int = 0
-    timings: dict[str, float] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, timings: Mapping[str, float], counts: Mapping[str, int] = {}) -> None:
-        """Add seconds to the parts named, and what an artefact counts of itself."""
-        for part, seconds in timings.items():
-            self.timings[part] = self.timings.get(part, 0.0) + seconds
-        for name, amount in counts.items():
-            self.counts[name] = self.counts.get(name, 0) + amount
-
-    @contextmanager
-    def on(self, part: str) -> Iterator[None]:
-        """Count the time of a block as this part."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.add({part: time.perf_counter() - start})
-
-    @property
-    def noisy(self) -> bool:
-        """Whether the machine did so much else that the best config may be another."""
-        return is_noisy(self.disturbed, self.trials - self.failures)
-
-    def report(self, seconds: float) -> dict[str, Any]:
-        """The `measurement` member of run.json."""
-        return {
-            "trials": self.trials,
-            "failures": self.failures,
-            "seconds": seconds,
-            "trials_per_second": self.trials / seconds if self.trials and seconds > 0 else 0.0,
-            "disturbed": self.disturbed,
-            "noisy": self.noisy,
-            "split": dict(self.timings),
-            "counts": dict(self.counts),
-        }
-
-
-def summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Two `measurement` members of run.json as one."""
-    names = ("trials", "failures", "disturbed")
-    spent = MeasurementSpent(*(first.get(name, 0) + second.get(name, 0) for name in names))
-    for one in (first, second):
-        spent.add(one.get("split", {}), one.get("counts", {}))
-    return spent.report(first["seconds"] + second["seconds"])
+# How long it may go unnoticed that a runner takes more batches.
+_LOOK_SECONDS = 0.2
 
 
 class Measurement:
@@ -101,6 +35,11 @@ class Measurement:
     >>> with Measurement(context) as measurement:
     ...     trials = measurement.measure(inputs)  # in order, each in the store when it returns
     ...     measurement.spent.trials
+
+    Of a runner that `TakesBatches`, several are under way at a time:
+
+    >>> number = measurement.start(inputs)
+    >>> number, trials = measurement.landed()  # of any batch that was started
 
     `shield()` gives a section that Ctrl-C does not cut, so that a record is written whole.
     `stage` is the hash of the stage whose budget pays: every record says what it took of it, so
@@ -123,22 +62,25 @@ class Measurement:
         self._shield = shield
         self._builder: Blamed | None = None
         self._runner: Blamed | None = None
+        self._taker: TakesBatches | None = None
+        self._flights: Flights | None = None
+        self._flying: dict[int, Flight] = {}
+        self._begun = 0
 
     def __enter__(self) -> Measurement:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._flights is not None:
+            self._flights.stop()
         for closed in (self._runner, self._builder):
             if closed is not None:
                 closed.close()
+        if self._flights is not None:
+            self._flights.close()
 
     def measure(self, inputs: Sequence[MeasureInput]) -> list[Trial]:
-        """One trial an input, in order; a spoiled one is measured once more.
-
-        Where the conditions ask for several turns, each is built once and run once a turn, in
-        another order every turn: a slow phase of the machine falls on them all. One that failed
-        gets no further turn.
-        """
+        """One trial an input, in order; a spoiled one is measured once more."""
         trials = self._once(inputs)
         spoiled = [place for place, trial in enumerate(trials) if trial.result.spoiled]
         if spoiled:
@@ -147,31 +89,92 @@ class Measurement:
                 trials[place] = trial
         return trials
 
+    # --- several batches -------------------------------------------------------------------------
+
+    @property
+    def has_devices(self) -> bool:
+        """Whether the runner takes batches of its own accord, and has a device for them."""
+        return self._batches > 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another batch may start now. One may always, where none is under way."""
+        return len(self._flying) < max(1, self._batches)
+
+    @property
+    def pending(self) -> int:
+        """Trials under way that are not counted in `spent` yet."""
+        return sum(len(flight.inputs) for flight in self._flying.values() if not flight.again)
+
+    def start(self, inputs: Sequence[MeasureInput]) -> int:
+        """Begin a batch; the number by which `landed` tells that it is over."""
+        self._begun += 1
+        flight = self._flying[self._begun] = Flight(self._begun, inputs)
+        self._started()
+        if self._flights is not None:
+            self._flights.begin(flight)
+        return flight.number
+
+    def landed(self, *, or_room: bool = False) -> tuple[int, list[Trial]] | None:
+        """Wait for a batch, and keep it: its number and one trial an input, in order.
+
+        or_room   return None once there is room for another batch
+        """
+        if self._flights is None:
+            number = next(iter(self._flying))
+            return number, self.measure(self._flying.pop(number).inputs)
+        while True:
+            flight = self._flights.came(_LOOK_SECONDS)
+            if flight is not None and self._is_over(flight):
+                del self._flying[flight.number]
+                return flight.number, [trial for _, trial in sorted(flight.trials.items())]
+            if flight is None and or_room and self.has_room:
+                return None
+
+    def keep_what_came(self) -> None:
+        """After Ctrl-C: store what came back of the batches under way, and await none of them."""
+        flying, self._flying = self._flying, {}
+        for flight in flying.values():
+            self._keep((each for each in flight.asked if each.came_back()), flight.again)
+
+    def _is_over(self, flight: Flight) -> bool:
+        """Store what came back; what is spoiled flies once more."""
+        if flight.error is not None:
+            raise flight.error
+        self.spent.add({"build": flight.build_seconds})
+        with self._shield():
+            flight.trials |= zip(flight.due, self._keep(flight.asked, flight.again), strict=True)
+            flight.asked = ()
+        if flight.again or not any(trial.result.spoiled for trial in flight.trials.values()):
+            return True
+        flight.again = True
+        assert self._flights is not None
+        self._flights.begin(flight)
+        return False
+
+    @property
+    def _batches(self) -> int:
+        """So many at a time; 0 of a runner that measures one after the other."""
+        if self._taker is None or self._runner is None:
+            return 0
+        with self._runner.blaming():
+            return self._taker.batches
+
+    # --- one batch -------------------------------------------------------------------------------
+
     def _once(self, inputs: Sequence[MeasureInput], *, again: bool = False) -> list[Trial]:
         builder, runner = self._started()
+        names = self._names
         with self.spent.on("build"):
-            builds = builder.build(inputs)
-        with builder.blaming():
-            _expect_one_each("builder", self._context.builder[0], builds, len(inputs))
-        runs: list[list[Future[MeasureResult]]] = [[] for _ in inputs]
-        for turn in range(max((each.conditions.turns for each in inputs), default=0)):
-            due = _due(inputs, runs, turn)
-            if not due:
-                break
-            futures = runner.run([inputs[place] for place in due], [builds[place] for place in due])
-            with runner.blaming():
-                _expect_one_each("runner", self._context.runner[0], futures, len(due))
-            for place, future in zip(due, futures, strict=True):
-                runs[place].append(future)
-        asked = list(map(_Asked, inputs, builds, runs))
+            builds = built(builder, names[0], inputs)
+        asked = begun(runner, names[1], inputs, builds)
         trials: list[Trial] = []
         try:
             while rest := asked[len(trials) :]:
-                for run in rest[0].runs:
-                    _result(run)  # waits, for what was cancelled as well
+                rest[0].wait()
                 with self._shield():
                     # Together what came while the last were written: the disk takes its time.
-                    trials += self._keep(takewhile(_Asked.is_done, rest), again)
+                    trials += self._keep(takewhile(Asked.is_done, rest), again)
         except KeyboardInterrupt:
             # What came back is paid for: keep it.
             self._keep((each for each in asked[len(trials) :] if each.came_back()), again)
@@ -183,10 +186,18 @@ class Measurement:
             # Each is kept as soon as it is made, so that it is closed whatever comes next.
             self._builder = self._made("builder", self._context.builder)[0]
             self._runner, runner = self._made("runner", self._context.runner)
+            if isinstance(runner, TakesBatches):
+                self._taker = runner
+                self._flights = Flights(self._builder, self._runner, self._names)
             if self._tasks is not None and isinstance(runner, ChecksTasks):
                 with self._runner.blaming():
                     runner.check_tasks(self._tasks)
         return self._builder, self._runner
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        """Of the builder and the runner."""
+        return self._context.builder[0], self._context.runner[0]
 
     def _made(self, role: str, chosen: tuple[str, Mapping[str, Any]]) -> tuple[Blamed, Any]:
         """A component to measure with, and itself."""
@@ -205,7 +216,7 @@ class Measurement:
             return None
         return Charge(self._stage, self.uncharged_seconds(), trials)
 
-    def _keep(self, came: Iterable[_Asked], again: bool) -> list[Trial]:
+    def _keep(self, came: Iterable[Asked], again: bool) -> list[Trial]:
         host, device, came = self._context.host, self._context.device, list(came)
         trials = [each.trial() for each in came]
         with self.spent.on("store"):
@@ -227,68 +238,3 @@ class Measurement:
             counts = artifact.metadata.get("counts", {}) if artifact is not None else {}
             self.spent.add(trial.result.timings, counts)
         return trials
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A candidate as it was built, and its runs, one a turn."""
-
-    input: MeasureInput
-    build: BuildResult
-    runs: Sequence[Future[MeasureResult]]
-
-    def is_done(self) -> bool:
-        return all(run.done() for run in self.runs)
-
-    def came_back(self) -> bool:
-        return self.is_done() and not any(run.cancelled() for run in self.runs)
-
-    def trial(self) -> Trial:
-        result = _joined([_result(run) for run in self.runs])
-        return Trial(self.input, replace(result, timings={**result.timings, **self.build.timings}))
-
-
-def _expect_one_each(role: str, name: str, answers: Any, count: int) -> None:
-    if not isinstance(answers, Sequence) or len(answers) != count:
-        got = f"{len(answers)}" if isinstance(answers, Sequence) else repr(answers)
-        raise RuntimeError(
-            f"the {role} '{name}' answered {got}; expected a result for each of {count} candidates"
-        )
-
-
-def _due(
-    inputs: Sequence[MeasureInput], runs: Sequence[Sequence[Future[MeasureResult]]], turn: int
-) -> list[int]:
-    """The places of the inputs that get this turn, once those before are over; then shuffled."""
-    due = [
-        place
-        for place, (each, own) in enumerate(zip(inputs, runs, strict=True))
-        if each.conditions.turns > turn and all(_result(run).failure is None for run in own)
-    ]
-    if turn:
-        random.Random(turn).shuffle(due)
-    return due
-
-
-def _joined(results: Sequence[MeasureResult]) -> MeasureResult:
-    """What a candidate's runs say together: all samples, or the first failure."""
-    spent = MeasurementSpent()
-    for result in results:
-        spent.add(result.timings)
-    failure = next((each.failure for each in results if each.failure is not None), None)
-    costs = () if failure is not None else tuple(cost for each in results for cost in each.costs)
-    return MeasureResult(costs, failure, spent.timings)
-
-
-def _result(future: Future[MeasureResult]) -> MeasureResult:
-    """What a runner answers; an error, or a time that cannot be, costs one candidate."""
-    try:
-        result = future.result()
-    except Exception as error:  # noqa: BLE001  whatever a runner raises
-        text = f"{type(error).__name__}: {error}"
-        return MeasureResult(failure=Failure(FailureKind.INTERNAL, text))
-    if all(map(is_seconds, result.costs)):
-        return result
-    absurd = next(cost for cost in result.costs if not is_seconds(cost))
-    text = f"{reprlib.repr(absurd)[:80]} is no time in seconds"
-    return MeasureResult(failure=Failure(FailureKind.INVALID_RESULT, text), timings=result.timings)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tilewright.plugins.blamed import Blamed
 from tilewright.roles import TaskState
@@ -39,6 +39,9 @@ class TaskTrack:
     best        the fastest trial that counts, None while all failed
     curve       best seconds after each trial, None while all failed
     ended       why it gets no further batch, None while it may
+    flights     batches under way that have configs of it
+    pending     those configs
+    waits       whether its tuner had nothing to propose that is not pending
     """
 
     entry: WeightedTask
@@ -50,6 +53,9 @@ class TaskTrack:
     best: Trial | None = None
     ended: EndReason | None = None
     fresh: list[Trial] = field(default_factory=list)
+    flights: int = 0
+    pending: set[ConfigEntity] = field(default_factory=set)
+    waits: bool = False
     _improved_at: int = 0
     _trials: list[Trial] = field(default_factory=list)
     _standings: Standings[ConfigEntity] = field(default_factory=Standings)
@@ -85,6 +91,18 @@ class TaskTrack:
         self._searched = self._bounds.promising(self.space, self.best_seconds, best)
         return names != [each.name for each in self._searched.alternatives]
 
+    def take_off(self, configs: Iterable[ConfigEntity]) -> None:
+        """Count a batch with these as under way."""
+        self.flights += 1
+        self.pending.update(configs)
+
+    def land(self, trials: Sequence[Trial]) -> None:
+        """Take a batch that came back into account."""
+        self.flights -= 1
+        self.pending.difference_update(trial.input.config for trial in trials)
+        self.waits = False
+        self.add(trials, fresh=True)
+
     def add(self, trials: Iterable[Trial], *, fresh: bool) -> None:
         """Take trials into account; `fresh` ones are of this run."""
         for trial in trials:
@@ -98,8 +116,9 @@ class TaskTrack:
         self._state = None
 
     def unmeasured(self, configs: Iterable[ConfigEntity]) -> list[ConfigEntity]:
-        """The configs that were not measured yet, each once, in order."""
-        return [config for config in dict.fromkeys(configs) if config not in self._standings.last]
+        """The configs that were not measured yet and are not pending, each once, in order."""
+        known = self._standings.last
+        return [c for c in dict.fromkeys(configs) if c not in known and c not in self.pending]
 
     @property
     def best_seconds(self) -> float | None:
@@ -144,6 +163,13 @@ class TaskTrack:
     def end(self, reason: EndReason) -> None:
         self.ended = reason
         self._state = None
+
+    def run_out(self) -> None:
+        """Its tuner has nothing fresh to propose: it ends, or waits for what is pending."""
+        if self.flights:
+            self.waits = True
+        else:
+            self.end("exhausted")
 
     @property
     def state(self) -> TaskState:
@@ -190,6 +216,18 @@ class TaskTrack:
     def _place(self, trial: Trial) -> Place:
         last = self._standings.last[trial.input.config]
         return Place.of(*last, self._standings.races())
+
+
+Batch: TypeAlias = Sequence[tuple[TaskTrack, ConfigEntity]]
+"""Candidates that are measured together, each with its task."""
+
+
+def by_track(batch: Batch) -> dict[TaskTrack, list[ConfigEntity]]:
+    """The configs of a batch by task, in order."""
+    found: dict[TaskTrack, list[ConfigEntity]] = {}
+    for track, config in batch:
+        found.setdefault(track, []).append(config)
+    return found
 
 
 def commonest_errors(trials: Iterable[Trial]) -> tuple[str, ...]:

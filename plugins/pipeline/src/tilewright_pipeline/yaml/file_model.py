@@ -61,7 +61,7 @@ class PipelineFile(Options):
     records   the records file; default in the run's folder
     target    default: that which the installed targets declare
     record_store  how that file is kept; default: the declared store, and in memory without any
-    device    one of those that the target offers
+    device    one of those that the target offers; a glob where the runner reaches others
     plugins   plugin files
     strategies  glob over the names of alternatives, for every stage
     precision   the lowest in which strategies may multiply what is float32; sums stay float32
@@ -74,7 +74,9 @@ class PipelineFile(Options):
     version: Literal[1]
     name: Annotated[str, AfterValidator(_folder_name)] | None = None
     target: Annotated[str, BeforeValidator(_target_text)] | None = None
-    device: str | None = Field(default=None, description="One of the target's devices.")
+    device: str | None = Field(
+        default=None, description="One of the target's devices; a glob where several measure."
+    )
     records: str | None = Field(default=None, min_length=1)
     record_store: Choice | None = None
     seed: int = Field(default=0, ge=0, le=LARGEST_SEED)

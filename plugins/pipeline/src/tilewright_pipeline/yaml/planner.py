@@ -12,11 +12,12 @@ from pydantic import BaseModel
 
 from tilewright.errors import UsageError, did_you_mean, raise_all, shown
 from tilewright.host.plugin_host import PluginHost
-from tilewright.options import Place, choices, completed
+from tilewright.options import Choice, Place, choices, completed
 from tilewright.paths import check_is_file
 from tilewright.plugins.offers import word_of
 from tilewright.plugins.plugin import Component
 from tilewright.vocabulary.target import Target
+from tilewright_pipeline.context.reach import resolver
 from tilewright_pipeline.options.mistakes import not_a_mapping, read_options
 from tilewright_pipeline.options.takers import takers_of
 from tilewright_pipeline.stages.planned_stage import ChecksOptions, PlannedStage
@@ -102,8 +103,8 @@ class Planner:
         """
         host = host.at_precision(self.file.precision)
         self._tell_unknown_settings(host)
-        target = self._target(host)
         measure = self._check_choices(host, self.file.measure, ("measure",))
+        target = self._target(host, measure.runner)
         file = self._check_choices(host, self.file, ()).model_copy(update={"measure": measure})
         entries = () if ("stages",) in self._bad else self.file.stages
         stages = {
@@ -195,11 +196,13 @@ class Planner:
             raise UsageError.several(self._mistakes())
         return file
 
-    def _target(self, host: PluginHost) -> Target | None:
+    def _target(self, host: PluginHost, runner: Choice) -> Target | None:
+        """The target where the runner measures; on this machine where its options are wrong."""
         if ("target",) in self._bad:
             return None
+        refused = any(place[:2] == ("measure", "runner") for place in self._bad)
         try:
-            target = host.resolve_target(self.file.target)
+            target = resolver(None if refused else runner, host)(self.file.target)
         except UsageError as error:
             self._note(("target",), error, names=True)
             return None

@@ -1,0 +1,72 @@
+"""What measuring took: trials, failures, and where the time went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tilewright_pipeline.tuning.noise import is_noisy
+
+
+@dataclass(slots=True)
+class MeasurementSpent:
+    """What was measured so far.
+
+    timings   seconds of lower, compile, load, check, time, summed over the trials; and of `search`,
+              what tuners took to learn and to propose, `build`, until batches were built, and
+              `store`, to write the records
+    counts    what the trials' artefacts count of themselves, summed
+    disturbed   trials whose samples differ much, see `is_disturbed`
+    """
+
+    trials: int = 0
+    failures: int = 0
+    disturbed: int = 0
+    timings: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, timings: Mapping[str, float], counts: Mapping[str, int] = {}) -> None:
+        """Add seconds to the parts named, and what an artefact counts of itself."""
+        for part, seconds in timings.items():
+            self.timings[part] = self.timings.get(part, 0.0) + seconds
+        for name, amount in counts.items():
+            self.counts[name] = self.counts.get(name, 0) + amount
+
+    @contextmanager
+    def on(self, part: str) -> Iterator[None]:
+        """Count the time of a block as this part."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add({part: time.perf_counter() - start})
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the machine did so much else that the best config may be another."""
+        return is_noisy(self.disturbed, self.trials - self.failures)
+
+    def report(self, seconds: float) -> dict[str, Any]:
+        """The `measurement` member of run.json."""
+        return {
+            "trials": self.trials,
+            "failures": self.failures,
+            "seconds": seconds,
+            "trials_per_second": self.trials / seconds if self.trials and seconds > 0 else 0.0,
+            "disturbed": self.disturbed,
+            "noisy": self.noisy,
+            "split": dict(self.timings),
+            "counts": dict(self.counts),
+        }
+
+
+def summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Two `measurement` members of run.json as one."""
+    names = ("trials", "failures", "disturbed")
+    spent = MeasurementSpent(*(first.get(name, 0) + second.get(name, 0) for name in names))
+    for one in (first, second):
+        spent.add(one.get("split", {}), one.get("counts", {}))
+    return spent.report(first["seconds"] + second["seconds"])

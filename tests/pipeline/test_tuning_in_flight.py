@@ -1,0 +1,352 @@
+"""Several batches under way at a time, where the runner takes them: budget, history, losses, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import Counter
+
+import pytest
+from toy_fleet import WORKERS, ToyFleet, lost
+from toy_tasks import entry
+
+from tilewright import Component, hookimpl
+from tilewright.host.plugin_host import PluginHost
+from tilewright.options import Choice
+from tilewright.vocabulary.budget import Budget
+from tilewright.vocabulary.measure import MeasureInput
+from tilewright.vocabulary.task_set import TaskSet
+from tilewright_pipeline.context.run_setup import make_context
+from tilewright_pipeline.options.tune_options import TuneOptions
+from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
+from tilewright_pipeline.tuning.loop import measure_configs, tune_tasks
+from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_pipeline.tuning.next_track import next_track
+from tilewright_pipeline.tuning.task_track import TaskTrack
+from tilewright_pipeline.tuning.tune_report import TuningInterrupted
+
+TASKS = TaskSet((entry(8), entry(16), entry(32)))
+
+
+@pytest.fixture
+def make(tmp_path, toy):
+    """A function that gives a context whose runner is the fleet's."""
+
+    def context(fleet, *observers, builder="toy"):
+        return make_context(
+            PluginHost.load([toy], [fleet, *observers]),
+            name="t",
+            folder=tmp_path / "run",
+            target="toynative",
+            runner=Choice("fleet"),
+            builder=Choice(builder),
+        )
+
+    return context
+
+
+def tune(context, tasks=TASKS, trials=60, **options):
+    choices = {"tuner": Choice("toy"), "scheduler": Choice("toy")}
+    return tune_tasks(
+        tasks, context, TuneOptions(**choices, budget=Budget(trials=trials)), **options
+    )
+
+
+def searched(context):
+    """How often each config was measured by itself, and not in turns with others."""
+    return Counter(
+        (record.task.key, record.config)
+        for record in context.store.records()
+        if record.trial.input.conditions.turns == 1
+    )
+
+
+def until_full(fleet):
+    """Holds every batch until as many as the runner takes are under way for the first time."""
+    fleet.before = lambda _number: fleet.full.wait(60)
+    return fleet
+
+
+@pytest.mark.parametrize("tasks", [TASKS, TaskSet((entry(8),))], ids=["three tasks", "one task"])
+def test_as_many_batches_are_under_way_as_the_runner_takes(make, tasks):
+    fleet = until_full(ToyFleet(batches=4))
+    tune(make(fleet), tasks)
+    assert fleet.full.is_set()
+    assert fleet.most == 4
+
+
+def test_several_tasks_are_searched_at_a_time(make):
+    """Though the scheduler would choose one and the same while nothing came back."""
+    fleet, seen = ToyFleet(batches=3), set()
+
+    def note(number):
+        if number > 0:  # the first one has the incumbents
+            fleet.full.wait(60)
+
+    class Heard:
+        @hookimpl
+        def tilewright_batch_scheduled(self, progress):
+            if progress.next_task is not None and not fleet.full.is_set():
+                seen.add(progress.next_task)
+
+    fleet.before = note
+    tune(make(fleet, Heard()))
+    assert seen == {0, 1, 2}
+
+
+@pytest.mark.parametrize("trials", [1, 2, 7, 61])
+def test_a_budget_in_trials_is_kept_exactly(make, trials):
+    context = make(ToyFleet(batches=5))
+    report = tune(context, trials=trials)
+    assert report.measurement["trials"] == trials == len(context.store.records())
+
+
+def test_the_stage_goes_on_with_exactly_what_is_left(make):
+    tune(make(ToyFleet()), trials=20)
+    context = make(ToyFleet())
+    report = tune(context, trials=20, more=Budget(trials=13))
+    assert report.measurement["trials"] == 13
+    assert len(context.store.records()) == 33
+
+
+def test_no_config_is_searched_twice_and_a_space_is_exhausted_all_the_same(make):
+    context = make(ToyFleet(batches=6))
+    report = tune(context, TaskSet((entry(8), entry(16))), trials=1000)
+    counts = searched(context)
+    assert len(counts) == 2 * 128
+    assert set(counts.values()) == {1}
+    assert {outcome.reason for outcome in report.outcomes.values()} == {"exhausted"}
+
+
+def test_a_tuner_that_forgets_what_it_proposed_measures_nothing_twice(make):
+    context = make(ToyFleet(batches=6))
+    options = TuneOptions(
+        tuner=Choice("toy", {"forgetful": True}), scheduler=Choice("toy"), budget=Budget(trials=100)
+    )
+    tune_tasks(TASKS, context, options)
+    assert set(searched(context).values()) == {1}
+
+
+def test_the_best_is_found_and_finalists_are_measured_in_turns(make):
+    context = make(ToyFleet())
+    report = tune(context, trials=450)
+    for outcome in report.outcomes.values():
+        assert (outcome.best_config["unroll"], outcome.best_config["width"]) == (8, 32)
+    in_turns = [r for r in context.store.records() if r.trial.input.conditions.turns > 1]
+    assert {record.task for record in in_turns} == {entry.task for entry in TASKS}
+
+
+def test_records_name_the_device_that_measured_and_the_fingerprint_of_them_all(make):
+    context = make(ToyFleet())
+    tune(context)
+    records = context.store.records()
+    alone = {r.device for r in records if r.trial.input.conditions.turns == 1}
+    assert alone == set(WORKERS)
+    every = {name for record in records for name in record.device.split(",")}
+    assert every == set(WORKERS)
+    assert {record.fingerprint for record in records} == {context.device.fingerprint}
+
+
+def test_what_failed_by_no_fault_of_its_own_is_measured_once_more_and_counts_once(make):
+    fleet, first = ToyFleet(), set()
+
+    def answer(asked, number):
+        with fleet.lock:
+            known = (asked.task.key, asked.config) in first
+            first.add((asked.task.key, asked.config))
+        return fleet.measured(asked, number) if known else lost(asked, number)
+
+    fleet.answer = answer
+    context = make(fleet)
+    report = tune(context, trials=30)
+    assert (report.measurement["trials"], report.measurement["failures"]) == (30, 0)
+    assert not report.partial
+    spoiled = [record for record in context.store.records() if record.trial.result.spoiled]
+    assert len(spoiled) == len(first)
+
+
+def test_a_lost_device_ends_no_run_while_others_are_left(make):
+    fleet = ToyFleet()
+    fleet.answer = lambda asked, n: lost(asked, n) if n % 4 == 1 else fleet.measured(asked, n)
+    report = tune(make(fleet), trials=80)
+    assert report.measurement["trials"] == 80
+    assert not report.partial
+
+
+def test_a_run_ends_where_no_device_is_left(make, caplog):
+    fleet = ToyFleet()
+
+    def gone(asked, number):
+        if number < 6:
+            return fleet.measured(asked, number)
+        fleet.batches = 0
+        return lost(asked, number)
+
+    fleet.answer = gone
+    report = tune(make(fleet), trials=1000)
+    assert report.partial
+    assert report.measurement["trials"] < 100
+    assert "is lost, tuning ends: gone" in caplog.text
+
+
+def test_a_device_that_joins_late_gets_batches_before_any_other_is_over(make):
+    fleet = ToyFleet(batches=1)
+
+    def before(number):
+        if number == 1:
+            fleet.full.clear()
+            fleet.batches = 3
+            fleet.full.wait(60)
+
+    fleet.before = before
+    tune(make(fleet))
+    assert fleet.most == 3
+
+
+def test_ctrl_c_keeps_what_came_back_and_awaits_nothing(make, soon):
+    fleet = ToyFleet(batches=4)
+
+    def before(number):
+        if number == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        if number >= 5:
+            fleet.closed.wait(60)
+
+    fleet.before = before
+    context = make(fleet)
+    with soon(1), pytest.raises(TuningInterrupted) as caught:
+        tune(context, trials=1000)
+    records = context.store.records()
+    assert fleet.closed.is_set()
+    assert caught.value.report.measurement["trials"] == len(records) > 0
+    assert not any(record.trial.result.spoiled for record in records)
+    assert not [t for t in threading.enumerate() if t.name.startswith("tilewright-batch")]
+    again = make(ToyFleet())
+    tune(again, trials=100)
+    assert len(again.store.records()) == len(records) + 100
+    assert set(searched(again).values()) == {1}
+
+
+def test_an_error_of_the_builder_ends_the_run_and_names_its_plugin(make):
+    class Broken:
+        @hookimpl
+        def tilewright_builders(self):
+            return [Component("broken", "", lambda: lambda _options, _context: self)]
+
+        def build(self, inputs):
+            raise ZeroDivisionError("in the builder")
+
+        def close(self):
+            pass
+
+    with pytest.raises(ZeroDivisionError) as error:
+        tune(make(ToyFleet(), Broken(), builder="broken"))
+    assert "in the builder 'broken' of " in "\n".join(error.value.__notes__)
+
+
+def test_exactly_the_configs_that_are_asked_for_are_measured(make):
+    fleet = until_full(ToyFleet(batches=2))
+    context = make(fleet)
+    asked = [
+        (each, config)
+        for each in TASKS
+        for config in list(context.host.space(each.task).points())[:11]
+    ]
+    measure_configs(asked, context)
+    assert searched(context) == Counter((each.task.key, config) for each, config in asked)
+    assert fleet.most == 2
+
+
+def test_each_batch_comes_back_under_its_own_number(make):
+    """The first one last."""
+    fleet = ToyFleet(batches=2)
+    over = threading.Event()
+    fleet.before = lambda number: over.wait(60) if number == 0 else None
+    context = make(fleet)
+    points = list(context.host.space(entry(8).task).points())
+    inputs = [MeasureInput(entry(8).task, config) for config in points[:4]]
+    with Measurement(context) as measurement:
+        first, second = measurement.start(inputs[:1]), measurement.start(inputs[1:])
+        assert (measurement.pending, measurement.has_room) == (4, False)
+        number, trials = measurement.landed()
+        assert number == second
+        assert [trial.input for trial in trials] == inputs[1:]
+        assert (measurement.pending, measurement.has_room) == (1, True)
+        over.set()
+        number, trials = measurement.landed()
+        assert number == first
+        assert [trial.input for trial in trials] == inputs[:1]
+
+
+# --- which task is next
+
+
+class Recorder:
+    """A scheduler that takes the first open task."""
+
+    def __init__(self):
+        self.seen = []
+
+    def next_task(self, states):
+        self.seen.append([state.exhausted for state in states])
+        return next((n for n, state in enumerate(states) if not state.exhausted), None)
+
+
+@pytest.fixture
+def tracks(host):
+    conditions = MeasureInput(entry(8).task, None).conditions
+    return [TaskTrack(e, conditions, lambda e=e: host.space(e.task)) for e in TASKS]
+
+
+def test_tasks_with_batches_under_way_are_shown_as_exhausted_while_others_have_fewer(tracks):
+    scheduler = Recorder()
+    for _ in range(4):
+        next_track(scheduler, tracks).take_off([])
+    assert scheduler.seen == [
+        [False, False, False],
+        [True, False, False],
+        [True, True, False],
+        [False, False, False],
+    ]
+    assert [track.flights for track in tracks] == [2, 1, 1]
+
+
+def test_a_task_that_has_nothing_fresh_waits_for_its_batch_and_ends_only_without(tracks):
+    scheduler, waiting = Recorder(), tracks[0]
+    waiting.take_off([])
+    waiting.run_out()
+    assert waiting.ended is None
+    assert next_track(scheduler, tracks) is tracks[1]
+    for track in tracks[1:]:
+        track.end("exhausted")
+    assert next_track(scheduler, tracks) is None
+    waiting.land([])
+    assert next_track(scheduler, tracks) is waiting
+    waiting.run_out()
+    assert waiting.ended == "exhausted"
+
+
+# --- budgets
+
+
+def test_seconds_pay_for_trials_under_way_first():
+    measured, pending = [10], [0]
+    tracker = BudgetTracker(
+        Budget(seconds=3600.0), lambda: measured[0], (3600.0 - 36.0, 0), lambda: pending[0]
+    )
+    # 36 s are left, and ten trials took an hour: a tenth of a trial
+    assert tracker.affordable(16) == 1
+    pending[0] = 1
+    assert tracker.affordable(16) == 0
+    measured[0] = 3600  # a second each
+    assert 30 <= tracker.affordable(100) <= 36
+    pending[0] = 20
+    assert 10 <= tracker.affordable(100) <= 16
+
+
+def test_trials_under_way_are_spent():
+    tracker = BudgetTracker(Budget(trials=20), lambda: 5, pending=lambda: 12)
+    assert (tracker.left, tracker.affordable(16)) == (3, 3)
+    assert tracker.affordable(16, keep=3) == 0
+    assert tracker.rest == Budget(trials=3)
