@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 from tilewright_dask.fleet_scheduler import run_scheduler
 from tilewright_dask.worker.cores import cores_text, split_cores
@@ -35,7 +36,8 @@ async def run_local_fleet(
         run_scheduler("127.0.0.1", port, None, dashboard_port=0, say=told)
     )
     try:
-        await asyncio.wait({scheduling, address}, return_when=asyncio.FIRST_COMPLETED)
+        waited: set[asyncio.Future[Any]] = {scheduling, address}
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         if scheduling.done():
             await scheduling
         for cores in shares:

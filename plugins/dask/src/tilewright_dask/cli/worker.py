@@ -19,6 +19,7 @@ from tilewright_dask.cli import fleet_options
 @click.option("--cores", default=None, help="Those it keeps to, as in 0-7 or 0,2.  [all]")
 @fleet_options.host
 @fleet_options.tls
+@shared.plugin_files
 @click.option("--accept-plugins", is_flag=True, help="Run plugin files that drivers send.")
 @click.option("--parent", type=int, default=None, hidden=True)
 def worker(
@@ -28,6 +29,7 @@ def worker(
     cores: str | None,
     host: str,
     tls: Path | None,
+    plugin: tuple[Path, ...],
     accept_plugins: bool,
     parent: int | None,
 ) -> None:
@@ -46,8 +48,8 @@ def worker(
     security = security_of(tls, "worker")
     kept = parse_cores(cores) if cores is not None else tuple(sorted(os.sched_getaffinity(0)))
     os.sched_setaffinity(0, kept)
-    own = find_own_device(device)
-    station = Station(own.device, accepts_plugins=accept_plugins)
+    own = find_own_device(device, plugin)
+    station = Station(own.device, plugin, accepts_plugins=accept_plugins)
     announced = announcement(own, kept, accepts_plugins=accept_plugins)
     serving = FleetWorker(address, security, host, station, announced, shared.say)
     fleet_options.serve(serving.run())

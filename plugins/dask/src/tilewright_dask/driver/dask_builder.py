@@ -33,7 +33,8 @@ class DaskBuilder:
 
 def building_limits(builds: Sequence[BuildResult]) -> Mapping[str, Any]:
     """By which limits the deferred ones among them are built."""
-    return next((dict(b.artifact.metadata) for b in builds if is_deferred(b)), {})
+    made = (built.artifact for built in builds)
+    return next((dict(one.metadata) for one in made if one and one.format == DEFERRED), {})
 
 
 def is_deferred(built: BuildResult) -> bool:

@@ -16,10 +16,11 @@ from tilewright_dask.driver.fleet_link import FleetLink
 from tilewright_dask.driver.options import DaskRunnerOptions
 from tilewright_dask.driver.reaching import OWN, check_versions
 from tilewright_dask.worker.announcement import installed_plugins
+from tilewright_dask.worker.plugin_files import plugin_texts
 
 
 class DaskRunner:
-    """Hands each batch to a device, two at a time to each; `batches` grows and shrinks with them.
+    """Hands each batch to a device, two at a time to each; `batches_at_once` grows and shrinks with them.
 
     A batch whose device is lost is measured on another, once. The devices are those of the
     context's fingerprint that the run reached. Raises UsageError where none comes in time, and
@@ -45,7 +46,7 @@ class DaskRunner:
             "seed": context.seed,
             "device": context.device.to_json(),
             "runner": options.model_dump(include={"timeout_seconds", "memory_gib", "racing"}),
-            "plugins": {path.name: path.read_text("utf-8") for path in context.host.files},
+            "plugins": plugin_texts(context.host.files),
         }
         self._dispatch = Dispatch(self._link, opening, wants, check, options)
         try:
@@ -55,7 +56,7 @@ class DaskRunner:
             raise
 
     @property
-    def batches(self) -> int:
+    def batches_at_once(self) -> int:
         """Two a device that is there."""
         return self._dispatch.takes
 
@@ -71,7 +72,8 @@ class DaskRunner:
             else:
                 asked.append((wanted, built, future))
         if asked:
-            self._dispatch.add(Batch(*zip(*asked, strict=True)))
+            wanted_all, built_all, pending = zip(*asked, strict=True)
+            self._dispatch.add(Batch(wanted_all, built_all, pending))
         return futures
 
     def close(self) -> None:

@@ -14,9 +14,9 @@ from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import FailureKind, MeasureInput
 from tilewright_dask.driver.batch import Batch
 from tilewright_dask.driver.fleet_device import FleetDevice
-from tilewright_dask.driver.fleet_link import FleetLink
+from tilewright_dask.driver.fleet_link import FleetLink, reply_of
 from tilewright_dask.driver.seat import Seat
-from tilewright_dask.messages import decode, told_mistake
+from tilewright_dask.messages import told_mistake
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -170,6 +170,7 @@ class Dispatch:
             _log.warning("%s %s; what it was measuring is measured elsewhere", seat.name, why)
         seat.ready = False
         seat.gone.set()
+        self._spawn(_drop(seat.session))
 
     # --- who gets what ---------------------------------------------------------------------------
 
@@ -244,7 +245,7 @@ class Dispatch:
             return str(error)
         if holds:
             seat.session = future
-        reply = asyncio.ensure_future(_result_of(future))
+        reply = asyncio.ensure_future(reply_of(future))
         gone = asyncio.ensure_future(seat.gone.wait())
         try:
             await asyncio.wait({reply, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -267,13 +268,6 @@ class Dispatch:
         task = self._link.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-async def _result_of(future: Future[bytes]) -> dict[str, Any] | str:
-    (answer,) = await asyncio.gather(future.result(), return_exceptions=True)
-    if isinstance(answer, BaseException):
-        return f"is lost: {type(answer).__name__}: {answer}"
-    return decode(answer)
 
 
 async def _drop(future: Future[bytes] | None) -> None:

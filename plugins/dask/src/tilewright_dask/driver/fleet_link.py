@@ -108,16 +108,12 @@ class FleetLink:
         """The reply of a device, which may tell a mistake. Raises UsageError where it is lost."""
         future = await self.submit(device, request)
         try:
-            (reply,) = await asyncio.gather(future.result(), return_exceptions=True)
+            answer = await reply_of(future)
         finally:
             future.release()
-        if isinstance(reply, bytes):
-            return decode(reply)
-        raise UsageError(
-            f"it was lost while it was asked: {reply}",
-            where=device.name,
-            remedy="say it again: the other devices are asked then",
-        )
+        if isinstance(answer, str):
+            raise UsageError(f"it {answer}", where=device.name, remedy="say it again")
+        return answer
 
     async def _connect(self) -> Client:
         quiet_dask()
@@ -146,3 +142,13 @@ class FleetLink:
     def _serve(self) -> None:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
+
+
+async def reply_of(future: Future[bytes]) -> dict[str, Any] | str:
+    """The reply to a request; why there is none, where the worker or the scheduler is lost."""
+    reply: list[bytes | BaseException] = await asyncio.gather(
+        future.result(), return_exceptions=True
+    )
+    if isinstance(reply[0], BaseException):
+        return f"is lost: {type(reply[0]).__name__}: {reply[0]}"
+    return decode(reply[0])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import UsageError
+from tilewright.reading import read_file
 from tilewright_dask.security.access import ROLES, certificate_files
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ def _read_authority(folder: Path) -> tuple[Certificate, Any]:
     from cryptography.hazmat.primitives import serialization
 
     try:
-        key = serialization.load_pem_private_key((folder / AUTHORITY_KEY).read_bytes(), None)
-        return x509.load_pem_x509_certificate((folder / AUTHORITY).read_bytes()), key
+        key = serialization.load_pem_private_key(read_file(folder / AUTHORITY_KEY), None)
+        return x509.load_pem_x509_certificate(read_file(folder / AUTHORITY)), key
     except (ValueError, TypeError) as error:
         raise UsageError(f"{folder}: {AUTHORITY} or {AUTHORITY_KEY} is damaged: {error}") from error
 

@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
@@ -23,9 +24,12 @@ class OwnDevice:
     device: Device
 
 
-def find_own_device(name: str) -> OwnDevice:
-    """The device of a name. Raises UsageError where this machine has none."""
-    reply = probe({"do": "devices"})
+def find_own_device(name: str, files: Sequence[Path]) -> OwnDevice:
+    """The device of a name. Raises UsageError where this machine has none.
+
+    files   plugin files that may bring targets
+    """
+    reply = probe({"do": "devices", "files": list(map(str, files))})
     raise_mistake(reply, "")
     found = [OwnDevice(one["kind"], Device.from_json(one["device"])) for one in reply["devices"]]
     for one in found:

@@ -30,7 +30,8 @@ def probe(request: Mapping[str, Any]) -> dict[str, Any]:
     resolve   {"text"} -> {"target"}
     reach     {"target", "device"} -> {"target", "device"}: complete, and with peaks
 
-    A reply may be a refusal. Raises RuntimeError where the process fails.
+    Each has "files", plugin files to load. A reply may tell a mistake. Raises RuntimeError where
+    the process fails.
     """
     try:
         done = subprocess.run(
@@ -48,10 +49,10 @@ def probe(request: Mapping[str, Any]) -> dict[str, Any]:
     return decode(done.stdout)
 
 
-def answer(request: Mapping[str, Any], files: Sequence[Path] = ()) -> dict[str, Any]:
+def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     """The reply, in this process."""
-    host = PluginHost.load(files)
     try:
+        host = PluginHost.load([Path(file) for file in request["files"]])
         if request["do"] == "devices":
             return {"devices": [*_devices(host)]}
         if request["do"] == "resolve":

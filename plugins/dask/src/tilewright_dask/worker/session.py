@@ -13,6 +13,7 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import BuildResult
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import MeasureInput, MeasureResult
+from tilewright_dask.worker.plugin_files import write_plugins
 from tilewright_measure.local.building import artifact_from_json
 from tilewright_measure.local.local_builder import LocalBuilder
 from tilewright_measure.local.local_runner import LocalRunner
@@ -29,14 +30,21 @@ class Session:
     >>> session.measure(inputs, artifacts)      # one result an input, in order
     >>> session.close()                         # from any thread: no process is left
 
-    `plugins` of the request, {name: text}, are written into a folder that `close` removes. Raises
-    UsageError where one does not import.
+    The plugin files are the given ones, and `plugins`, {name: text}, which are written into a
+    folder that `close` removes. Raises UsageError where one does not import.
     """
 
-    def __init__(self, request: Mapping[str, Any], device: Device) -> None:
+    def __init__(
+        self,
+        request: Mapping[str, Any],
+        device: Device,
+        files: Sequence[Path],
+        plugins: Mapping[str, str],
+    ) -> None:
         self._scratch = Scratch()
         try:
-            host = PluginHost.load(_written(request["plugins"], self._scratch.folder("plugins-")))
+            sent = write_plugins(plugins, self._scratch.folder("plugins-"))
+            host = PluginHost.load([*files, *sent])
             context = MeasureContext(host, device, request["seed"])
             self._context = context
             self._runner = LocalRunner(LocalRunnerOptions(**request["runner"]), context)
@@ -45,7 +53,7 @@ class Session:
             raise
         self._builder: LocalBuilder | None = None
         self._built: OrderedDict[tuple[str, str], BuildResult] = OrderedDict()
-        self._closing = threading.Lock()
+        self._making = threading.Lock()
         self._closed = False
 
     @property
@@ -64,14 +72,22 @@ class Session:
 
     def close(self) -> None:
         """End every process at once; what is being measured becomes `cancelled`."""
-        with self._closing:
+        with self._making:
             if self._closed:
                 return
             self._closed = True
-            self._runner.close()
-            if self._builder is not None:
-                self._builder.close()
-            self._scratch.close()
+        self._runner.close()
+        if self._builder is not None:
+            self._builder.close()
+        self._scratch.close()
+
+    def _made_builder(self, options: Mapping[str, Any]) -> LocalBuilder:
+        with self._making:
+            if self._builder is None:
+                if self._closed:
+                    raise RuntimeError("the session was closed")
+                self._builder = LocalBuilder(LocalBuilderOptions(**options), self._context)
+            return self._builder
 
     def _builds(
         self,
@@ -85,10 +101,7 @@ class Session:
         ]
         missing = [place for place, built in enumerate(found) if built is None]
         if missing:
-            if self._builder is None:
-                options = LocalBuilderOptions(**building)
-                self._builder = LocalBuilder(options, self._context)
-            made = self._builder.build([inputs[place] for place in missing])
+            made = self._made_builder(building).build([inputs[place] for place in missing])
             for place, built in zip(missing, made, strict=True):
                 found[place] = built
                 if built.artifact is not None:  # without timings: they were spent once
@@ -100,12 +113,3 @@ class Session:
 
 def _key(wanted: MeasureInput) -> tuple[str, str]:
     return wanted.task.key, wanted.config.text
-
-
-def _written(plugins: Mapping[str, str], folder: Path) -> list[Path]:
-    files = []
-    for name, text in plugins.items():
-        path = folder / Path(name).name
-        path.write_text(text, encoding="utf-8")
-        files.append(path)
-    return files

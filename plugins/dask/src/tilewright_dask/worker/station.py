@@ -7,6 +7,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError
@@ -14,6 +15,7 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import MeasureInput, MeasureResult
 from tilewright_dask.messages import decode, encode, refusal
 from tilewright_dask.worker.drift import Drift
+from tilewright_dask.worker.plugin_files import plugin_texts
 from tilewright_dask.worker.probe import probe
 from tilewright_dask.worker.session import Session
 
@@ -27,7 +29,7 @@ _FRESH_SECONDS = 0.5
 class Station:
     """Serves the requests of drivers, one at a time, on one device.
 
-    >>> station = Station(device, accepts_plugins=False)
+    >>> station = Station(device, files=(), accepts_plugins=False)
     >>> station.serve("key", request)   # a reply; on a thread of Dask's
     >>> station.state()                 # {"state": "idle", "trials": 16, ...}; on any thread
     >>> station.keep(wanted)            # ends the sessions that nobody holds any more
@@ -36,8 +38,10 @@ class Station:
     A session has the key of the request that opened it, and lives as long as that is wanted.
     """
 
-    def __init__(self, device: Device, *, accepts_plugins: bool) -> None:
+    def __init__(self, device: Device, files: Sequence[Path], *, accepts_plugins: bool) -> None:
         self._device = device
+        self._files = [path.resolve() for path in files]
+        self._own = plugin_texts(self._files)
         self._accepts_plugins = accepts_plugins
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
@@ -93,12 +97,15 @@ class Station:
         self.keep(lambda _: False)
 
     def _open(self, request: Mapping[str, Any], key: str) -> dict[str, Any]:
-        if request["plugins"] and not self._accepts_plugins:
+        own = self._own
+        sent = {name: text for name, text in request["plugins"].items() if own.get(name) != text}
+        if sent and not self._accepts_plugins:
             raise UsageError(
-                f"it takes no plugin files, and the run has {', '.join(request['plugins'])}",
-                remedy="start it with --accept-plugins, where you trust who drives it",
+                f"it takes no plugin files, and the run has {', '.join(sent)}",
+                remedy="start it with --accept-plugins where you trust its drivers, or with "
+                "equal files of its own: --plugin",
             )
-        session = Session(request, self._device)
+        session = Session(request, self._device, self._files, sent)
         with self._lock:
             self._sessions[key] = session
             oldest = [*self._sessions.items()][:-_SESSIONS]
@@ -116,6 +123,9 @@ class Station:
             return {"closed": True}
         try:
             results = self._measured(session, request)
+        except Exception:
+            if not session.closed:  # else it is but a consequence
+                raise
         finally:
             self._used = ""
         if session.closed:
@@ -158,7 +168,8 @@ class Station:
         return not self._aside
 
     def _look(self, request: Mapping[str, Any], key: str) -> dict[str, Any]:
-        return probe({**request, "device": self._device.to_json()})
+        files = list(map(str, self._files))
+        return probe({**request, "device": self._device.to_json(), "files": files})
 
     _answers: Mapping[str, Callable[[Station, Mapping[str, Any], str], dict[str, Any]]] = {
         "open": _open,

@@ -50,9 +50,9 @@ class LocalBuilder:
 
     def _stop(self, futures: Sequence[Future[BuildResult]]) -> None:
         self._stopping = True
-        for future in futures:
-            future.cancel()
-        while wait(futures, timeout=0.02).not_done:  # some may only now get their worker
+        # Of those that are cancelled, some are never told so: `close` may drop them.
+        begun = [future for future in futures if not future.cancel()]
+        while wait(begun, timeout=0.02).not_done:  # some may only now get their worker
             self._pool.interrupt()
         self._stopping = False
 

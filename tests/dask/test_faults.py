@@ -1,0 +1,175 @@
+"""Whatever ends, hangs or comes late: everything is measured, once, and nothing is left running."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from fleet_bench import FleetBench, until
+
+from tilewright.errors import UsageError
+from tilewright.vocabulary.measure import FailureKind
+
+SLOW = "hang_with_gil"
+"""A candidate that is given up after the timeout."""
+
+
+def results_of(batches):
+    return [future.result(120) for batch in batches for future in batch]
+
+
+def in_use(fleet, living_in, worker):
+    """Once a worker measures: its processes."""
+    return until(lambda: living_in(fleet.temporary(worker)), "process that measures")
+
+
+def is_free(fleet, living_in, worker):
+    until(lambda: not living_in(fleet.temporary(worker)), "end of all that measures")
+
+
+def test_what_a_killed_worker_was_measuring_is_measured_elsewhere(fleet, drive, living_in):
+    fleet.scheduler()
+    killed, other = fleet.worker(core=0), fleet.worker(core=1)
+    bench = drive(timeout_seconds=2)
+    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    batches = [bench.start("right", SLOW, time=1e-3 * (1 + number)) for number in range(4)]
+    in_use(fleet, living_in, killed)
+    killed.end(signal.SIGKILL)
+    results = results_of(batches)
+    assert [result.seconds for result in results[::2]] == [1e-3, 2e-3, 3e-3, 4e-3]
+    assert {result.failure.kind for result in results[1::2]} == {FailureKind.RUN_TIMEOUT}
+    name = "fake@" + other.says("serving").partition("://")[2]
+    assert [result.device for result in results].count(name) >= 6
+    is_free(fleet, living_in, killed)
+    until(lambda: bench.runner.batches_at_once == 2, "notice of the loss")
+
+
+def test_a_batch_whose_every_device_is_lost_says_so(fleet, drive, living_in):
+    fleet.scheduler()
+    killed = fleet.worker()
+    bench = drive(timeout_seconds=60, wait_seconds=1)
+    batch = bench.start(SLOW)
+    in_use(fleet, living_in, killed)
+    killed.end(signal.SIGKILL)
+    (result,) = results_of([batch])
+    assert result.failure.kind is FailureKind.DEVICE_LOST
+    assert bench.runner.batches_at_once == 0
+
+
+def test_a_stopped_worker_is_lost_until_it_goes_on(fleet, drive, living_in, monkeypatch):
+    monkeypatch.setattr("tilewright_dask.driver.seat._SILENT_SECONDS", 2.0)
+    fleet.scheduler()
+    stopped, _ = fleet.worker(core=0), fleet.worker(core=1)
+    bench = drive(timeout_seconds=2)
+    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    batches = [bench.start("right", SLOW) for _ in range(4)]
+    in_use(fleet, living_in, stopped)
+    stopped.process.send_signal(signal.SIGSTOP)
+    results = results_of(batches)
+    assert [result.seconds for result in results[::2]] == [1e-3] * 4
+    stopped.process.send_signal(signal.SIGCONT)
+    until(lambda: bench.runner.batches_at_once == 4, "return of the device")
+
+
+def test_a_scheduler_that_is_killed_may_come_back(fleet, drive, living_in):
+    killed = fleet.scheduler()
+    worker = fleet.worker()
+    bench = drive(timeout_seconds=2)
+    batch = bench.start("right", SLOW)
+    in_use(fleet, living_in, worker)
+    killed.end(signal.SIGKILL)
+    fleet.scheduler(port=fleet.address.rpartition(":")[2])
+    first, second = results_of([batch])
+    assert first.seconds == 1e-3
+    assert second.failure.kind is FailureKind.RUN_TIMEOUT
+
+
+def test_a_worker_that_comes_late_is_waited_for_and_joins(fleet, drive):
+    fleet.scheduler()
+    made = []
+    waiting = threading.Thread(target=lambda: made.append(drive()))
+    waiting.start()
+    fleet.worker(core=0)
+    waiting.join(120)
+    (bench,) = made
+    assert bench.measure().seconds == 1e-3
+    fleet.worker(core=1)
+    until(lambda: bench.runner.batches_at_once == 4, "second device")
+
+
+def test_a_run_does_not_wait_for_ever_for_its_first_device(fleet, drive):
+    fleet.scheduler()
+    with pytest.raises(UsageError, match="has no device of the run's, for 0.1 s"):
+        drive(wait_seconds=0.1)
+
+
+def test_a_run_that_is_closed_leaves_nothing_running(fleet, drive, living_in):
+    fleet.scheduler()
+    worker = fleet.worker()
+    bench = drive(timeout_seconds=60)
+    batches = [bench.start("right", SLOW), bench.start(SLOW)]
+    in_use(fleet, living_in, worker)
+    bench.runner.close()
+    results = results_of(batches)
+    assert {result.failure.kind for result in results} == {FailureKind.CANCELLED}
+    is_free(fleet, living_in, worker)
+    assert drive().measure().seconds == 1e-3
+
+
+def test_a_run_that_is_killed_leaves_nothing_running(fleet, drive, living_in):
+    fleet.scheduler()
+    worker = fleet.worker()
+    script = (
+        "import sys, time; from types import SimpleNamespace; from fleet_bench import FleetBench\n"
+        "fleet = SimpleNamespace(address=sys.argv[1], tls=None)\n"
+        f"FleetBench(fleet, timeout_seconds=100).start({SLOW!r}); time.sleep(600)"
+    )
+    folders = [Path(sys.modules[name].__file__).parent for name in ("fleet_bench", "fault_bench")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
+    with subprocess.Popen([sys.executable, "-c", script, fleet.address], env=environment) as run:
+        in_use(fleet, living_in, worker)
+        run.kill()
+    is_free(fleet, living_in, worker)
+
+
+def test_a_worker_that_is_ended_ends_what_it_runs(fleet, drive, living_in):
+    fleet.scheduler()
+    worker = fleet.worker()
+    bench = drive(timeout_seconds=60, wait_seconds=1)
+    batch = bench.start(SLOW)
+    in_use(fleet, living_in, worker)
+    worker.end(signal.SIGTERM)
+    assert not living_in(fleet.temporary(worker))
+    assert results_of([batch])[0].failure.kind is FailureKind.DEVICE_LOST
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 50))]
+)
+def test_random_kills_lose_nothing_and_count_nothing_twice(fleet, seed):
+    """Workers are killed and others come, at random; a batch may be lost twice, and says so."""
+    chance = random.Random(seed)
+    fleet.scheduler()
+    workers = [fleet.worker(core=core) for core in range(2)]
+    bench = FleetBench(fleet, wait_seconds=60)
+    batches = []
+    for number in range(12):
+        batches.append(bench.start("right", "right", time=1e-3 * (1 + number)))
+        time.sleep(chance.random() * 0.2)
+        if number in (4, 8):
+            workers.pop(chance.randrange(len(workers))).end(signal.SIGKILL)
+            workers.append(fleet.worker(core=number))
+    results = results_of(batches)
+    bench.close()
+    for number, pair in enumerate(zip(results[::2], results[1::2], strict=True)):
+        kinds = {result.failure and result.failure.kind for result in pair}
+        assert kinds <= {None, FailureKind.DEVICE_LOST}
+        assert {result.seconds for result in pair} <= {None, 1e-3 * (1 + number)}
+    assert sum(result.failure is None for result in results) >= 16

@@ -1,0 +1,80 @@
+"""What a fleet measures is what one machine would, on many devices at once."""
+
+from __future__ import annotations
+
+from fleet_bench import until
+
+from tilewright.roles import TakesBatches
+from tilewright.vocabulary.measure import Conditions, FailureKind
+
+
+def devices_of(results):
+    return {result.device for result in results}
+
+
+def test_results_come_in_order_and_name_their_device(fleet, drive):
+    fleet.scheduler()
+    worker = fleet.worker()
+    bench = drive()
+    asked = [bench.ask(time=seconds) for seconds in (1e-3, 2e-3, 3e-3)]
+    asked.insert(1, bench.ask("skips_the_tail"))
+    results = bench.measure_all(asked)
+    assert [result.seconds for result in results] == [1e-3, None, 2e-3, 3e-3]
+    assert results[1].failure.kind is FailureKind.WRONG_ANSWER
+    address = worker.says("serving").partition("://")[2]
+    assert devices_of(results) == {f"fake@{address}"}
+
+
+def test_two_devices_serve_one_run(fleet, drive):
+    fleet.scheduler()
+    fleet.worker(core=0)
+    fleet.worker(core=1)
+    bench = drive()
+    assert isinstance(bench.runner, TakesBatches)
+    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    batches = [bench.runner.run(asked, bench.builder.build(asked)) for asked in [[bench.ask()]] * 8]
+    assert len(devices_of([future.result(120) for batch in batches for future in batch])) == 2
+
+
+def test_turns_of_a_candidate_are_of_one_device(fleet, drive):
+    fleet.scheduler()
+    fleet.worker(core=0)
+    fleet.worker(core=1)
+    bench = drive()
+    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    asked = [bench.ask(conditions=Conditions(min_repeat_ms=0.5, turns=3))]
+    others = [bench.ask()]
+    seen = set()
+    for _ in range(3):
+        pending = bench.runner.run(asked, bench.builder.build(asked))
+        bench.runner.run(others, bench.builder.build(others))
+        seen |= devices_of([future.result(120) for future in pending])
+    assert len(seen) == 1
+
+
+def test_code_that_the_drive_built_is_sent(fleet, drive, make_bench):
+    fleet.scheduler()
+    fleet.worker()
+    bench, local = drive(), make_bench()
+    asked = [bench.ask(time=2e-3), bench.ask(lower="fail")]
+    futures = bench.runner.run(asked, local.builder.build(asked))
+    good, bad = (future.result(120) for future in futures)
+    assert good.seconds == 2e-3
+    assert bad.failure is not None
+    assert not bad.device
+
+
+def test_candidates_that_do_harm_cost_themselves_alone(fleet, drive):
+    fleet.scheduler()
+    fleet.worker()
+    bench = drive(timeout_seconds=2)
+    asked = [bench.ask(act) for act in ("right", "segfault", "hang_with_gil", "leave", "right")]
+    kinds = [result.failure and result.failure.kind for result in bench.measure_all(asked)]
+    assert kinds == [None, FailureKind.CRASH, FailureKind.RUN_TIMEOUT, FailureKind.CRASH, None]
+
+
+def test_two_runs_share_a_fleet(fleet, drive):
+    fleet.scheduler()
+    fleet.worker()
+    one, other = drive(), drive()
+    assert all(bench.measure().seconds == 1e-3 for bench in (one, other, one, other))
