@@ -106,7 +106,7 @@ def test_a_worker_that_comes_late_is_waited_for_and_joins(fleet, drive):
 
 def test_a_run_does_not_wait_for_ever_for_its_first_device(fleet, drive):
     fleet.scheduler()
-    with pytest.raises(UsageError, match="has no device of the run's, for 0.1 s"):
+    with pytest.raises(UsageError, match=r"has no device of the run's, for 0.1 s"):
         drive(wait_seconds=0.1)
 
 

@@ -127,8 +127,8 @@ class FaultKernel:
             return float(says)
         if says == "a billion":
             return range(10**9)
-        if isinstance(says, str) and says.startswith("/"):  # as the file says by now
-            return number * float(Path(says).read_text())
+        if isinstance(says, str) and says.startswith("$"):  # as a file of that name says by now
+            return number * float(Path(os.environ[says[1:]]).read_text())
         return number * says if isinstance(says, float) else says
 
 

@@ -28,11 +28,13 @@ async def run_scheduler(
     )
     try:
         await scheduler
-    except OSError as error:
+    except RuntimeError as error:  # Dask's, of what happened
+        if not isinstance(error.__cause__, OSError):
+            raise
         raise UsageError(
-            f"cannot listen on {host}:{port}: {error.strerror}",
+            f"cannot listen on {host}:{port}: {error.__cause__.strerror}",
             where="--port",
-            remedy="take another",
+            remedy="take another: --port 0 finds one",
         ) from error
     try:
         say(scheduler.address)

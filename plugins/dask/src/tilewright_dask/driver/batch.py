@@ -19,13 +19,17 @@ _CLEAR_SECONDS = 1e-5
 class Batch:
     """Inputs that were built, or are yet to be, and the futures of their results.
 
-    tried   names of the devices that were lost with it
+    tried      names of the devices that were lost with it, or were too slow
+    losses     how often a device was lost with it
+    slowness   how often one was too slow
     """
 
     inputs: Sequence[MeasureInput]
     builds: Sequence[BuildResult]
     futures: Sequence[Future[MeasureResult]]
     tried: set[str] = field(default_factory=set)
+    losses: int = 0
+    slowness: int = 0
 
     def request(self, session: str, reference: MeasureInput | None) -> dict[str, Any]:
         """What a worker is sent, with what tells how fast its device is."""

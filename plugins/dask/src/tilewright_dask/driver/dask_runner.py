@@ -20,7 +20,7 @@ from tilewright_dask.worker.plugin_files import plugin_texts
 
 
 class DaskRunner:
-    """Hands each batch to a device, two at a time to each; `batches_at_once` grows and shrinks with them.
+    """Hands each batch to a device, two at a time to each; `batches_at_once` follows them.
 
     A batch whose device is lost is measured on another, once. The devices are those of the
     context's fingerprint that the run reached. Raises UsageError where none comes in time, and

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tilewright")
 _LOOK_SECONDS = 0.5
-_MOST_TRIES = 2
+_MOST_LOSSES, _MOST_SLOWNESS = 2, 5
 _ASIDE_SECONDS = 10.0
 
 
@@ -199,15 +199,18 @@ class Dispatch:
         answer = await self._answer(seat, self._request(seat.session.key, batch))
         seat.flying.discard(batch)
         if isinstance(answer, str):
+            batch.losses += 1
             self._again(batch, seat, answer)
         elif "results" in answer:
             batch.finish(answer["results"], seat.name)
             self._reference = self._reference or batch.reference
         elif "drift" in answer:
             self._set_aside(seat, answer["drift"])
+            batch.slowness += 1
             self._again(batch, seat, f"is slower than usual by {answer['drift']:.0%}")
         elif answer.get("closed"):
             self._lose(seat, "has ended the run's processes")
+            batch.losses += 1
             self._again(batch, seat, "its processes were ended")
         else:
             text = answer.get("failed") or str(answer)
@@ -228,9 +231,9 @@ class Dispatch:
         seat.aside_until = time.monotonic() + _ASIDE_SECONDS
 
     def _again(self, batch: Batch, seat: Seat, why: str) -> None:
-        """Put a batch back in the queue that a device did not measure, once."""
+        """Put a batch back in the queue that a device did not measure, not for ever."""
         batch.tried.add(seat.name)
-        if len(batch.tried) < _MOST_TRIES:
+        if batch.losses < _MOST_LOSSES and batch.slowness < _MOST_SLOWNESS:
             self._queue.appendleft(batch)
         else:
             batch.fail(FailureKind.DEVICE_LOST, f"{seat.name} {why}", seat.name)

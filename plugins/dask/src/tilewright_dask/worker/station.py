@@ -105,7 +105,8 @@ class Station:
                 remedy="start it with --accept-plugins where you trust its drivers, or with "
                 "equal files of its own: --plugin",
             )
-        session = Session(request, self._device, self._files, sent)
+        files = [path for path in self._files if path.name not in sent]
+        session = Session(request, self._device, files, sent)
         with self._lock:
             self._sessions[key] = session
             oldest = [*self._sessions.items()][:-_SESSIONS]

@@ -1,0 +1,100 @@
+"""Who may talk to whom: this machine alone, or those with certificates of one authority."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tilewright.errors import UsageError
+from tilewright_dask.driver.fleet_link import FleetLink
+from tilewright_dask.security.access import check_address, check_host, is_loopback, security_of
+from tilewright_dask.security.certificates import make_certificates
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made") / "certs"
+    make_certificates(folder, 1)
+    return folder
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])
+def test_loopback_is_this_machine(host):
+    assert is_loopback(host)
+    check_host(host, None)
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "10.0.0.7", "::", "node7", "127.0.0.1.example"])
+def test_without_certificates_nobody_listens_to_others(host):
+    assert not is_loopback(host)
+    with pytest.raises(UsageError, match=r"without certificates whoever reaches it can run code"):
+        check_host(host, None)
+    check_host(host, Path("certs"))
+
+
+@pytest.mark.parametrize(
+    ("address", "tls", "says"),
+    [
+        ("tcp://10.0.0.1:8786", None, "is not on this machine"),
+        ("tls://127.0.0.1:8786", None, "needs certificates"),
+        ("tcp://127.0.0.1:8786", Path("certs"), "is without encryption"),
+        ("127.0.0.1:8786", None, "expected tcp://HOST:PORT"),
+        ("tcp://127.0.0.1", None, "expected tcp://HOST:PORT"),
+        ("tcp://127.0.0.1:port", None, "expected tcp://HOST:PORT"),
+        ("inproc://x:1", None, "expected tcp://HOST:PORT"),
+    ],
+)
+def test_an_address_that_is_not_safe_is_refused(address, tls, says):
+    with pytest.raises(UsageError, match=says) as refused:
+        check_address(address, tls)
+    assert refused.value.where == "scheduler"
+
+
+def test_keys_are_their_owners_alone(certificates):
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in certificates.iterdir()}
+    assert len(modes) == 8
+    assert {mode for name, mode in modes.items() if name.endswith("-key.pem")} == {0o600}
+
+
+def test_certificates_are_not_overwritten(certificates):
+    with pytest.raises(UsageError, match=r"has scheduler.pem, scheduler-key.pem, worker.pem"):
+        make_certificates(certificates, 1)
+
+
+def test_an_authority_signs_again(tmp_path):
+    make_certificates(tmp_path, 1)
+    authority = (tmp_path / "ca.pem").read_bytes()
+    for path in tmp_path.glob("[!c]*.pem"):
+        path.unlink()
+    made = make_certificates(tmp_path, 1)
+    assert len(made) == 6
+    assert (tmp_path / "ca.pem").read_bytes() == authority
+
+
+def test_a_folder_without_certificates_is_told(tmp_path):
+    with pytest.raises(UsageError, match=r"no ca.pem in"):
+        security_of(tmp_path, "driver")
+
+
+def test_a_run_with_certificates(fleet, drive, certificates):
+    fleet.tls = certificates
+    assert fleet.scheduler().says("://").startswith("tls://127.0.0.1:")
+    fleet.worker()
+    assert drive().measure().seconds == 1e-3
+
+
+def test_a_peer_with_certificates_of_another_authority_is_nobody(
+    fleet, certificates, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tilewright_dask.driver.fleet_link._CONNECT_SECONDS", 2.0)
+    fleet.tls = certificates
+    fleet.scheduler()
+    make_certificates(tmp_path / "others", 1)
+    link = FleetLink.of(fleet.address, tmp_path / "others")
+    with pytest.raises(UsageError, match=r"no scheduler answers at tls://"):
+        link.run(link.devices())
+    plain = FleetLink.of(fleet.address.replace("tls", "tcp"), None)
+    with pytest.raises(UsageError, match=r"no scheduler answers at tcp://"):
+        plain.run(plain.devices())

@@ -1,0 +1,116 @@
+"""A device that is not as fast as usual is set aside, and what it measured since is not believed."""
+
+from __future__ import annotations
+
+import pytest
+from fleet_bench import until
+
+from tilewright.vocabulary.measure import FailureKind
+from tilewright_dask.worker.drift import Drift
+
+
+def looks(drift, *seconds, limit=0.2):
+    """What each look finds, of a device that takes so long, three times a look."""
+    return [drift.look("key", lambda s=each: s, limit) for each in seconds]
+
+
+def test_a_device_that_is_as_usual_is_not_off():
+    assert looks(Drift(), 1.0, 1.1, 0.95, 1.19) == [0.0] * 4
+
+
+def test_a_slower_one_is_off_by_its_share():
+    assert looks(Drift(), 1.0, 1.3, 1.0) == [0.0, pytest.approx(0.3), 0.0]
+
+
+def test_one_slow_look_of_three_is_noise():
+    drift, seconds = Drift(), iter([1.0, 5.0, 5.0, 1.0])
+    assert [drift.look("key", lambda: next(seconds), 0.2) for _ in range(2)] == [0.0, 0.0]
+
+
+def test_one_that_stays_slow_is_taken_as_it_is():
+    assert [share > 0 for share in looks(Drift(), 1.0, 2.0, 2.0, 2.0, 2.0, 2.1)] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_one_that_is_faster_was_slow_before():
+    drift = Drift()
+    assert looks(drift, 1.0, 0.5, 1.0)[1:] == [0.0, pytest.approx(1.0)]
+
+
+def test_a_reference_that_cannot_be_measured_tells_nothing():
+    drift = Drift()
+    assert looks(drift, 1.0, None, 1.0) == [0.0, 0.0, 0.0]
+
+
+@pytest.fixture
+def speed(tmp_path):
+    """speed(seconds): how long the reference takes on the worker that has its environment."""
+    file = tmp_path / "speed"
+
+    def write(seconds):
+        file.write_text(str(seconds))
+        return {"SPEED": str(file)}
+
+    return write
+
+
+def test_one_device_alone_measures_again_when_it_is_as_before(
+    fleet, drive, speed, monkeypatch, caplog
+):
+    monkeypatch.setattr("tilewright_dask.driver.dispatch._ASIDE_SECONDS", 0.5)
+    fleet.scheduler()
+    fleet.worker(environment=speed(0.001))
+    bench = drive(drift=0.2)
+    (reference,) = bench.start("right", time="$SPEED")
+    assert reference.result(120).seconds == 0.001
+    (same,) = bench.start("right", time=2e-3)
+    assert same.result(120).seconds == 2e-3
+    speed(0.002)
+    (slow,) = bench.start("right", time=3e-3)
+    until(lambda: "is slower than usual by 100 %" in caplog.text, "warning")
+    assert not slow.done()
+    speed(0.001)
+    assert slow.result(120).seconds == 3e-3
+
+
+def test_a_batch_that_no_device_measures_at_its_usual_speed_is_given_up(
+    fleet, drive, speed, monkeypatch
+):
+    monkeypatch.setattr("tilewright_dask.driver.dispatch._ASIDE_SECONDS", 0.1)
+    monkeypatch.setattr("tilewright_dask.driver.dispatch._MOST_SLOWNESS", 2)
+    fleet.scheduler()
+    fleet.worker(environment=speed(0.001))
+    bench = drive(drift=0.2)
+    for _ in range(2):
+        (reference,) = bench.start("right", time="$SPEED")
+        assert reference.result(120).seconds == 0.001
+    speed(0.002)
+    (lost,) = bench.start("right", time=3e-3)
+    failure = lost.result(120).failure
+    assert failure.kind is FailureKind.DEVICE_LOST
+    assert "is slower than usual by 100%" in failure.text
+
+
+def test_another_device_measures_what_a_slow_one_did_not(fleet, drive, speed, tmp_path):
+    steady = tmp_path / "steady"
+    steady.write_text("0.001")
+    fleet.scheduler()
+    fleet.worker(core=0, environment=speed(0.001))
+    bench = drive(drift=0.2)
+    (reference,) = bench.start("right", time="$SPEED")
+    slow = reference.result(120).device
+    fleet.worker(core=1, environment={"SPEED": str(steady)})
+    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    batches = [bench.start("right", time=3e-3) for _ in range(4)]
+    assert all(future.result(120).seconds == 3e-3 for (future,) in batches)
+    speed(0.002)
+    batches = [bench.start("right", time=4e-3) for _ in range(4)]
+    results = [future.result(120) for (future,) in batches]
+    assert {result.seconds for result in results} == {4e-3}
+    assert slow not in {result.device for result in results}

@@ -1,0 +1,173 @@
+"""The verbs `tilewright fleet`, and a whole tuning through them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fleet_bench import until
+
+from tilewright.errors import UsageError
+from tilewright_cli.terminal.choice_text import choice_of
+from tilewright_cli.terminal.group import run
+from tilewright_dask.driver.fleet_link import FleetLink
+from tilewright_dask.worker.cores import cores_text, parse_cores, split_cores
+
+MATMUL = "matmul(16x16, 16x16)"
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Where the peaks of the processor are kept, which take a while to measure."""
+    return {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
+
+
+@pytest.fixture
+def local(fleet, cache):
+    """A local fleet of the processor, on as many workers as there are cores, two at most."""
+    count = min(2, len(os.sched_getaffinity(0)))
+    started = fleet.start("local", "--workers", count, "--port", 0, environment=cache)
+    started.says("://")
+    fleet.address = started.lines()[0]
+    until(lambda: sum("serving" in line for line in started.lines()) == count, "workers")
+    yield started
+    FleetLink.of(fleet.address, None).close()
+
+
+def tune(fleet, *words, environment=None):
+    where = f"dask:scheduler={fleet.address},drift=1000000"
+    command = ("tune", MATMUL, "--runner", where, "--builder", f"dask:scheduler={fleet.address}")
+    return subprocess.Popen(
+        [sys.executable, "-m", "tilewright", *command, *words],
+        cwd=fleet.folder,
+        env={**os.environ, "TILEWRIGHT_BLOCK_PLUGINS": "cuda", **(environment or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def trials(path):
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [record for line in lines if (record := json.loads(line))["kind"] == "trial"]
+
+
+def test_a_task_is_tuned_on_every_device(fleet, local, capsys):
+    records = fleet.folder / "records.jsonl"
+    words = ("--budget", "40", "--tuner", "random", "--device", "cpu*", "--records", records)
+    with tune(fleet, *map(str, words), "--json") as tuning:
+        found = json.loads(tuning.stdout.read())
+    assert tuning.returncode == 0
+    assert found["trials"] == 40
+    assert found["best_seconds"] > 0
+    assert found["peak_share"] > 0
+    measured = trials(records)
+    assert len(measured) == 40
+    assert (
+        len({json.dumps(one["config"], sort_keys=True) + one["strategy"] for one in measured}) > 20
+    )
+    assert run(["fleet", "ls", fleet.address, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["devices"]
+    assert {one["device"]["name"] for one in measured} == {row["device"] for row in rows}
+    assert {one["device"]["fingerprint"] for one in measured} == {
+        row["fingerprint"] for row in rows
+    }
+    assert sum(row["trials"] for row in rows) >= 40
+    assert set(rows[0]) == {
+        *("device", "fingerprint", "worker", "pid"),
+        *("state", "trials", "trials_per_second", "drift"),
+    }
+
+
+def test_an_interrupted_run_keeps_what_came_back_and_leaves_nothing(fleet, local, living_in):
+    records = fleet.folder / "records.jsonl"
+    words = ("--budget", "1h", "--tuner", "random", "--records", str(records))
+    with tune(fleet, *words) as tuning:
+        until(lambda: trials(records), "trial")
+        tuning.send_signal(signal.SIGINT)
+        assert tuning.wait(60) == 130
+    until(lambda: not living_in(fleet.temporary(local)), "end of all that measures")
+    assert trials(records)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_local_fleet_ends_as_a_whole(fleet, cache, number, living_in):
+    started = fleet.start("local", "--workers", 1, "--port", 0, environment=cache)
+    started.says("serving")
+    started.end(number)
+    mark = f"TMPDIR={fleet.temporary(started)}".encode()
+
+    def living():
+        return [
+            process
+            for process in Path("/proc").glob("[0-9]*")
+            if mark in _content(process / "environ").split(b"\0")
+        ]
+
+    until(lambda: not living(), "end of the workers")
+
+
+def _content(path):
+    try:
+        return path.read_bytes()
+    except OSError:  # it has just ended
+        return b""
+
+
+def test_a_port_that_is_taken_is_told(fleet):
+    fleet.scheduler()
+    port = fleet.address.rpartition(":")[2]
+    again = fleet.start("scheduler", "--port", port)
+    assert again.process.wait(120) == 2
+    (error,) = [line for line in again.lines() if line.startswith("error: ")]
+    assert "cannot listen on 127.0.0.1" in error
+
+
+def test_an_unknown_device_is_told(fleet):
+    started = fleet.start("worker", "tcp://127.0.0.1:1", "--device", "gpu7")
+    assert started.process.wait(120) == 2
+    assert "error: --device: this machine has no device 'gpu7'" in started.log.read_text()
+
+
+@pytest.mark.parametrize("verb", ["ls", "worker"])
+def test_another_machine_needs_certificates(verb, capsys):
+    assert run(["fleet", verb, "tcp://10.0.0.1:8786"]) == 2
+    assert "is not on this machine" in capsys.readouterr().err
+
+
+def test_certificates_are_made(tmp_path, capsys):
+    assert run(["fleet", "certs", str(tmp_path / "certs"), "--days", "1"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 8
+
+
+def test_cores_are_read_and_written():
+    mine = sorted(os.sched_getaffinity(0))
+    assert parse_cores(cores_text(mine)) == tuple(mine)
+    assert cores_text([0, 1, 2, 5, 7, 8]) == "0-2,5,7-8"
+    for text in ("", "a", "1-", "-1", "0;1"):
+        with pytest.raises(UsageError, match="expected numbers of cores"):
+            parse_cores(text)
+    with pytest.raises(UsageError, match="this process may not use 9999"):
+        parse_cores("9999")
+
+
+def test_workers_share_the_cores_evenly():
+    mine = sorted(os.sched_getaffinity(0))
+    parts = split_cores(len(mine))
+    assert [core for part in parts for core in part] == mine
+    with pytest.raises(UsageError, match="each needs one of its own"):
+        split_cores(len(mine) + 1)
+
+
+def test_a_choice_with_options_is_one_word():
+    found = choice_of("--runner", "dask:scheduler=tcp://127.0.0.1:8786,drift=0.3")
+    assert found.name == "dask"
+    assert found.options == {"scheduler": "tcp://127.0.0.1:8786", "drift": 0.3}
+    assert choice_of("--runner", "local").options == {}
+    for text in ("dask:scheduler", "dask:=3", ":a=1"):
+        with pytest.raises(UsageError, match="--runner: expected a name"):
+            choice_of("--runner", text)
