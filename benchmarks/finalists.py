@@ -32,9 +32,9 @@ from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright_pipeline.api.task_text import find_task
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.run_setup import make_context
+from tilewright_pipeline.measuring.measurement import Measurement
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.loop import tune_tasks
-from tilewright_pipeline.tuning.measurement import Measurement
 
 TASKS = {
     "conv2d(1x80x28x28, 48x80x1x1)": "conv2d_direct",

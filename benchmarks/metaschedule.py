@@ -30,7 +30,7 @@ from saving import add_save_options, save
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.measure import Conditions
 from tilewright_pipeline.context.run_setup import make_context
-from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_pipeline.measuring.measurement import Measurement
 from tilewright_records.store.store import JsonlRecordStore
 
 TASKS = {

@@ -31,7 +31,7 @@ from tilewright.vocabulary.task import Task
 from tilewright_pipeline.api.task_text import find_task
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.run_setup import make_context
-from tilewright_pipeline.tuning.measurement import Measurement
+from tilewright_pipeline.measuring.measurement import Measurement
 from tilewright_records.encoding import record_json
 from tilewright_records.line import seal
 

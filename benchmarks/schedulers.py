@@ -28,10 +28,10 @@ from tilewright.options import Choice
 from tilewright.vocabulary.measure import MeasureInput
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.measuring.measurement import Measurement
 from tilewright_pipeline.options.budget_text import parse_budget
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.loop import tune_tasks
-from tilewright_pipeline.tuning.measurement import Measurement
 from tilewright_pipeline.tuning.tune_report import TuneReport
 from tilewright_records.store.store import JsonlRecordStore
 

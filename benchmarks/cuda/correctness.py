@@ -18,8 +18,8 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Conditions, MeasureInput
 from tilewright.vocabulary.task import Task
 from tilewright_pipeline.api.task_text import find_task
+from tilewright_pipeline.measuring.measurement import Measurement
 from tilewright_pipeline.pipeline import Pipeline
-from tilewright_pipeline.tuning.measurement import Measurement
 from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 _BATCH = 64

@@ -26,11 +26,11 @@ from tilewright.vocabulary.measure import (
 from tilewright.vocabulary.record import Query, Record
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_setup import make_context
+from tilewright_pipeline.measuring.measurement import Measurement
 from tilewright_pipeline.options.budget_text import parse_budget
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.loop import tune_tasks
-from tilewright_pipeline.tuning.measurement import Measurement
 from tilewright_pipeline.tuning.task_track import TaskTrack
 from tilewright_pipeline.tuning.tune_report import TuningInterrupted
 from tilewright_records.store.compact import compact_log

@@ -18,10 +18,10 @@ from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.measure import MeasureInput
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_setup import make_context
+from tilewright_pipeline.measuring.measurement import Measurement
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.loop import measure_configs, tune_tasks
-from tilewright_pipeline.tuning.measurement import Measurement
 from tilewright_pipeline.tuning.next_track import next_track
 from tilewright_pipeline.tuning.task_track import TaskTrack
 from tilewright_pipeline.tuning.tune_report import TuningInterrupted

@@ -18,9 +18,9 @@ from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.measure import MeasureResult
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_setup import make_context
+from tilewright_pipeline.measuring.noise import is_disturbed, is_noisy
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.loop import tune_tasks
-from tilewright_pipeline.tuning.noise import is_disturbed, is_noisy
 from tilewright_records.decoding import RecordDecoder
 from tilewright_records.line import unseal
 

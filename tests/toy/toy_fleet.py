@@ -83,7 +83,7 @@ class FleetRunner:
         self.fleet = fleet
 
     @property
-    def batches(self):
+    def batches_at_once(self):
         return self.fleet.batches
 
     def run(self, inputs, builds):

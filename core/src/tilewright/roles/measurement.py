@@ -57,7 +57,7 @@ class TakesBatches(Protocol):
     """
 
     @property
-    def batches(self) -> int:
+    def batches_at_once(self) -> int:
         """How many it can do with now; 0 while it has no device. It may change at any time."""
 
 

@@ -37,8 +37,8 @@ from tilewright_graph.selection.layout_problem import LayoutProblem, layout_prob
 from tilewright_graph.selection.prediction import Prediction, has_failed, predict, recorded_seconds
 from tilewright_graph.selection.transform_prices import family
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.measuring.measurement_spent import MeasurementSpent, summed
 from tilewright_pipeline.tuning.loop import measure_configs
-from tilewright_pipeline.tuning.measurement_spent import MeasurementSpent, summed
 
 _USUAL = Effort()
 _Measurable = tuple[Task, ConfigEntity]

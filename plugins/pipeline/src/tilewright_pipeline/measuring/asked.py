@@ -18,7 +18,7 @@ from tilewright.vocabulary.measure import (
     Trial,
     is_seconds,
 )
-from tilewright_pipeline.tuning.measurement_spent import MeasurementSpent
+from tilewright_pipeline.measuring.measurement_spent import MeasurementSpent
 
 if TYPE_CHECKING:
     from tilewright.plugins.blamed import Blamed

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from tilewright_pipeline.tuning.asked import Asked, begun, built
+from tilewright_pipeline.measuring.asked import Asked, begun, built
 
 if TYPE_CHECKING:
     from tilewright.plugins.blamed import Blamed

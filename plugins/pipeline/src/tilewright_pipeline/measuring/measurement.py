@@ -14,10 +14,10 @@ from tilewright.roles import TakesBatches
 from tilewright.vocabulary.measure import MeasureInput, Trial
 from tilewright.vocabulary.record import Charge, Record
 from tilewright.vocabulary.task_set import ChecksTasks
-from tilewright_pipeline.tuning.asked import Asked, begun, built
-from tilewright_pipeline.tuning.flights import Flight, Flights
-from tilewright_pipeline.tuning.measurement_spent import MeasurementSpent
-from tilewright_pipeline.tuning.noise import is_disturbed
+from tilewright_pipeline.measuring.asked import Asked, begun, built
+from tilewright_pipeline.measuring.flights import Flight, Flights
+from tilewright_pipeline.measuring.measurement_spent import MeasurementSpent
+from tilewright_pipeline.measuring.noise import is_disturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +158,7 @@ class Measurement:
         if self._taker is None or self._runner is None:
             return 0
         with self._runner.blaming():
-            return self._taker.batches
+            return self._taker.batches_at_once
 
     # --- one batch -------------------------------------------------------------------------------
 

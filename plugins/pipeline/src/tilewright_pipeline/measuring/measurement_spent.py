@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewright_pipeline.tuning.noise import is_noisy
+from tilewright_pipeline.measuring.noise import is_noisy
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.events import Section, StageOutcome
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.time_text import milliseconds_text
-from tilewright_pipeline.tuning.measurement_spent import summed
+from tilewright_pipeline.measuring.measurement_spent import summed
 from tilewright_pipeline.tuning.task_entry import task_entry
 from tilewright_pipeline.writing import writing
 

@@ -1,10 +1,11 @@
-"""The records that count when a tuning stage begins."""
+"""What a tuning stage begins with: the records that count, and the incumbents."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
@@ -14,7 +15,7 @@ from tilewright.vocabulary.task import Task
 from tilewright_pipeline.dispatch.history import equal_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.config import ConfigEntity
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.record import Record
     from tilewright.vocabulary.workload import Workload
     from tilewright_pipeline.context.run_context import RunContext
+    from tilewright_pipeline.tuning.task_track import TaskTrack
 
 
 def known_trials(context: RunContext) -> list[Trial]:
@@ -51,6 +53,22 @@ def known_trials(context: RunContext) -> list[Trial]:
     return moved + others
 
 
+def in_columns(
+    tracks: Sequence[TaskTrack], context: RunContext
+) -> Iterator[tuple[TaskTrack, ConfigEntity]]:
+    """The first incumbent of every task, then the second ones, and so on.
+
+    Those of a task are looked up when its first is due.
+    """
+    others = []
+    for track in tracks:
+        found = [(track, config) for config in _incumbents(track, context)]
+        yield from found[:1]
+        others.append(found[1:])
+    for column in zip_longest(*others):
+        yield from (found for found in column if found is not None)
+
+
 def best_of_anchor(context: RunContext, task: Task) -> list[ConfigEntity]:
     """The best config among the other tasks that differ from this one in their epilogue only."""
     best = context.history.kin(task)
@@ -72,6 +90,14 @@ def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
             if best is not None and donor != query.fingerprint:
                 found.append(best.config)
     return found
+
+
+def _incumbents(track: TaskTrack, context: RunContext) -> list[ConfigEntity]:
+    task = track.entry.task
+    found = [context.host.fallback_config(task, track.space)]
+    found += best_of_anchor(context, task)
+    found += adopted_configs(context, task)
+    return track.unmeasured(config for config in found if track.space.is_valid(config))
 
 
 def translated(task: Task, records: Iterable[Record], host: PluginHost) -> Iterator[ConfigEntity]:

@@ -21,18 +21,17 @@ from tilewright.vocabulary.record import BudgetRecord
 from tilewright.vocabulary.task_set import ChecksTasks, TaskSet, WeightedTask
 from tilewright_pipeline.context.events import EndReason
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.measuring.losses import Losses
+from tilewright_pipeline.measuring.measurement import Measurement
+from tilewright_pipeline.measuring.measurement_spent import MeasurementSpent
+from tilewright_pipeline.measuring.noise import noise_told
 from tilewright_pipeline.options.budget_text import together
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
-from tilewright_pipeline.tuning.history import known_trials
-from tilewright_pipeline.tuning.incumbents import in_columns
+from tilewright_pipeline.tuning.history import in_columns, known_trials
 from tilewright_pipeline.tuning.interrupt import Interrupt
-from tilewright_pipeline.tuning.losses import Losses
-from tilewright_pipeline.tuning.measurement import Measurement
-from tilewright_pipeline.tuning.measurement_spent import MeasurementSpent
 from tilewright_pipeline.tuning.narrowing import check_narrowing
 from tilewright_pipeline.tuning.next_track import next_track
-from tilewright_pipeline.tuning.noise import noise_told
 from tilewright_pipeline.tuning.progress import Progress
 from tilewright_pipeline.tuning.proposed import proposed
 from tilewright_pipeline.tuning.stage_key import stage_key

@@ -1,0 +1,1 @@
+"""Building, running and storing candidates: the part of tuning that touches the device."""
