@@ -69,6 +69,7 @@ QUICK = (
     "contracts/test_cost_model_contracts.py", "contracts/test_scheduler_contracts.py",
     "contracts/test_store_contracts.py",
     "core/test_space_config_space.py", "core/test_space_knobs.py",
+    "dask/test_words.py",
     "cuda/test_codegen_text.py", "cuda/test_codegen_limits.py",
     "docs/test_hooks_page.py", "docs/test_protocols_page.py",
     "end_to_end/test_third_party.py",

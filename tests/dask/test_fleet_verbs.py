@@ -12,11 +12,8 @@ from pathlib import Path
 import pytest
 from fleet_bench import until
 
-from tilewright.errors import UsageError
-from tilewright_cli.terminal.choice_text import choice_of
 from tilewright_cli.terminal.group import run
 from tilewright_dask.driver.fleet_link import FleetLink
-from tilewright_dask.worker.cores import cores_text, parse_cores, split_cores
 
 MATMUL = "matmul(16x16, 16x16)"
 
@@ -142,32 +139,3 @@ def test_another_machine_needs_certificates(verb, capsys):
 def test_certificates_are_made(tmp_path, capsys):
     assert run(["fleet", "certs", str(tmp_path / "certs"), "--days", "1"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 8
-
-
-def test_cores_are_read_and_written():
-    mine = sorted(os.sched_getaffinity(0))
-    assert parse_cores(cores_text(mine)) == tuple(mine)
-    assert cores_text([0, 1, 2, 5, 7, 8]) == "0-2,5,7-8"
-    for text in ("", "a", "1-", "-1", "0;1"):
-        with pytest.raises(UsageError, match="expected numbers of cores"):
-            parse_cores(text)
-    with pytest.raises(UsageError, match="this process may not use 9999"):
-        parse_cores("9999")
-
-
-def test_workers_share_the_cores_evenly():
-    mine = sorted(os.sched_getaffinity(0))
-    parts = split_cores(len(mine))
-    assert [core for part in parts for core in part] == mine
-    with pytest.raises(UsageError, match="each needs one of its own"):
-        split_cores(len(mine) + 1)
-
-
-def test_a_choice_with_options_is_one_word():
-    found = choice_of("--runner", "dask:scheduler=tcp://127.0.0.1:8786,drift=0.3")
-    assert found.name == "dask"
-    assert found.options == {"scheduler": "tcp://127.0.0.1:8786", "drift": 0.3}
-    assert choice_of("--runner", "local").options == {}
-    for text in ("dask:scheduler", "dask:=3", ":a=1"):
-        with pytest.raises(UsageError, match="--runner: expected a name"):
-            choice_of("--runner", text)

@@ -152,3 +152,55 @@ def test_an_emulated_device_is_everybodys(workers_folder):
     device = Device("emulated", {"emulated": True})
     with DeviceLease(device).held(), DeviceLease(device).held():
         assert not list(workers_folder.glob("*/device-*"))
+
+
+@pytest.fixture
+def confined(monkeypatch):
+    """confined(0, 1): from now on this process is confined to these cores, of a hundred."""
+    monkeypatch.setattr("os.cpu_count", lambda: 100)
+
+    def keep(*cores):
+        monkeypatch.setattr("os.sched_getaffinity", lambda _: set(cores))
+
+    return keep
+
+
+def is_taken(device):
+    """Whether who wants a device is kept waiting; whoever is not asks once for each lock."""
+    asked = []
+
+    def stopped():
+        asked.append(True)
+        return len(asked) > 20
+
+    with DeviceLease(device).held(stopped):
+        return len(asked) > 20
+
+
+def test_processes_of_other_cores_measure_at_once(confined):
+    device = Device("cpu", {"cores": 100})
+    confined(0, 1)
+    with DeviceLease(device).held():
+        assert is_taken(device)
+        confined(1, 2)
+        assert is_taken(device)
+        confined(2, 3)
+        assert not is_taken(device)
+
+
+def test_who_may_use_every_core_waits_for_all_and_they_for_it(confined):
+    device = Device("cpu", {"cores": 100})
+    confined(0)
+    with DeviceLease(device).held():
+        confined(*range(100))
+        assert is_taken(device)
+    with DeviceLease(device).held():
+        confined(0)
+        assert is_taken(device)
+
+
+def test_a_device_that_is_no_processor_is_not_shared(confined):
+    confined(0)
+    with DeviceLease(Device("gpu0")).held():
+        confined(1)
+        assert is_taken(Device("gpu0"))
