@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import socket
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -98,3 +101,30 @@ def test_a_peer_with_certificates_of_another_authority_is_nobody(
     plain = FleetLink.of(fleet.address.replace("tls", "tcp"), None)
     with pytest.raises(UsageError, match=r"no scheduler answers at tcp://"):
         plain.run(plain.devices())
+
+
+def test_d33_nothing_is_read_of_who_has_no_certificate(fleet, drive, certificates):
+    """Whatever bytes come, huge lengths among them: the connection is closed, the scheduler goes on."""
+    fleet.tls = certificates
+    scheduler = fleet.scheduler()
+    chance = random.Random(0)
+    _, _, place = fleet.address.partition("://")
+    host, _, port = place.partition(":")
+    memory = _resident(scheduler)
+    for number in range(200):
+        sent = b"\xff" * 8 if number % 2 else chance.randbytes(chance.randrange(1, 4096))
+        with socket.create_connection((host, int(port)), timeout=60) as peer, suppress(OSError):
+            peer.sendall(sent)
+            peer.shutdown(socket.SHUT_WR)
+            while peer.recv(1 << 16):
+                pass
+    assert _resident(scheduler) < memory + (50 << 20)
+    fleet.worker()
+    assert drive().measure().seconds == 1e-3
+
+
+def _resident(started):
+    """Bytes of memory that a process has."""
+    status = Path(f"/proc/{started.process.pid}/status").read_text()
+    (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+    return int(line.split()[1]) << 10

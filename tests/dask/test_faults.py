@@ -34,7 +34,7 @@ def is_free(fleet, living_in, worker):
     until(lambda: not living_in(fleet.temporary(worker)), "end of all that measures")
 
 
-def test_what_a_killed_worker_was_measuring_is_measured_elsewhere(fleet, drive, living_in):
+def test_d32_what_a_killed_worker_was_measuring_is_measured_elsewhere(fleet, drive, living_in):
     fleet.scheduler()
     killed, other = fleet.worker(core=0), fleet.worker(core=1)
     bench = drive(timeout_seconds=2)

@@ -91,6 +91,14 @@ def test_an_interrupted_run_keeps_what_came_back_and_leaves_nothing(fleet, local
     assert trials(records)
 
 
+def test_a_task_that_no_worker_can_hold_is_told_before_anything_is_measured(fleet, local):
+    records = fleet.folder / "records.jsonl"
+    tight = f"dask:scheduler={fleet.address},memory_gib=0.000001"
+    with tune(fleet, "--budget", "8", "--records", str(records), "--runner", tight) as tuning:
+        assert tuning.wait(120) == 2
+    assert not trials(records)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_local_fleet_ends_as_a_whole(fleet, cache, number, living_in):
     started = fleet.start("local", "--workers", 1, "--port", 0, environment=cache)

@@ -9,6 +9,7 @@ from tilewright.host.contexts import MeasureContext
 from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import BuildResult
 from tilewright.vocabulary.measure import MeasureInput, MeasureResult
+from tilewright.vocabulary.task_set import TaskSet
 from tilewright_dask.driver.batch import Batch
 from tilewright_dask.driver.dispatch import Dispatch
 from tilewright_dask.driver.fleet_device import FleetDevice
@@ -17,6 +18,7 @@ from tilewright_dask.driver.options import DaskRunnerOptions
 from tilewright_dask.driver.reaching import OWN, check_versions
 from tilewright_dask.worker.announcement import installed_plugins
 from tilewright_dask.worker.plugin_files import plugin_texts
+from tilewright_measure.local.memory_needed import address_space, check_fits
 
 
 class DaskRunner:
@@ -29,17 +31,18 @@ class DaskRunner:
 
     def __init__(self, options: DaskRunnerOptions, context: MeasureContext) -> None:
         self._link = FleetLink.of(options.scheduler, options.tls)
+        self._host = context.host
+        self._memory_bytes = address_space(context.device, options.memory_bytes)
+        self._needed: dict[str, str] = {}  # by tasks, besides what the kind of target needs
         fingerprint = context.device.fingerprint
         pattern = self._link.patterns.get(fingerprint, "*")
-        needed: dict[str, dict[str, str]] = {}
 
         def wants(device: FleetDevice) -> bool:
             return device.device.fingerprint == fingerprint and device.matches(pattern)
 
         def check(device: FleetDevice) -> None:
-            if device.kind not in needed:
-                needed[device.kind] = needed_plugins(context.host, device.kind)
-            check_versions([device], needed[device.kind])
+            needed = {**needed_plugins(context.host, device.kind), **self._needed}
+            check_versions([device], needed)
 
         opening = {
             "do": "open",
@@ -59,6 +62,14 @@ class DaskRunner:
     def batches_at_once(self) -> int:
         """Two a device that is there."""
         return self._dispatch.takes
+
+    def check_tasks(self, tasks: TaskSet) -> None:
+        """Raise UsageError for a task that workers cannot hold, or whose operator they lack."""
+        check_fits(tasks, self._host, self._memory_bytes, "dask")
+        operators = {entry.task.workload.operator for entry in tasks}
+        owners = [self._host.owner("reference", operator) for operator in sorted(operators)]
+        self._needed |= {one.distribution: one.version for one in owners if one.installed}
+        check_versions(self._dispatch.devices, self._needed)
 
     def run(
         self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]

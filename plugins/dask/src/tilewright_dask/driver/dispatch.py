@@ -70,6 +70,11 @@ class Dispatch:
         """How many batches all devices together take at a time."""
         return sum(seat.takes for seat in [*self._seats.values()] if seat.serves)
 
+    @property
+    def devices(self) -> list[FleetDevice]:
+        """Those of the run that are there."""
+        return [seat.device for seat in [*self._seats.values()]]
+
     async def begin(self) -> None:
         """Wait for a device. Raises UsageError where none comes, or none can be used."""
         self._spawn(self._follow())

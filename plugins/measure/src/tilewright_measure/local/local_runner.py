@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from tilewright.errors import UsageError
 from tilewright.host.contexts import MeasureContext
 from tilewright.roles import BuildResult
-from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_measure.local.building import artifact_to_json
 from tilewright_measure.local.device_lease import DeviceLease
-from tilewright_measure.local.memory_needed import bytes_to_check
+from tilewright_measure.local.memory_needed import address_space, check_fits
 from tilewright_measure.local.options import LocalRunnerOptions
 from tilewright_measure.timing.timing import checked_seconds
 from tilewright_measure.worker.failures import RefusedError
@@ -49,7 +47,7 @@ class LocalRunner:
         self._device = context.device.to_json()
         self._seed = context.seed
         self._host = context.host
-        self._memory_bytes = _address_space(context.device, options.memory_bytes)
+        self._memory_bytes = address_space(context.device, options.memory_bytes)
         self._pool = WorkerPool(context.host.files, self._memory_bytes, keep_spare=True)
         self._cases = str(self._pool.scratch.folder("cases-"))
         self._lease = DeviceLease(context.device)
@@ -64,17 +62,7 @@ class LocalRunner:
 
     def check_tasks(self, tasks: TaskSet) -> None:
         """Raise UsageError for a task whose operands a worker cannot hold."""
-        for entry in tasks:
-            workload = entry.task.workload
-            needed = bytes_to_check(workload, self._host)
-            if 0 < self._memory_bytes < needed:
-                text = self._host.reference(workload.operator).format(workload)
-                enough = 2 * -(-needed >> 30)
-                raise UsageError(
-                    f"{text}: its operands and the right answer take {needed / 2**30:.1f} GiB, "
-                    f"a worker may have {self._memory_bytes / 2**30:.1f}",
-                    remedy=f"make it smaller, or say runner: {{local: {{memory_gib: {enough}}}}}",
-                )
+        check_fits(tasks, self._host, self._memory_bytes, "local")
 
     def run(
         self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]
@@ -198,11 +186,3 @@ class LocalRunner:
             return None
         best = self._best.get((wanted.task.key, wanted.conditions.constants))
         return None if best is None else best * self._racing
-
-
-def _address_space(device: Device, limit_bytes: int) -> int:
-    """Bound on a worker's address space; none where the device shares it.
-
-    The driver of such a device reserves terabytes, as much as it and the machine have together.
-    """
-    return 0 if device.attributes.get("unified_addressing") else limit_bytes
