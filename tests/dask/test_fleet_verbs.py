@@ -67,13 +67,18 @@ def test_a_task_is_tuned_on_every_device(fleet, local, capsys):
     assert (
         len({json.dumps(one["config"], sort_keys=True) + one["strategy"] for one in measured}) > 20
     )
-    assert run(["fleet", "ls", fleet.address, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["devices"]
+
+    def listed():
+        """What the workers said last, which is a moment ago."""
+        assert run(["fleet", "ls", fleet.address, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["devices"]
+        return found if sum(row["trials"] for row in found) >= 40 else None
+
+    rows = until(listed, "count of 40 trials")
     assert {one["device"]["name"] for one in measured} == {row["device"] for row in rows}
     assert {one["device"]["fingerprint"] for one in measured} == {
         row["fingerprint"] for row in rows
     }
-    assert sum(row["trials"] for row in rows) >= 40
     assert set(rows[0]) == {
         *("device", "fingerprint", "worker", "pid"),
         *("state", "trials", "trials_per_second", "drift"),

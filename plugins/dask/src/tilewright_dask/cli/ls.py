@@ -31,5 +31,5 @@ def ls(address: str, tls: Path | None, as_json: bool) -> None:
     for row in rows:
         shared.say(
             f"{row['device']:28}  {row['fingerprint']}  {row['state']:9}  {row['trials']:7} trials"
-            f"  {row['trials_per_second']:6.1f} a second  drift {row['drift']:+.0%}"
+            f"  {row['trials_per_second']:6.1f} a second  drift {round(100 * row['drift']):+d} %"
         )

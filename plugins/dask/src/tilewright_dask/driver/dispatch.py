@@ -112,8 +112,7 @@ class Dispatch:
         for batch in waiting:
             batch.fail(FailureKind.CANCELLED, "measuring was stopped")
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for seat in self._seats.values():
-            await _drop(seat.session)
+        await asyncio.gather(*(_drop(seat.session) for seat in self._seats.values()))
         self._seats.clear()
 
     # --- who is there ----------------------------------------------------------------------------
@@ -204,6 +203,7 @@ class Dispatch:
         answer = await self._answer(seat, self._request(seat.session.key, batch))
         seat.flying.discard(batch)
         if isinstance(answer, str):
+            self._lose(seat, answer)  # it is opened anew where it is still announced
             batch.losses += 1
             self._again(batch, seat, answer)
         elif "results" in answer:
