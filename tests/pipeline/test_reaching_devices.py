@@ -13,6 +13,7 @@ from tilewright import Pipeline
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
+from tilewright_cli.terminal.group import run
 from tilewright_pipeline.api.functions import tune
 from tilewright_pipeline.context.run_setup import make_context
 from tilewright_pipeline.run.run_report import SCHEMA_FILE
@@ -99,6 +100,16 @@ def test_tune_asks_the_fleet_what_a_target_means(toy, tmp_path):
     assert str(result.task.target) == "toy:threads=3"
     assert result.summary["trials"] == 10
     assert result.seconds
+
+
+def test_the_command_line_chooses_runner_and_builder_in_place_of_the_files(
+    pipeline_file, monkeypatch, capsys
+):
+    monkeypatch.setenv("TOY_DEVICE", "toy0")
+    path = str(pipeline_file(tune="tuner: toy, budget: 6", runner="fails: all"))
+    assert run(["run", path, "--quiet", "--runner", "toy:seconds=0.001", "--builder", "toy"]) == 0
+    assert run(["run", path, "--runner", "tyo"]) == 2
+    assert "did you mean 'toy'" in capsys.readouterr().err
 
 
 def test_a_run_on_this_machine_names_no_devices(toy, tmp_path, monkeypatch):

@@ -22,7 +22,11 @@ class Tuner(Protocol):
     """
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
-        """At most `count` points of the space, none twice; none at all ends the task's search."""
+        """At most `count` points of the space, none twice; none at all ends the task's search.
+
+        Where several devices measure, it is asked again before it observes what it proposed; none
+        then means that it waits for that.
+        """
 
     def observe(self, trials: Sequence[Trial]) -> None:
         """Learn from a batch; `trial.result.seconds` is None for a failure."""
@@ -36,7 +40,8 @@ class TaskState:
     trials          measured so far, those of earlier runs and failures counted
     best_seconds    None until one succeeded
     curve           best seconds after each trial, None while all failed; rises if one did not last
-    exhausted       it must not be chosen: nothing works, nothing is left or nothing improves
+    exhausted       it must not be chosen: nothing works, nothing is left or nothing improves, or
+                    more of its batches are under way than of another
     networks        how often the task occurs in each network, by name; empty for a task by itself
     strategy        of the best, by its alternative's name; None until one succeeded
     """
