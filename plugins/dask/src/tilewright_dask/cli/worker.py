@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 import click
@@ -51,5 +52,6 @@ def worker(
     own = find_own_device(device, plugin)
     station = Station(own.device, plugin, accepts_plugins=accept_plugins)
     announced = announcement(own, kept, accepts_plugins=accept_plugins)
-    serving = FleetWorker(address, security, host, station, announced, shared.say)
+    name = f"tilewright-{platform.node()}-{os.getpid()}"
+    serving = FleetWorker(address, name, security, host, station, announced, shared.say)
     fleet_options.serve(serving.run())

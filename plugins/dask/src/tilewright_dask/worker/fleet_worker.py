@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import platform
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright_dask.messages import ANNOUNCEMENT, STATE
 from tilewright_dask.quiet_dask import quiet_dask
-from tilewright_dask.worker.serving import take_over
+from tilewright_dask.worker.serving import STATIONS
 from tilewright_dask.worker.station import Station
 
 if TYPE_CHECKING:
@@ -32,12 +30,14 @@ _GONE = ("forgotten", "released", "cancelled", "error")
 class FleetWorker:
     """Serves a station's device to whoever drives the fleet of a scheduler.
 
+    name        of the worker, which no other of the scheduler's has
     announced   what drivers are told of it
     host        interface to listen on
     say         called with a line for people whenever it comes or goes
     """
 
     scheduler: str
+    name: str
     security: Security
     host: str
     station: Station
@@ -46,7 +46,7 @@ class FleetWorker:
 
     async def run(self) -> None:
         """Serve until cancelled; no process is left then."""
-        take_over(self.station)
+        STATIONS[self.name] = self.station
         try:
             while True:
                 await self._serve_once()
@@ -55,6 +55,7 @@ class FleetWorker:
                 await asyncio.sleep(_AGAIN_SECONDS)
         finally:
             self.station.close()
+            del STATIONS[self.name]
 
     async def _serve_once(self) -> None:
         """Serve until the scheduler is lost; one that is not there yet is waited for."""
@@ -65,7 +66,7 @@ class FleetWorker:
             worker = Worker(
                 self.scheduler,
                 nthreads=1,
-                name=f"tilewright-{platform.node()}-{os.getpid()}",
+                name=self.name,
                 host=self.host,
                 security=self.security,
                 memory_limit=0,

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from tilewright_dask.messages import encode
-from tilewright_dask.worker.station import Station
-
-_HERE: list[Station] = []
 
 
-def take_over(station: Station) -> None:
-    """Let this process serve with a station."""
-    _HERE[:] = [station]
+class Serves(Protocol):
+    """What answers the requests to a worker."""
+
+    def serve(self, key: str, request: bytes) -> bytes:
+        """The reply to a request, which Dask knows by a key."""
+
+
+STATIONS: dict[str, Serves] = {}
+"""Of the workers in this process, by their names."""
 
 
 def serve(request: bytes) -> bytes:
-    """The reply of this process's station; Dask's scheduler sees bytes go in and come out."""
+    """The reply of a worker's station; Dask's scheduler sees bytes go in and come out."""
     from distributed import get_worker
 
-    if not _HERE:
+    worker = get_worker()
+    station = STATIONS.get(str(worker.name))
+    if station is None:
         return encode({"failed": "this Dask worker was not started by `tilewright fleet worker`"})
-    return _HERE[0].serve(str(get_worker().get_current_task()), request)
+    return station.serve(str(worker.get_current_task()), request)

@@ -1,0 +1,264 @@
+"""A fleet on one machine: devices beside one, beside the local runner, and many simulated ones.
+
+    uv run python benchmarks/fleet.py devices [--rounds 3] [--budget 20s]
+    uv run python benchmarks/fleet.py search [--budget 60s]
+    uv run python benchmarks/fleet.py simulated [--workers 2,8,32,128,512]
+    uv run python benchmarks/fleet.py store [--drivers 16]
+
+devices     trials a second on ResNet-50's tasks: two devices of a core each against one such
+            device, and one that has the whole machine against the runner `local`; in turns
+search      the predicted total that two such devices find, and one in twice the time
+simulated   workers that sleep as long as recorded trials took, all else as it is: trials a second
+            against what they could do, the driver's share of a core and its memory
+store       processes that append to one records file at once
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from result_data import Row
+from saving import add_save_options, save
+
+import tilewright
+from tilewright.host.plugin_host import PluginHost
+from tilewright_pipeline.context.run_setup import open_store
+from tilewright_pipeline.yaml.yaml_source import YamlSource
+
+_MODEL = {"frontend": "onnx", "model": "onnx-light:resnet50", "weights": {"seed": 0}}
+_HERE = Path(__file__).parent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("part", choices=("devices", "search", "simulated", "store"))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--budget", default=None, help="tuning time of a run")
+    parser.add_argument("--workers", default="2,8,32,128,512")
+    parser.add_argument("--drivers", type=int, default=16)
+    add_save_options(parser)
+    options = parser.parse_args()
+    {"devices": devices, "search": search, "simulated": simulated, "store": store}[options.part](
+        options
+    )
+
+
+def devices(options: argparse.Namespace) -> None:
+    """Rates in turns; each run tunes from nothing."""
+    budget = options.budget or "20s"
+    first, *_ = sorted(os.sched_getaffinity(0))
+    rates: dict[str, list[float]] = {}
+    with ExitStack() as stack:
+        two = stack.enter_context(fleet([["--cores", str(n)] for n in _cores(2)]))
+        one = stack.enter_context(fleet([["--cores", str(first)]]))
+        whole = stack.enter_context(fleet([[]]))
+        cases = {"two devices": two, "one device": one, "whole machine": whole, "local": None}
+        for number in range(options.rounds):
+            for name, address in cases.items():
+                rate = tuned(address, budget, number)["trials_per_second"]
+                rates.setdefault(name, []).append(rate)
+                print(f"{name:14} {rate:6.1f} trials a second", flush=True)
+    found = {name: median(each) for name, each in rates.items()}
+    doubled = median(a / b for a, b in zip(rates["two devices"], rates["one device"], strict=True))
+    kept = median(a / b for a, b in zip(rates["whole machine"], rates["local"], strict=True))
+    print(f"\ntwo devices over one: {doubled:.2f}; a worker over the local runner: {kept:.2f}")
+    rows = [
+        Row(case="two devices of a core, beside one", ours=found["two devices"],
+            peer=found["one device"], speedup=doubled, goal=1.8),
+        Row(case="one worker, beside the runner `local`", ours=found["whole machine"],
+            peer=found["local"], speedup=kept, goal=0.95),
+    ]  # fmt: skip
+    save(options, "fleet", rows, packages=["distributed"])
+
+
+def search(options: argparse.Namespace) -> None:
+    """Totals, in turns."""
+    seconds = float((options.budget or "60s").removesuffix("s"))
+    first, *_ = sorted(os.sched_getaffinity(0))
+    totals: dict[str, list[float]] = {"two": [], "one": []}
+    for number in range(options.rounds):
+        for name, cores, budget in (("two", _cores(2), seconds), ("one", [first], 2 * seconds)):
+            with fleet([["--cores", str(core)] for core in cores]) as address:
+                curve = tuned(address, f"{budget:g}s", number)["curve"]
+            totals[name].append(curve[-1][1] * 1e3)
+            print(f"{name:4} {totals[name][-1]:.3f} ms after {budget:g} s", flush=True)
+    ratio = median(b / a for a, b in zip(totals["two"], totals["one"], strict=True))
+    print(f"\none in {2 * seconds:g} s over two in {seconds:g} s: {ratio:.3f}")
+    row = Row(case=f"{seconds:g} s", ours=median(totals["two"]), peer=median(totals["one"]),
+              speedup=ratio)  # fmt: skip
+    save(options, "fleet_search", [row], packages=["distributed"])
+
+
+def simulated(options: argparse.Namespace) -> None:
+    """Rates of simulated devices over the number of workers."""
+    rows = []
+    print("| workers | trials/s | ideal | share | driver's core | driver's memory MiB |")
+    print("|---|---|---|---|---|---|")
+    for workers in map(int, options.workers.split(",")):
+        with simulated_fleet(workers) as (address, trial_seconds):
+            told = driven(address, options.budget or "20s")
+        ideal = workers / trial_seconds
+        print(
+            f"| {workers} | {told['rate']:.0f} | {ideal:.0f} | {told['rate'] / ideal:.0%} "
+            f"| {told['core']:.0%} | {told['mib']:.0f} |",
+            flush=True,
+        )
+        details = {"ideal a second": ideal, "driver's core %": 100 * told["core"],
+                   "driver's MiB": told["mib"]}  # fmt: skip
+        rows.append(Row(case=f"{workers} workers", ours=told["rate"], details=details))
+    save(options, "fleet_simulated", rows, packages=["distributed"])
+
+
+def store(options: argparse.Namespace) -> None:
+    """Appends a second of many processes; every record is there, and each process's in order."""
+    batches, size = 40, 16
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "records.jsonl"
+        began = time.perf_counter()
+        writers = [
+            subprocess.Popen(
+                [sys.executable, str(_HERE / "store_writer.py"), str(path), str(number),
+                 str(batches), str(size)]
+            )
+            for number in range(options.drivers)
+        ]  # fmt: skip
+        if any(writer.wait() for writer in writers):
+            raise SystemExit("a writer failed")
+        seconds = time.perf_counter() - began
+        host = PluginHost.load()
+        by_writer: dict[int, list[int]] = {}
+        for record in open_store(path, host).records():
+            config = record.config
+            by_writer.setdefault(config["writer"], []).append(config["number"])
+    wanted = [*range(batches * size)]
+    assert len(by_writer) == options.drivers, "a writer's records are missing"
+    assert all(numbers == wanted for numbers in by_writer.values()), "lost, twice or out of order"
+    rate = options.drivers * batches / seconds
+    print(f"{options.drivers} writers: {rate:.0f} appends a second, {rate * size:.0f} records")
+    row = Row(case=f"{options.drivers} writers", ours=rate, details={"records": rate * size})
+    save(options, "fleet_store", [row])
+
+
+# --- runs ----------------------------------------------------------------------------------------
+
+
+def tuned(address: str | None, budget: str, seed: int) -> Mapping[str, Any]:
+    """`measurement` of a run over ResNet-50's tasks from nothing, and its curve."""
+    measure = {}
+    if address is not None:
+        chosen = {"dask": {"scheduler": address}}
+        measure = {"runner": chosen, "builder": chosen}
+    with tempfile.TemporaryDirectory() as folder:
+        file = {
+            "version": 1,
+            "name": "fleet",
+            "target": {"kind": "x86", "threads": 1},
+            "seed": seed,
+            "measure": measure,
+            "records": str(Path(folder) / "records.jsonl"),
+            "stages": [
+                {"import": _MODEL},
+                {"extract": {}},
+                {"tune": {"scheduler": "gradient", "budget": budget}},
+            ],
+        }
+        pipeline = tilewright.Pipeline.load(YamlSource.parse(json.dumps(file), "fleet.py"))
+        report = pipeline.run(out=folder).report
+    return {**report["measurement"], "curve": report["tuning_curve"]}
+
+
+def driven(address: str, budget: str) -> dict[str, float]:
+    """Trials a second of a run on a simulated fleet, and what its process took."""
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    began = time.perf_counter()
+    chosen = {"dask": {"scheduler": address}}
+    with tempfile.TemporaryDirectory() as folder:
+        file = {
+            "version": 1,
+            "name": "simulated",
+            "target": {"kind": "x86", "threads": 1},
+            "device": "simulated",
+            "measure": {"runner": chosen, "builder": chosen},
+            "records": str(Path(folder) / "records.jsonl"),
+            "stages": [
+                {"import": _MODEL},
+                {"extract": {}},
+                {"tune": {"tuner": "random", "scheduler": "round-robin", "budget": budget}},
+            ],
+        }
+        pipeline = tilewright.Pipeline.load(YamlSource.parse(json.dumps(file), "fleet.py"))
+        measured = pipeline.run(out=folder).report["measurement"]
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    spent = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    return {
+        "rate": measured["trials_per_second"],
+        "core": spent / (time.perf_counter() - began),
+        "mib": used.ru_maxrss / 1024,
+    }
+
+
+# --- fleets --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def fleet(workers: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The address of a scheduler that has these workers, told by their options."""
+    with ExitStack() as stack:
+        scheduler = stack.enter_context(_process(["fleet", "scheduler", "--port", "0"]))
+        address = scheduler.stdout.readline().split()[-1]
+        for each in workers:
+            worker = stack.enter_context(_process(["fleet", "worker", address, *each]))
+            while not (line := worker.stdout.readline()).startswith("serving"):
+                assert line, "a worker ended"
+        yield address
+
+
+@contextmanager
+def simulated_fleet(workers: int) -> Iterator[tuple[str, float]]:
+    """The address of a scheduler with simulated workers, and the mean seconds of a trial."""
+    with ExitStack() as stack:
+        scheduler = stack.enter_context(_process(["fleet", "scheduler", "--port", "0"]))
+        address = scheduler.stdout.readline().split()[-1]
+        command = [sys.executable, str(_HERE / "simulated_workers.py"), address, str(workers)]
+        process = stack.enter_context(_started(command))
+        line = process.stdout.readline()
+        yield address, float(line.split()[-1])
+
+
+def _process(arguments: Sequence[str]) -> Any:
+    return _started([sys.executable, "-m", "tilewright", *arguments])
+
+
+@contextmanager
+def _started(command: Sequence[str]) -> Iterator[Any]:
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _cores(count: int) -> list[int]:
+    return sorted(os.sched_getaffinity(0))[:count]
+
+
+if __name__ == "__main__":
+    main()
