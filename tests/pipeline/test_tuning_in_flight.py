@@ -18,6 +18,7 @@ from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.measure import MeasureInput
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_setup import make_context
+from tilewright_pipeline.measuring.flights import Flights
 from tilewright_pipeline.measuring.measurement import Measurement
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
@@ -227,6 +228,22 @@ def test_ctrl_c_keeps_what_came_back_and_awaits_nothing(make, soon):
     tune(again, trials=100)
     assert len(again.store.records()) == len(records) + 100
     assert set(searched(again).values()) == {1}
+
+
+def test_ctrl_c_while_a_batch_begins_waits_until_it_has_begun(make, monkeypatch):
+    """In the middle of a thread's start it would leave locks of `threading` broken."""
+    begun, begin = [], Flights.begin
+
+    def interrupted(flights, flight):
+        if len(begun) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        begin(flights, flight)
+        begun.append(flight)
+
+    monkeypatch.setattr(Flights, "begin", interrupted)
+    with pytest.raises(TuningInterrupted):
+        tune(make(ToyFleet()), trials=1000)
+    assert len(begun) == 3
 
 
 def test_an_error_of_the_builder_ends_the_run_and_names_its_plugin(make):

@@ -112,7 +112,7 @@ class Measurement:
         flight = self._flying[self._begun] = Flight(self._begun, inputs)
         self._started()
         if self._flights is not None:
-            self._flights.begin(flight)
+            self._begin(flight)
         return flight.number
 
     def landed(self, *, or_room: bool = False) -> tuple[int, list[Trial]] | None:
@@ -148,9 +148,13 @@ class Measurement:
         if flight.again or not any(trial.result.spoiled for trial in flight.trials.values()):
             return True
         flight.again = True
-        assert self._flights is not None
-        self._flights.begin(flight)
+        self._begin(flight)
         return False
+
+    def _begin(self, flight: Flight) -> None:
+        assert self._flights is not None
+        with self._shield():  # Ctrl-C in the start of a thread breaks the locks of `threading`
+            self._flights.begin(flight)
 
     @property
     def _batches(self) -> int:

@@ -74,7 +74,8 @@ class BudgetTracker:
         """
         if self._budget.trials is not None:
             return amount
-        return amount * self.spent / (each * self._elapsed) if self.spent else 0.0
+        done = self.spent + self._pending() / 2  # what is under way is halfway, one with another
+        return amount * done / (each * self._elapsed) if self.spent else 0.0
 
     def cost(self, trials: int, each: float) -> int:
         """How many trials like those so far cost as much as these, each so many times as long."""
