@@ -20,9 +20,11 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import MeasureInput, MeasureResult
 from tilewright_dask.messages import decode, encode
 from tilewright_dask.security.access import security_of
+from tilewright_dask.worker import fleet_worker
 from tilewright_dask.worker.announcement import OwnDevice, announcement
 from tilewright_dask.worker.fleet_worker import FleetWorker
 
+fleet_worker._LOOK_SECONDS = 5.0  # hundreds of workers on a core or two: less often
 _SECONDS = (0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.16, 0.3)
 MEAN = sum(_SECONDS) / len(_SECONDS)
 _DEVICE = Device("simulated", {"model": "simulated", "l3_bytes": 1 << 25}, {1: 1e11}, {1: 1e10})

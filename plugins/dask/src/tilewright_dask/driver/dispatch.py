@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tilewright")
 _LOOK_SECONDS = 0.5
+_LOOK_SECONDS_EACH = 0.005  # what the scheduler tells of a large fleet is long
 _MOST_LOSSES, _MOST_SLOWNESS = 2, 5
 _ASIDE_SECONDS = 10.0
 
@@ -126,7 +127,7 @@ class Dispatch:
             self._note({one.address: one for one in devices if self._wants(one)})
             self._assign()
             self._give_up()
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(max(_LOOK_SECONDS, len(devices) * _LOOK_SECONDS_EACH))
 
     def _note(self, devices: Mapping[str, FleetDevice]) -> None:
         for address, device in devices.items():

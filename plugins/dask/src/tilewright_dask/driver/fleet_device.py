@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -48,22 +48,41 @@ class FleetDevice:
         return any(fnmatchcase(name, pattern) for name in (self.name, self.device.name))
 
     @classmethod
-    def all_of(cls, identity: Mapping[str, Any]) -> Iterator[FleetDevice]:
-        """Every device among the workers that a scheduler's identity lists."""
+    def all_of(
+        cls, identity: Mapping[str, Any], known: Mapping[str, FleetDevice] = {}
+    ) -> list[FleetDevice]:
+        """Every device among the workers that a scheduler's identity lists.
+
+        known   by address, those of before: what a worker announces never changes
+        """
+        found = []
         for address, worker in identity["workers"].items():
             said = worker.get(ANNOUNCEMENT)
-            if said is not None and worker.get("status") == "running":
-                yield cls(
-                    address,
-                    said["kind"],
-                    Device.from_json(said["device"]),
-                    said["pid"],
-                    said["plugins"],
-                    said["accepts_plugins"],
-                    said["protocol"],
-                    worker["last_seen"],
-                    worker["metrics"].get(STATE, {}),
-                )
+            if said is None or worker.get("status") != "running":
+                continue
+            seen, state = worker["last_seen"], worker["metrics"].get(STATE, {})
+            before = known.get(address)
+            if before is not None and before.pid == said["pid"]:
+                found.append(replace(before, seen=seen, state=state))
+            else:
+                found.append(cls._announced(address, said, seen, state))
+        return found
+
+    @classmethod
+    def _announced(
+        cls, address: str, said: Mapping[str, Any], seen: float, state: Mapping[str, Any]
+    ) -> FleetDevice:
+        return cls(
+            address,
+            said["kind"],
+            Device.from_json(said["device"]),
+            said["pid"],
+            said["plugins"],
+            said["accepts_plugins"],
+            said["protocol"],
+            seen,
+            state,
+        )
 
     def row(self) -> dict[str, Any]:
         """What `tilewright fleet ls --json` prints of it."""

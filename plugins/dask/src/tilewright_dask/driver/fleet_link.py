@@ -40,6 +40,7 @@ class FleetLink:
         self.patterns: dict[str, str | None] = {}
         self._security = security_of(tls, "driver")
         self._client: Client | None = None
+        self._announced: Mapping[str, FleetDevice] = {}
         self._connecting: asyncio.Lock | None = None
         self.loop = asyncio.new_event_loop()
         thread = threading.Thread(target=self._serve, name="tilewright-fleet", daemon=True)
@@ -88,7 +89,9 @@ class FleetLink:
         client = await self.client()
         if client.scheduler is None:
             raise OSError("the scheduler is away")
-        return [*FleetDevice.all_of(await client.scheduler.identity())]
+        found = FleetDevice.all_of(await client.scheduler.identity(), self._announced)
+        self._announced = {one.address: one for one in found}
+        return found
 
     async def submit(self, device: FleetDevice, request: Mapping[str, Any]) -> Future[bytes]:
         """Hand a request to a device's worker, and to no other."""
