@@ -109,7 +109,7 @@ def simulated(options: argparse.Namespace) -> None:
     print("|---|---|---|---|---|---|")
     for workers in map(int, options.workers.split(",")):
         with simulated_fleet(workers) as (address, trial_seconds):
-            told = driven(address, options.budget or "20s")
+            told = driven(address, options.budget or "30s")
         ideal = workers / trial_seconds
         print(
             f"| {workers} | {told['rate']:.0f} | {ideal:.0f} | {told['rate'] / ideal:.0%} "

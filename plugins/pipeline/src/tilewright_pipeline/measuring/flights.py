@@ -29,6 +29,7 @@ class Flight:
     asked          candidates whose results are to be taken, once their last turn has begun
     build_seconds  until they were built
     error          what ended it: a bug in the builder or the runner
+    start          by the clock `time.monotonic`
     """
 
     number: int
@@ -38,6 +39,7 @@ class Flight:
     asked: Sequence[Asked] = ()
     build_seconds: float = 0.0
     error: BaseException | None = None
+    start: float = field(default_factory=time.monotonic)
 
     @property
     def due(self) -> list[int]:

@@ -66,6 +66,7 @@ class Measurement:
         self._flights: Flights | None = None
         self._flying: dict[int, Flight] = {}
         self._begun = 0
+        self._landed, self._flown_seconds = 0, 0.0  # trials, and of their batches
 
     def __enter__(self) -> Measurement:
         return self
@@ -106,6 +107,14 @@ class Measurement:
         """Trials under way that are not counted in `spent` yet."""
         return sum(len(flight.inputs) for flight in self._flying.values() if not flight.again)
 
+    @property
+    def rate(self) -> float | None:
+        """Trials a second of as many batches as may be under way, by those that are over.
+
+        None before the first is, and where they are measured one after the other.
+        """
+        return self._batches * self._landed / self._flown_seconds if self._landed else None
+
     def start(self, inputs: Sequence[MeasureInput]) -> int:
         """Begin a batch; the number by which `landed` tells that it is over."""
         self._begun += 1
@@ -127,6 +136,8 @@ class Measurement:
             flight = self._flights.came(_LOOK_SECONDS)
             if flight is not None and self._is_over(flight):
                 del self._flying[flight.number]
+                self._landed += len(flight.inputs)
+                self._flown_seconds += time.monotonic() - flight.start
                 return flight.number, [trial for _, trial in sorted(flight.trials.items())]
             if flight is None and or_room and self.has_room:
                 return None

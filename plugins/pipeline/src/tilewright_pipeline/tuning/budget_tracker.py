@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from math import ceil, inf
+from typing import TYPE_CHECKING, Self
 
 from tilewright.vocabulary.budget import Budget
+
+if TYPE_CHECKING:
+    from tilewright_pipeline.measuring.measurement import Measurement
 
 
 class BudgetTracker:
@@ -14,7 +18,7 @@ class BudgetTracker:
 
     `before` are seconds and trials that earlier calls spent of it; `pending` tells the trials under
     way, which are paid for. Amounts are in the budget's own unit, seconds or trials. Seconds become
-    trials by what a trial took so far, all in.
+    trials by `rate`, trials a second; where that tells None, by what a trial took so far, all in.
     """
 
     def __init__(
@@ -23,12 +27,28 @@ class BudgetTracker:
         measured: Callable[[], int],
         before: tuple[float, int] = (0.0, 0),
         pending: Callable[[], int] = lambda: 0,
+        rate: Callable[[], float | None] = lambda: None,
     ) -> None:
         self._budget = budget
         self._measured = measured
         self._pending = pending
+        self._rate = rate
         self._seconds_before, self._trials_before = before
         self._start = time.monotonic()
+
+    @classmethod
+    def of(
+        cls, budget: Budget, measurement: Measurement, before: tuple[float, int] = (0.0, 0)
+    ) -> Self:
+        """The tracker of a budget that pays for a measurement."""
+        spent = measurement.spent
+        return cls(
+            budget,
+            lambda: spent.trials,
+            before,
+            lambda: measurement.pending,
+            lambda: measurement.rate,
+        )
 
     @property
     def seconds(self) -> float:
@@ -74,8 +94,10 @@ class BudgetTracker:
         """
         if self._budget.trials is not None:
             return amount
-        done = self.spent + self._pending() / 2  # what is under way is halfway, one with another
-        return amount * done / (each * self._elapsed) if self.spent else 0.0
+        rate = self._rate()
+        if rate is None:
+            rate = self.spent / self._elapsed if self.spent else 0.0
+        return amount * rate / each
 
     def cost(self, trials: int, each: float) -> int:
         """How many trials like those so far cost as much as these, each so many times as long."""

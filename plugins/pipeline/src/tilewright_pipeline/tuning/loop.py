@@ -80,7 +80,7 @@ def tune_tasks(
         Interrupt() as interrupt,
         Measurement(context, interrupt.shield, stage, tasks) as measurement,
     ):
-        tracker = _tracker(budget, measurement, before)
+        tracker = BudgetTracker.of(budget, measurement, before)
         loop = _Loop(tasks, context, measurement, tracker, options.early_stopping)
         try:
             loop.measure_incumbents()
@@ -121,7 +121,7 @@ def _without_budget(
     tasks: TaskSet, context: RunContext, act: Callable[[_Loop], None]
 ) -> TuneReport:
     with Interrupt() as interrupt, Measurement(context, interrupt.shield) as measurement:
-        tracker = _tracker(Budget(seconds=float("inf")), measurement)
+        tracker = BudgetTracker.of(Budget(seconds=float("inf")), measurement)
         loop = _Loop(tasks, context, measurement, tracker, None)
         try:
             act(loop)
@@ -129,13 +129,6 @@ def _without_budget(
             measurement.keep_what_came()
             raise TuningInterrupted(loop.report("interrupted")) from None
         return loop.report("finished")
-
-
-def _tracker(
-    budget: Budget, measurement: Measurement, before: tuple[float, int] = (0.0, 0)
-) -> BudgetTracker:
-    spent = measurement.spent
-    return BudgetTracker(budget, lambda: spent.trials, before, lambda: measurement.pending)
 
 
 class _Loop:
