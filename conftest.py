@@ -24,6 +24,7 @@ NEEDS = {
     "cli": ("cli", "pipeline", "records"),
     "contracts/broken": (),
     "contracts/test_cost_model_contracts.py": (*HOUSE, "search"),
+    "contracts/test_dask_contracts.py": (*HOUSE, "dask", "measure"),
     "contracts/test_graph_tuner_contracts.py": (*HOUSE, "graph"),
     "contracts/test_scheduler_contracts.py": (*HOUSE, "search"),
     "contracts/test_store_contracts.py": HOUSE,
