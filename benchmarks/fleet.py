@@ -127,14 +127,21 @@ def store(options: argparse.Namespace) -> None:
     batches, size = 40, 16
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "records.jsonl"
-        began = time.perf_counter()
+        command = [sys.executable, str(_HERE / "store_writer.py"), str(path)]
         writers = [
             subprocess.Popen(
-                [sys.executable, str(_HERE / "store_writer.py"), str(path), str(number),
-                 str(batches), str(size)]
+                [*command, *map(str, (number, batches, size))],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
             )
             for number in range(options.drivers)
-        ]  # fmt: skip
+        ]
+        for writer in writers:
+            writer.stdout.readline()
+        began = time.perf_counter()
+        for writer in writers:
+            print(file=writer.stdin, flush=True)
         if any(writer.wait() for writer in writers):
             raise SystemExit("a writer failed")
         seconds = time.perf_counter() - began

@@ -1,4 +1,7 @@
-"""Appends batches of records to a file: `store_writer.py FILE WRITER BATCHES SIZE`."""
+"""Appends batches of records to a file: `store_writer.py FILE WRITER BATCHES SIZE`.
+
+It says a line when it is ready, and begins when it reads one.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,8 @@ def main(path: Path, writer: int, batches: int, size: int) -> None:
         result = MeasureResult((1e-4, 1.1e-4, 1.2e-4), timings={"compile": 0.01})
         return Record.of(Trial(MeasureInput(task, config), result), device, 1)
 
+    print("ready", flush=True)
+    sys.stdin.readline()
     for batch in range(batches):
         store.append([record(number) for number in range(batch * size, (batch + 1) * size)])
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import FailureKind, MeasureInput
 from tilewright_dask.driver.batch import Batch
+from tilewright_dask.driver.fleet_builder import FleetBuilder
 from tilewright_dask.driver.fleet_device import FleetDevice
 from tilewright_dask.driver.fleet_link import FleetLink, reply_of
-from tilewright_dask.driver.seat import Seat
+from tilewright_dask.driver.fleet_member import FleetMember
+from tilewright_dask.driver.seat import M, Seat
 from tilewright_dask.messages import told_mistake
 
 if TYPE_CHECKING:
@@ -25,13 +27,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tilewright")
 _LOOK_SECONDS = 0.5
-_LOOK_SECONDS_EACH = 0.005  # what the scheduler tells of a large fleet is long
+_LOOK_SECONDS_EACH = 0.02  # what the scheduler tells of a large fleet is long
+_MOST_LOOK_SECONDS = 5.0  # a third of the time in which a silent device counts as lost
 _MOST_LOSSES, _MOST_SLOWNESS = 2, 5
 _ASIDE_SECONDS = 10.0
 
 
 class Dispatch:
-    """A queue of batches and the devices that take them; everything runs on the link's thread.
+    """A queue of batches, and the devices and builders that take them, on the link's thread.
 
     >>> dispatch = Dispatch(link, opening, wants, check, options)
     >>> link.run(dispatch.begin())     # the first device is there
@@ -40,7 +43,11 @@ class Dispatch:
 
     opening   the request that opens a session on a device
     wants     which devices this run uses
-    check     raises UsageError for one whose plugins differ
+    check     raises UsageError for a device or a builder whose plugins differ
+
+    What is yet to be built goes to a builder that has nothing to do, else to a device that has
+    nothing to do, which builds it as well; where neither is, to a builder that has room. Without
+    builders, the devices build.
     """
 
     def __init__(
@@ -48,7 +55,7 @@ class Dispatch:
         link: FleetLink,
         opening: Mapping[str, Any],
         wants: Callable[[FleetDevice], bool],
-        check: Callable[[FleetDevice], None],
+        check: Callable[[FleetMember], None],
         options: DaskRunnerOptions,
     ) -> None:
         self._link = link
@@ -58,23 +65,40 @@ class Dispatch:
         self._wait_seconds, self._drift = options.wait_seconds, options.drift
         self._reference: MeasureInput | None = None
         self._queue: deque[Batch] = deque()
-        self._seats: dict[str, Seat] = {}
+        self._seats: dict[str, Seat[FleetDevice]] = {}
+        self._builders: dict[str, Seat[FleetBuilder]] = {}
+        self._builds = False  # whether this run's batches come unbuilt
         self._left_out: dict[str, UsageError] = {}  # by address
+        self._disturbing: set[str] = set()  # addresses of builders
         self._silent: dict[str, float] = {}  # when the scheduler had last heard of them
         self._homes: dict[frozenset[tuple[str, str]], str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._served = time.monotonic()  # when a device was last ready
         self._ended = False
+        self._faults: dict[str, Counter[str]] = {}  # by the names of devices
 
     @property
     def takes(self) -> int:
-        """How many batches all devices together take at a time."""
-        return sum(seat.takes for seat in [*self._seats.values()] if seat.serves)
+        """How many batches all devices take at a time, and one a builder that has work."""
+        devices = sum(seat.takes for seat in [*self._seats.values()] if seat.serves)
+        if not devices or not self._builds:
+            return devices
+        return devices + sum(seat.serves for seat in [*self._builders.values()])
 
     @property
     def devices(self) -> list[FleetDevice]:
         """Those of the run that are there."""
-        return [seat.device for seat in [*self._seats.values()]]
+        return [seat.member for seat in [*self._seats.values()]]
+
+    @property
+    def members(self) -> list[FleetMember]:
+        """Its devices and builders that are there."""
+        return [*self.devices, *(seat.member for seat in [*self._builders.values()])]
+
+    @property
+    def faults(self) -> dict[str, dict[str, int]]:
+        """By the names of devices, batches that came to nothing there, by why."""
+        return {name: dict(counts) for name, counts in [*self._faults.items()]}
 
     async def begin(self) -> None:
         """Wait for a device. Raises UsageError where none comes, or none can be used."""
@@ -99,6 +123,7 @@ class Dispatch:
                 batch.fail(FailureKind.CANCELLED, "measuring was stopped")
                 return
             self._queue.append(batch)
+            self._builds |= batch.unbuilt
             self._assign()
 
         self._link.loop.call_soon_threadsafe(put)
@@ -108,71 +133,103 @@ class Dispatch:
         self._ended = True
         for task in self._tasks:
             task.cancel()
-        waiting = [*self._queue, *(batch for seat in self._seats.values() for batch in seat.flying)]
+        seats = [*self._seats.values(), *self._builders.values()]
+        waiting = [*self._queue, *(batch for seat in seats for batch in seat.flying)]
         self._queue.clear()
         for batch in waiting:
             batch.fail(FailureKind.CANCELLED, "measuring was stopped")
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.gather(*(_drop(seat.session) for seat in self._seats.values()))
+        await asyncio.gather(*(_drop(seat.session) for seat in seats))
         self._seats.clear()
+        self._builders.clear()
 
     # --- who is there ----------------------------------------------------------------------------
 
     async def _follow(self) -> None:
         while True:
             try:
-                devices = await self._link.devices()
+                members = await self._link.members()
             except (OSError, UsageError):  # the scheduler is away, and all devices with it
-                devices = []
-            self._note({one.address: one for one in devices if self._wants(one)})
+                members = []
+            devices = [one for one in members if isinstance(one, FleetDevice)]
+            self._note(self._seats, [one for one in devices if self._wants(one)])
+            if self._seats:  # a builder is checked for the kind of their targets
+                self._note(self._builders, self._undisturbing(members, devices))
             self._assign()
             self._give_up()
-            await asyncio.sleep(max(_LOOK_SECONDS, len(devices) * _LOOK_SECONDS_EACH))
+            seconds = len(members) * _LOOK_SECONDS_EACH
+            await asyncio.sleep(min(max(_LOOK_SECONDS, seconds), _MOST_LOOK_SECONDS))
 
-    def _note(self, devices: Mapping[str, FleetDevice]) -> None:
-        for address, device in devices.items():
-            seat = self._seats.get(address)
+    def _note(self, seats: dict[str, Seat[M]], members: Sequence[M]) -> None:
+        """Take those that came, and lose those that are gone or silent."""
+        for member in members:
+            address = member.address
+            seat = seats.get(address)
             if seat is not None:
-                seat.hear(device)
+                seat.hear(member)
                 if seat.silent:
-                    self._silent[address] = device.seen
+                    self._silent[address] = member.seen
                     self._lose(seat, "gives no sign of life")
-            elif address not in self._left_out and self._silent.get(address) != device.seen:
-                self._take(device)
-        for address in self._seats.keys() - devices.keys():
-            self._lose(self._seats[address], "is gone")
+            elif address not in self._left_out and self._silent.get(address) != member.seen:
+                self._take(seats, member)
+        for address in seats.keys() - {member.address for member in members}:
+            self._lose(seats[address], "is gone")
         if self.takes:
             self._served = time.monotonic()
 
-    def _take(self, device: FleetDevice) -> None:
+    def _undisturbing(
+        self, members: Sequence[FleetMember], devices: Sequence[FleetDevice]
+    ) -> list[FleetBuilder]:
+        """The builders, without those on a device's cores."""
+        found = []
+        for builder in members:
+            if not isinstance(builder, FleetBuilder):
+                continue
+            device = builder.disturbs(devices)
+            if device is None:
+                found.append(builder)
+            elif builder.address not in self._disturbing:
+                self._disturbing.add(builder.address)
+                _log.warning(
+                    "%s is not used: it has cores of %s; give each its own by --cores",
+                    builder.name,
+                    device.name,
+                )
+        return found
+
+    def _take(self, seats: dict[str, Seat[M]], member: M) -> None:
         try:
-            self._check(device)
+            self._check(member)
         except UsageError as error:
-            self._leave_out(device, error)
+            self._leave_out(member, error)
             return
-        seat = self._seats[device.address] = Seat(device)
+        seat = seats[member.address] = Seat(member)
         self._spawn(self._open(seat))
 
-    def _leave_out(self, device: FleetDevice, error: UsageError) -> None:
-        self._left_out[device.address] = error
-        self._seats.pop(device.address, None)
+    def _leave_out(self, member: FleetMember, error: UsageError) -> None:
+        self._left_out[member.address] = error
+        self._forget(member)
         if self._seats:  # else it is told where nothing else can be done
             _log.warning("left out: %s", " ".join(str(error).split()))
 
-    async def _open(self, seat: Seat) -> None:
+    def _forget(self, member: FleetMember) -> Seat[Any] | None:
+        address = member.address
+        return self._seats.pop(address, None) or self._builders.pop(address, None)
+
+    async def _open(self, seat: Seat[Any]) -> None:
         answer = await self._answer(seat, self._opening, holds=True)
         if isinstance(answer, str):
             self._lose(seat, answer)
             return
         if (error := told_mistake(answer, seat.name)) is not None:
-            self._leave_out(seat.device, error)
+            self._leave_out(seat.member, error)
             return
         seat.ready = True
         self._assign()
 
-    def _lose(self, seat: Seat, why: str) -> None:
-        if self._seats.pop(seat.device.address, None) is not None:
-            _log.warning("%s %s; what it was measuring is measured elsewhere", seat.name, why)
+    def _lose(self, seat: Seat[Any], why: str) -> None:
+        if self._forget(seat.member) is not None:
+            _log.warning("%s %s; its batches go elsewhere", seat.name, why)
         seat.ready = False
         seat.gone.set()
         self._spawn(_drop(seat.session))
@@ -181,15 +238,30 @@ class Dispatch:
 
     def _assign(self) -> None:
         for batch in [*self._queue]:
-            seat = self._seat_for(batch)
-            if seat is not None:
-                self._queue.remove(batch)
-                seat.flying.add(batch)
-                if (turn := batch.turn) is not None:
-                    self._homes[turn] = seat.device.address
-                self._spawn(self._fly(seat, batch))
+            seat = self._place_for(batch)
+            if seat is None:
+                continue
+            self._queue.remove(batch)
+            seat.flying.add(batch)
+            if isinstance(seat.member, FleetBuilder):
+                self._spawn(self._build(seat, batch))
+                continue
+            if (turn := batch.turn) is not None:
+                self._homes[turn] = seat.member.address
+            self._spawn(self._fly(seat, batch))
 
-    def _seat_for(self, batch: Batch) -> Seat | None:
+    def _place_for(self, batch: Batch) -> Seat[Any] | None:
+        """Who has it next; what is unbuilt goes to a device only where that has nothing to do."""
+        seat = self._seat_for(batch)
+        builders = [one for one in self._builders.values() if one.serves and batch.unbuilt]
+        if not builders:
+            return seat
+        builder = min(builders, key=lambda one: len(one.flying))
+        if builder.flying and seat is not None and not seat.flying:
+            return seat
+        return builder if builder.free else None
+
+    def _seat_for(self, batch: Batch) -> Seat[FleetDevice] | None:
         seats = [seat for seat in self._seats.values() if seat.serves]
         seats = [seat for seat in seats if seat.name not in batch.tried] or seats
         turn = batch.turn
@@ -199,25 +271,43 @@ class Dispatch:
         free = [seat for seat in seats if seat.free]
         return min(free, key=lambda seat: len(seat.flying), default=None)
 
-    async def _fly(self, seat: Seat, batch: Batch) -> None:
+    async def _build(self, builder: Seat[FleetBuilder], batch: Batch) -> None:
+        assert builder.session is not None
+        answer = await self._answer(builder, batch.build_request(builder.session.key))
+        builder.flying.discard(batch)
+        batch.offered = True
+        if isinstance(answer, str):
+            self._lose(builder, answer)
+        elif answer.get("closed"):
+            self._lose(builder, "has ended the run's processes")
+        elif (error := told_mistake(answer, builder.name)) is not None:
+            self._left_out[builder.member.address] = error
+            self._lose(builder, " ".join(str(error).split()))
+        else:
+            batch.take_builds(answer["builds"])
+        if batch.candidates:
+            self._queue.appendleft(batch)
+        self._assign()
+
+    async def _fly(self, seat: Seat[FleetDevice], batch: Batch) -> None:
         assert seat.session is not None
         answer = await self._answer(seat, self._request(seat.session.key, batch))
         seat.flying.discard(batch)
         if isinstance(answer, str):
             self._lose(seat, answer)  # it is opened anew where it is still announced
             batch.losses += 1
-            self._again(batch, seat, answer)
+            self._again(batch, seat, "device_lost", answer)
         elif "results" in answer:
             batch.finish(answer["results"], seat.name)
             self._reference = self._reference or batch.reference
         elif "drift" in answer:
             self._set_aside(seat, answer["drift"])
             batch.slowness += 1
-            self._again(batch, seat, f"is slower than usual by {answer['drift']:.0%}")
+            self._again(batch, seat, "drift", f"is slower than usual by {answer['drift']:.0%}")
         elif answer.get("closed"):
             self._lose(seat, "has ended the run's processes")
             batch.losses += 1
-            self._again(batch, seat, "its processes were ended")
+            self._again(batch, seat, "device_lost", "its processes were ended")
         else:
             text = answer.get("failed") or str(answer)
             batch.fail(FailureKind.INTERNAL, text, seat.name)
@@ -226,7 +316,7 @@ class Dispatch:
     def _request(self, session: str, batch: Batch) -> dict[str, Any]:
         return {**batch.request(session, self._reference), "drift": self._drift}
 
-    def _set_aside(self, seat: Seat, drift: float) -> None:
+    def _set_aside(self, seat: Seat[FleetDevice], drift: float) -> None:
         _log.warning(
             "%s is slower than usual by %.0f %%: it is set aside for %.0f s, and what it measured "
             "since is measured again",
@@ -236,8 +326,9 @@ class Dispatch:
         )
         seat.aside_until = time.monotonic() + _ASIDE_SECONDS
 
-    def _again(self, batch: Batch, seat: Seat, why: str) -> None:
+    def _again(self, batch: Batch, seat: Seat[FleetDevice], fault: str, why: str) -> None:
         """Put a batch back in the queue that a device did not measure, not for ever."""
+        self._faults.setdefault(seat.name, Counter())[fault] += 1
         batch.tried.add(seat.name)
         if batch.losses < _MOST_LOSSES and batch.slowness < _MOST_SLOWNESS:
             self._queue.appendleft(batch)
@@ -245,11 +336,11 @@ class Dispatch:
             batch.fail(FailureKind.DEVICE_LOST, f"{seat.name} {why}", seat.name)
 
     async def _answer(
-        self, seat: Seat, request: Mapping[str, Any], *, holds: bool = False
+        self, seat: Seat[Any], request: Mapping[str, Any], *, holds: bool = False
     ) -> dict[str, Any] | str:
-        """A device's reply; why there is none, where it is lost."""
+        """Its reply; why there is none, where it is lost."""
         try:
-            future = await self._link.submit(seat.device, request)
+            future = await self._link.submit(seat.member, request)
         except (OSError, UsageError) as error:
             return str(error)
         if holds:
