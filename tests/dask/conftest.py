@@ -30,3 +30,18 @@ def drive(fleet):
         yield make
     if fleet.address:
         FleetLink.of(fleet.address, fleet.tls).close()
+
+
+@pytest.fixture
+def other_version(tmp_path):
+    """The environment of a worker that has another version of tilewright-measure.
+
+    The first distribution of a name on the path is the one that is installed.
+    """
+    info = tmp_path / "other" / "tilewright_measure-9.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: tilewright-measure\nVersion: 9.0\n"
+    )
+    (info / "entry_points.txt").write_text("[tilewright]\nmeasure = tilewright_measure.plugin\n")
+    return {"PYTHONPATH": str(info.parent)}

@@ -90,12 +90,18 @@ class Fleet:
         self.address = started.says("://")
         return started
 
-    def worker(self, *words, device="fake", core=0, plugins=(FAULTS,), environment=None):
+    def worker(self, *words, device="fake", **options):
+        return self._worker("--device", device, *words, **options)
+
+    def builder(self, *words, **options):
+        return self._worker("--builds", *words, **options)
+
+    def _worker(self, *words, core=0, plugins=(FAULTS,), environment=None):
         cores = sorted(os.sched_getaffinity(0))
         named = [word for file in plugins for word in ("--plugin", file)]
         secure = ["--tls", self.tls] if self.tls else []
         started = self.start(
-            *("worker", self.address, "--device", device, "--cores", cores[core % len(cores)]),
+            *("worker", self.address, "--cores", cores[core % len(cores)]),
             *(*named, *secure, *words),
             environment=environment,
         )

@@ -9,16 +9,9 @@ from fleet_bench import until
 from tilewright.errors import UsageError
 
 
-def test_a_worker_of_another_version_is_refused(fleet, drive, tmp_path):
-    """The first distribution of a name on the path is the one that is installed."""
-    info = tmp_path / "other" / "tilewright_measure-9.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: tilewright-measure\nVersion: 9.0\n"
-    )
-    (info / "entry_points.txt").write_text("[tilewright]\nmeasure = tilewright_measure.plugin\n")
+def test_a_worker_of_another_version_is_refused(fleet, drive, other_version):
     fleet.scheduler()
-    fleet.worker(environment={"PYTHONPATH": str(info.parent)})
+    fleet.worker(environment=other_version)
     with pytest.raises(
         UsageError, match=r"its worker has tilewright-measure 9.0, here "
     ) as refused:
@@ -26,17 +19,11 @@ def test_a_worker_of_another_version_is_refused(fleet, drive, tmp_path):
     assert refused.value.where.startswith("fake@127.0.0.1:")
 
 
-def test_one_of_another_version_that_comes_late_is_left_out(fleet, drive, tmp_path, caplog):
-    info = tmp_path / "other" / "tilewright_measure-9.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: tilewright-measure\nVersion: 9.0\n"
-    )
-    (info / "entry_points.txt").write_text("[tilewright]\nmeasure = tilewright_measure.plugin\n")
+def test_one_of_another_version_that_comes_late_is_left_out(fleet, drive, other_version, caplog):
     fleet.scheduler()
     fleet.worker()
     bench = drive()
-    fleet.worker(environment={"PYTHONPATH": str(info.parent)})
+    fleet.worker(environment=other_version)
     until(lambda: "left out: fake@" in caplog.text, "warning")
     assert bench.runner.batches_at_once == 2
 

@@ -17,14 +17,20 @@ _END_SECONDS = 5.0
 
 
 async def run_local_fleet(
-    workers: int, port: int, device: str, *, accepts_plugins: bool, say: Callable[[str], None]
+    workers: int,
+    builders: int,
+    port: int,
+    device: str,
+    *,
+    accepts_plugins: bool,
+    say: Callable[[str], None],
 ) -> None:
     """Serve until cancelled, or until a worker ends; none is left then.
 
     The scheduler runs in this process, each worker in one of its own on its share of the cores.
     Raises UsageError where there are fewer cores than workers.
     """
-    shares = split_cores(workers)
+    shares = split_cores(workers + builders)
     started: list[asyncio.subprocess.Process] = []
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -40,8 +46,9 @@ async def run_local_fleet(
         await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         if scheduling.done():
             await scheduling
-        for cores in shares:
-            options = ["--device", device, "--cores", cores_text(cores)]
+        for number, cores in enumerate(shares):
+            does = ["--device", device] if number < workers else ["--builds"]
+            options = [*does, "--cores", cores_text(cores)]
             options += ["--accept-plugins"] if accepts_plugins else []
             started.append(await _worker(address.result(), options))
         await asyncio.gather(*(process.wait() for process in started))

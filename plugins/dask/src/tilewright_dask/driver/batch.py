@@ -9,51 +9,101 @@ from typing import Any
 
 from tilewright.roles import BuildResult
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult
-from tilewright_dask.driver.dask_builder import building_limits, is_deferred
-from tilewright_measure.local.building import artifact_to_json
+from tilewright_dask.driver.deferred import DeferredArtifact, building_limits, code_of
+from tilewright_measure.local.building import artifact_to_json, build_result_from_json
 
 _CLEAR_SECONDS = 1e-5
 
 
 @dataclass(eq=False, slots=True)
+class Candidate:
+    """One input that was built, or is yet to be, and the future of its result.
+
+    timings   seconds of its build, where that was for this batch
+    """
+
+    input: MeasureInput
+    build: BuildResult
+    future: Future[MeasureResult]
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.timings = self.build.timings
+
+    def finish(self, result: MeasureResult) -> None:
+        """Set its result where it has none; the build's timings come on top."""
+        if not self.future.done():
+            timings = {**self.timings, **result.timings}
+            self.future.set_result(replace(result, timings=timings))
+
+
+@dataclass(eq=False, slots=True)
 class Batch:
-    """Inputs that were built, or are yet to be, and the futures of their results.
+    """Candidates that are measured together.
 
     tried      names of the devices that were lost with it, or were too slow
     losses     how often a device was lost with it
     slowness   how often one was too slow
+    offered    whether a builder had it: what it did not build then, a device builds
     """
 
-    inputs: Sequence[MeasureInput]
-    builds: Sequence[BuildResult]
-    futures: Sequence[Future[MeasureResult]]
+    candidates: list[Candidate]
     tried: set[str] = field(default_factory=set)
     losses: int = 0
     slowness: int = 0
+    offered: bool = False
 
     def request(self, session: str, reference: MeasureInput | None) -> dict[str, Any]:
-        """What a worker is sent, with what tells how fast its device is."""
+        """What a device is sent, with what tells how fast it is."""
+        codes = [code_of(each.build) for each in self.candidates]
         return {
+            **self._asked(session),
             "do": "measure",
-            "session": session,
             "reference": None if reference is None else reference.to_json(),
-            "inputs": [each.to_json() for each in self.inputs],
-            "artifacts": [
-                None
-                if built.artifact is None or is_deferred(built)
-                else artifact_to_json(built.artifact)
-                for built in self.builds
-            ],
-            "building": building_limits(self.builds),
+            "artifacts": [None if code is None else artifact_to_json(code) for code in codes],
         }
+
+    def build_request(self, session: str) -> dict[str, Any]:
+        """What a builder is sent."""
+        return {**self._asked(session), "do": "build"}
+
+    def _asked(self, session: str) -> dict[str, Any]:
+        return {
+            "session": session,
+            "inputs": [each.input.to_json() for each in self.candidates],
+            "building": building_limits([each.build for each in self.candidates]),
+        }
+
+    @property
+    def unbuilt(self) -> bool:
+        """Whether a builder may build it."""
+        return not self.offered and any(code_of(each.build) is None for each in self.candidates)
+
+    def take_builds(self, builds: Sequence[Mapping[str, Any]]) -> None:
+        """What a builder replied: candidates that fail leave the batch, with that as result.
+
+        One that failed through no fault of its own is left for the device to build.
+        """
+        left = []
+        for each, reply in zip(self.candidates, builds, strict=True):
+            built = build_result_from_json(reply)
+            if built.artifact is not None and isinstance(each.build.artifact, DeferredArtifact):
+                each.build.artifact.made[:] = [built.artifact]
+                each.build.artifact.note_counts(built.artifact.metadata.get("counts", {}))
+                each.timings = built.timings
+            elif built.failure is not None and not built.failure.kind.retried:
+                each.finish(MeasureResult(failure=built.failure, timings=built.timings))
+                continue
+            left.append(each)
+        self.candidates = left
 
     @property
     def reference(self) -> MeasureInput | None:
         """The quickest of its candidates that a clock can tell well, None where none worked."""
         measured = [
-            (seconds, each)
-            for each, future in zip(self.inputs, self.futures, strict=True)
-            if future.done() and (seconds := future.result().seconds)
+            (seconds, each.input)
+            for each in self.candidates
+            if each.future.done() and (seconds := each.future.result().seconds)
         ]
         long = [one for one in measured if one[0] >= _CLEAR_SECONDS] or measured
         found = min(long, key=lambda one: one[0], default=None)
@@ -63,24 +113,20 @@ class Batch:
 
     def finish(self, results: Sequence[Mapping[str, Any]], device: str) -> None:
         """The results that a device replied."""
-        for future, built, result in zip(self.futures, self.builds, results, strict=True):
-            found = replace(MeasureResult.from_json(result), device=device)
-            _set(future, replace(found, timings={**built.timings, **found.timings}))
+        for each, result in zip(self.candidates, results, strict=True):
+            if isinstance(each.build.artifact, DeferredArtifact):
+                each.build.artifact.note_counts(result.get("counts", {}))
+            each.finish(replace(MeasureResult.from_json(result), device=device))
 
     def fail(self, kind: FailureKind, text: str, device: str = "") -> None:
         """One failure for all that have no result yet."""
-        for future, built in zip(self.futures, self.builds, strict=True):
-            failure = Failure(kind, text)
-            _set(future, MeasureResult(failure=failure, timings=built.timings, device=device))
+        for each in self.candidates:
+            each.finish(MeasureResult(failure=Failure(kind, text), device=device))
 
     @property
     def turn(self) -> frozenset[tuple[str, str]] | None:
         """The candidates, where they are run in turns: all turns are of one device."""
-        if all(each.conditions.turns == 1 for each in self.inputs):
+        if all(each.input.conditions.turns == 1 for each in self.candidates):
             return None
-        return frozenset((each.task.key, each.config.text) for each in self.inputs)
-
-
-def _set(future: Future[MeasureResult], result: MeasureResult) -> None:
-    if not future.done():
-        future.set_result(result)
+        asked = [each.input for each in self.candidates]
+        return frozenset((each.task.key, each.config.text) for each in asked)

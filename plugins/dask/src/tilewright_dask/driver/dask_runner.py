@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 
 from tilewright.host.contexts import MeasureContext
@@ -10,10 +10,11 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.roles import BuildResult
 from tilewright.vocabulary.measure import MeasureInput, MeasureResult
 from tilewright.vocabulary.task_set import TaskSet
-from tilewright_dask.driver.batch import Batch
+from tilewright_dask.driver.batch import Batch, Candidate
 from tilewright_dask.driver.dispatch import Dispatch
 from tilewright_dask.driver.fleet_device import FleetDevice
 from tilewright_dask.driver.fleet_link import FleetLink
+from tilewright_dask.driver.fleet_member import FleetMember
 from tilewright_dask.driver.options import DaskRunnerOptions
 from tilewright_dask.driver.reaching import OWN, check_versions
 from tilewright_dask.worker.announcement import installed_plugins
@@ -40,9 +41,10 @@ class DaskRunner:
         def wants(device: FleetDevice) -> bool:
             return device.device.fingerprint == fingerprint and device.matches(pattern)
 
-        def check(device: FleetDevice) -> None:
+        def check(member: FleetMember) -> None:
+            device = member if isinstance(member, FleetDevice) else self._dispatch.devices[0]
             needed = {**needed_plugins(context.host, device.kind), **self._needed}
-            check_versions([device], needed)
+            check_versions([member], needed)
 
         opening = {
             "do": "open",
@@ -63,29 +65,29 @@ class DaskRunner:
         """Two a device that is there."""
         return self._dispatch.takes
 
+    def device_faults(self) -> Mapping[str, Mapping[str, int]]:
+        """By the names of devices, batches that a lost or slow one did not measure, by why."""
+        return self._dispatch.faults
+
     def check_tasks(self, tasks: TaskSet) -> None:
         """Raise UsageError for a task that workers cannot hold, or whose operator they lack."""
         check_fits(tasks, self._host, self._memory_bytes, "dask")
         operators = {entry.task.workload.operator for entry in tasks}
         owners = [self._host.owner("reference", operator) for operator in sorted(operators)]
         self._needed |= {one.distribution: one.version for one in owners if one.installed}
-        check_versions(self._dispatch.devices, self._needed)
+        check_versions(self._dispatch.members, self._needed)
 
     def run(
         self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]
     ) -> Sequence[Future[MeasureResult]]:
         """One future an input, in order; returns at once."""
-        futures: list[Future[MeasureResult]] = [Future() for _ in inputs]
-        asked = []
-        for wanted, built, future in zip(inputs, builds, futures, strict=True):
-            if built.artifact is None:
-                future.set_result(MeasureResult(failure=built.failure, timings=built.timings))
-            else:
-                asked.append((wanted, built, future))
-        if asked:
-            wanted_all, built_all, pending = zip(*asked, strict=True)
-            self._dispatch.add(Batch(wanted_all, built_all, pending))
-        return futures
+        asked = [Candidate(*each, Future()) for each in zip(inputs, builds, strict=True)]
+        for each in asked:
+            if each.build.artifact is None:
+                each.finish(MeasureResult(failure=each.build.failure))
+        if pending := [each for each in asked if not each.future.done()]:
+            self._dispatch.add(Batch(pending))
+        return [each.future for each in asked]
 
     def close(self) -> None:
         """Cancel what has no result yet; the workers end their processes at once."""

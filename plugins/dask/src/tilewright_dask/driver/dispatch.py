@@ -133,7 +133,7 @@ class Dispatch:
         self._ended = True
         for task in self._tasks:
             task.cancel()
-        seats = [*self._seats.values(), *self._builders.values()]
+        seats: list[Seat[Any]] = [*self._seats.values(), *self._builders.values()]
         waiting = [*self._queue, *(batch for seat in seats for batch in seat.flying)]
         self._queue.clear()
         for batch in waiting:

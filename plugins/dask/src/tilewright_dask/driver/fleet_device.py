@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from tilewright.vocabulary.device import Device
-from tilewright_dask.messages import ANNOUNCEMENT, PROTOCOL, STATE
+from tilewright_dask.driver.fleet_member import FleetMember
 
 
 @dataclass(frozen=True, slots=True)
-class FleetDevice:
+class FleetDevice(FleetMember):
     """One device of one worker.
 
-    address   of the worker, by which Dask knows it
     kind      of the targets that it runs
-    plugins   version by distribution
-    seen      when the scheduler last heard of it, by the scheduler's clock
-    state     what it last said: `state`, `trials`, `trials_per_second`, `drift`
+
+    Its `state` holds `state`, `trials`, `trials_per_second` and `drift`.
     """
 
-    address: str
     kind: str
     device: Device
-    pid: int
-    plugins: Mapping[str, str]
-    accepts_plugins: bool
-    protocol: int
-    seen: float
-    state: Mapping[str, Any]
 
     @property
     def name(self) -> str:
         """`cpu@10.0.0.7:4001`."""
-        return f"{self.device.name}@{self.address.partition('://')[2]}"
+        return f"{self.device.name}@{self.at}"
 
     @property
     def emulated(self) -> bool:
@@ -47,45 +38,7 @@ class FleetDevice:
             return not self.emulated
         return any(fnmatchcase(name, pattern) for name in (self.name, self.device.name))
 
-    @classmethod
-    def all_of(
-        cls, identity: Mapping[str, Any], known: Mapping[str, FleetDevice] = {}
-    ) -> list[FleetDevice]:
-        """Every device among the workers that a scheduler's identity lists.
-
-        known   by address, those of before: what a worker announces never changes
-        """
-        found = []
-        for address, worker in identity["workers"].items():
-            said = worker.get(ANNOUNCEMENT)
-            if said is None or worker.get("status") != "running":
-                continue
-            seen, state = worker["last_seen"], worker["metrics"].get(STATE, {})
-            before = known.get(address)
-            if before is not None and before.pid == said["pid"]:
-                found.append(replace(before, seen=seen, state=state))
-            else:
-                found.append(cls._announced(address, said, seen, state))
-        return found
-
-    @classmethod
-    def _announced(
-        cls, address: str, said: Mapping[str, Any], seen: float, state: Mapping[str, Any]
-    ) -> FleetDevice:
-        return cls(
-            address,
-            said["kind"],
-            Device.from_json(said["device"]),
-            said["pid"],
-            said["plugins"],
-            said["accepts_plugins"],
-            said["protocol"],
-            seen,
-            state,
-        )
-
     def row(self) -> dict[str, Any]:
-        """What `tilewright fleet ls --json` prints of it."""
         return {
             "device": self.name,
             "fingerprint": self.device.fingerprint,
@@ -96,17 +49,6 @@ class FleetDevice:
             "trials_per_second": self.state.get("trials_per_second", 0.0),
             "drift": self.state.get("drift", 0.0),
         }
-
-    def differences(self, needed: Mapping[str, str]) -> str:
-        """What it lacks of plugins of these versions, for people; empty where nothing."""
-        if self.protocol != PROTOCOL:
-            return f"speaks version {self.protocol} of the fleet's protocol, this is {PROTOCOL}"
-        wrong = [
-            f"{name} {self.plugins.get(name, 'missing')}, here {version}"
-            for name, version in needed.items()
-            if self.plugins.get(name) != version
-        ]
-        return f"has {'; '.join(wrong)}" if wrong else ""
 
 
 def groups(devices: Iterable[FleetDevice]) -> list[list[FleetDevice]]:

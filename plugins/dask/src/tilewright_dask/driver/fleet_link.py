@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilewright.errors import UsageError
 from tilewright_dask.driver.fleet_device import FleetDevice
+from tilewright_dask.driver.fleet_member import FleetMember
+from tilewright_dask.driver.fleet_members import members_of
 from tilewright_dask.messages import decode, encode
 from tilewright_dask.quiet_dask import quiet_dask
 from tilewright_dask.security.access import check_address, security_of
@@ -40,7 +42,7 @@ class FleetLink:
         self.patterns: dict[str, str | None] = {}
         self._security = security_of(tls, "driver")
         self._client: Client | None = None
-        self._announced: Mapping[str, FleetDevice] = {}
+        self._announced: Mapping[str, FleetMember] = {}
         self._connecting: asyncio.Lock | None = None
         self.loop = asyncio.new_event_loop()
         thread = threading.Thread(target=self._serve, name="tilewright-fleet", daemon=True)
@@ -86,22 +88,26 @@ class FleetLink:
 
     async def devices(self) -> list[FleetDevice]:
         """Every device that is announced now. Raises OSError where the scheduler is away."""
+        return [one for one in await self.members() if isinstance(one, FleetDevice)]
+
+    async def members(self) -> list[FleetMember]:
+        """Every device and builder that is announced now; raises as `devices` does."""
         client = await self.client()
         if client.scheduler is None:
             raise OSError("the scheduler is away")
-        found = FleetDevice.all_of(await client.scheduler.identity(), self._announced)
+        found = members_of(await client.scheduler.identity(), self._announced)
         self._announced = {one.address: one for one in found}
         return found
 
-    async def submit(self, device: FleetDevice, request: Mapping[str, Any]) -> Future[bytes]:
-        """Hand a request to a device's worker, and to no other."""
+    async def submit(self, member: FleetMember, request: Mapping[str, Any]) -> Future[bytes]:
+        """Hand a request to a worker, and to no other."""
         from tilewright_dask.worker.serving import serve
 
         client = await self.client()
         return client.submit(
             serve,
             encode(request),
-            workers=[device.address],
+            workers=[member.address],
             allow_other_workers=False,
             pure=False,
             retries=0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
@@ -14,6 +14,7 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright_dask.driver.fleet_device import FleetDevice, groups
 from tilewright_dask.driver.fleet_link import FleetLink
+from tilewright_dask.driver.fleet_member import FleetMember
 from tilewright_dask.messages import raise_mistake
 from tilewright_dask.worker.announcement import installed_plugins
 
@@ -115,12 +116,12 @@ def _check_versions(devices: list[FleetDevice]) -> None:
     check_versions(devices, {name: own[name] for name in OWN if name in own})
 
 
-def check_versions(devices: list[FleetDevice], needed: dict[str, str]) -> None:
-    """Raise UsageError where a device has other versions of these distributions."""
-    for device in devices:
-        if difference := device.differences(needed):
+def check_versions(members: Sequence[FleetMember], needed: dict[str, str]) -> None:
+    """Raise UsageError where one of them has other versions of these distributions."""
+    for member in members:
+        if difference := member.differences(needed):
             raise UsageError(
                 f"its worker {difference}",
-                where=device.name,
+                where=member.name,
                 remedy="install equal versions on workers and driver",
             )

@@ -1,33 +1,34 @@
-"""A device that batches are handed to."""
+"""A device, or a builder, that batches are handed to."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tilewright_dask.driver.batch import Batch
-from tilewright_dask.driver.fleet_device import FleetDevice
+from tilewright_dask.driver.fleet_member import FleetMember
 
 if TYPE_CHECKING:
     from distributed import Future
 
+M = TypeVar("M", bound=FleetMember)
 _MOST_FLYING = 2
-"""One is measured, one waits beside it, so that no device waits for the driver."""
+"""One is measured or built, one waits beside it, so that none waits for the driver."""
 _SILENT_SECONDS = 15.0
 """Without a sign of life; a worker gives several in that time, however large the fleet is."""
 
 
 @dataclass(eq=False, slots=True)
-class Seat:
-    """What the driver knows of one device, as long as it is announced.
+class Seat(Generic[M]):
+    """What the driver knows of a device or a builder, as long as it is announced.
 
     session   the opened one, held as long as this run wants it; None until it is open
     gone      set once nothing more will come of it
     """
 
-    device: FleetDevice
+    member: M
     session: Future[bytes] | None = None
     ready: bool = False
     gone: asyncio.Event = field(default_factory=asyncio.Event)
@@ -37,7 +38,7 @@ class Seat:
 
     @property
     def name(self) -> str:
-        return self.device.name
+        return self.member.name
 
     @property
     def free(self) -> bool:
@@ -46,7 +47,7 @@ class Seat:
 
     @property
     def serves(self) -> bool:
-        """Whether it measures: its session is open, and it is not set aside."""
+        """Whether its session is open, and it is not set aside."""
         return self.ready and time.monotonic() >= self.aside_until
 
     @property
@@ -54,11 +55,11 @@ class Seat:
         """How many batches it takes at a time."""
         return _MOST_FLYING
 
-    def hear(self, device: FleetDevice) -> None:
+    def hear(self, member: M) -> None:
         """Note what the scheduler says of it now."""
-        if device.seen != self.device.seen:
+        if member.seen != self.member.seen:
             self._heard = time.monotonic()
-        self.device = device
+        self.member = member
 
     @property
     def silent(self) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import platform
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,9 +31,7 @@ def find_own_device(name: str, files: Sequence[Path]) -> OwnDevice:
 
     files   plugin files that may bring targets
     """
-    reply = probe({"do": "devices", "files": list(map(str, files))})
-    raise_mistake(reply, "")
-    found = [OwnDevice(one["kind"], Device.from_json(one["device"])) for one in reply["devices"]]
+    found = _own_devices(files)
     for one in found:
         if one.device.name == name:
             return one
@@ -43,17 +43,42 @@ def find_own_device(name: str, files: Sequence[Path]) -> OwnDevice:
     )
 
 
-def announcement(own: OwnDevice, cores: Sequence[int], *, accepts_plugins: bool) -> dict[str, Any]:
-    """The device, the process, and the plugins that it has, as JSON."""
-    return {
+def find_processor(files: Sequence[Path]) -> Device:
+    """The processor of this machine, also where no target here runs on it."""
+    for one in _own_devices(files):
+        if "cores" in one.device.attributes and not one.device.attributes.get("emulated"):
+            return one.device
+    return Device("processor", {"cores": os.cpu_count() or 1})
+
+
+def _own_devices(files: Sequence[Path]) -> list[OwnDevice]:
+    reply = probe({"do": "devices", "files": list(map(str, files))})
+    raise_mistake(reply, "")
+    return [OwnDevice(one["kind"], Device.from_json(one["device"])) for one in reply["devices"]]
+
+
+def announcement(
+    own: OwnDevice | None, cores: Sequence[int], *, accepts_plugins: bool
+) -> dict[str, Any]:
+    """The process, the plugins that it has, and its device, as JSON; without one, it builds."""
+    announced = {
         "protocol": PROTOCOL,
-        "kind": own.kind,
-        "device": own.device.to_json(),
+        "machine": _machine(),
         "cores": list(cores),
         "pid": os.getpid(),
         "plugins": installed_plugins(),
         "accepts_plugins": accepts_plugins,
     }
+    if own is not None:
+        announced |= {"kind": own.kind, "device": own.device.to_json()}
+    return announced
+
+
+def _machine() -> str:
+    """What processes have in common that share cores, in containers as well."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return platform.node()
 
 
 def installed_plugins() -> dict[str, str]:

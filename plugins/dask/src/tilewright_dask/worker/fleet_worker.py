@@ -1,4 +1,4 @@
-"""A Dask worker that announces one device, and comes back whenever its scheduler does."""
+"""A Dask worker that announces itself, and comes back whenever its scheduler does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GONE = ("forgotten", "released", "cancelled", "error")
 
 @dataclass(frozen=True, slots=True)
 class FleetWorker:
-    """Serves a station's device to whoever drives the fleet of a scheduler.
+    """Has a station serve whoever drives the fleet of a scheduler.
 
     name        of the worker, which no other of the scheduler's has
     announced   what drivers are told of it

@@ -20,14 +20,15 @@ from tilewright_measure.local.local_runner import LocalRunner
 from tilewright_measure.local.options import LocalBuilderOptions, LocalRunnerOptions
 from tilewright_measure.worker.scratch import Scratch
 
-_BUILT = 64  # candidates whose code is kept: those of finalists are run again and again
+_BUILT = 64  # candidates whose code is kept: references and finalists are run again and again
 
 
 class Session:
-    """Measures batches of one run until it is closed.
+    """Builds, and where it `measures` runs, batches of one run until it is closed.
 
-    >>> session = Session(request, device)      # processes start
-    >>> session.measure(inputs, artifacts)      # one result an input, in order
+    >>> session = Session(request, device, files, plugins, measures=True)   # processes start
+    >>> builds = session.build(inputs, artifacts, building)
+    >>> session.measure(inputs, builds)         # one result an input, in order
     >>> session.close()                         # from any thread: no process is left
 
     The plugin files are the given ones, and `plugins`, {name: text}, which are written into a
@@ -40,14 +41,17 @@ class Session:
         device: Device,
         files: Sequence[Path],
         plugins: Mapping[str, str],
+        *,
+        measures: bool,
     ) -> None:
         self._scratch = Scratch()
         try:
             sent = write_plugins(plugins, self._scratch.folder("plugins-"))
             host = PluginHost.load([*files, *sent])
-            context = MeasureContext(host, device, request["seed"])
-            self._context = context
-            self._runner = LocalRunner(LocalRunnerOptions(**request["runner"]), context)
+            context = self._context = MeasureContext(host, device, request["seed"])
+            self._runner: LocalRunner | None = None
+            if measures:
+                self._runner = LocalRunner(LocalRunnerOptions(**request["runner"]), context)
         except BaseException:
             self._scratch.close()
             raise
@@ -60,43 +64,15 @@ class Session:
     def closed(self) -> bool:
         return self._closed
 
-    def measure(
-        self,
-        inputs: Sequence[MeasureInput],
-        artifacts: Sequence[Mapping[str, Any] | None],
-        building: Mapping[str, Any],
-    ) -> list[MeasureResult]:
-        """One result an input; what comes without an artefact is built here, by these options."""
-        builds = self._builds(inputs, artifacts, building)
-        return [future.result() for future in self._runner.run(inputs, builds)]
-
-    def close(self) -> None:
-        """End every process at once; what is being measured becomes `cancelled`."""
-        with self._making:
-            if self._closed:
-                return
-            self._closed = True
-        self._runner.close()
-        if self._builder is not None:
-            self._builder.close()
-        self._scratch.close()
-
-    def _made_builder(self, options: Mapping[str, Any]) -> LocalBuilder:
-        with self._making:
-            if self._builder is None:
-                if self._closed:
-                    raise RuntimeError("the session was closed")
-                self._builder = LocalBuilder(LocalBuilderOptions(**options), self._context)
-            return self._builder
-
-    def _builds(
+    def build(
         self,
         inputs: Sequence[MeasureInput],
         artifacts: Sequence[Mapping[str, Any] | None],
         building: Mapping[str, Any],
     ) -> list[BuildResult]:
+        """One result an input; what comes without an artefact is built here, by these options."""
         found: list[BuildResult | None] = [
-            BuildResult(artifact_from_json(sent)) if sent else self._built.get(_key(each))
+            BuildResult(artifact_from_json(sent)) if sent else self._kept(_key(each))
             for each, sent in zip(inputs, artifacts, strict=True)
         ]
         missing = [place for place, built in enumerate(found) if built is None]
@@ -109,6 +85,38 @@ class Session:
             while len(self._built) > _BUILT:
                 self._built.popitem(last=False)
         return [built for built in found if built is not None]
+
+    def measure(
+        self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]
+    ) -> list[MeasureResult]:
+        """One result an input."""
+        assert self._runner is not None
+        return [future.result() for future in self._runner.run(inputs, builds)]
+
+    def close(self) -> None:
+        """End every process at once; what is being measured becomes `cancelled`."""
+        with self._making:
+            if self._closed:
+                return
+            self._closed = True
+        if self._runner is not None:
+            self._runner.close()
+        if self._builder is not None:
+            self._builder.close()
+        self._scratch.close()
+
+    def _made_builder(self, options: Mapping[str, Any]) -> LocalBuilder:
+        with self._making:
+            if self._builder is None:
+                if self._closed:
+                    raise RuntimeError("the session was closed")
+                self._builder = LocalBuilder(LocalBuilderOptions(**options), self._context)
+            return self._builder
+
+    def _kept(self, key: tuple[str, str]) -> BuildResult | None:
+        if key in self._built:
+            self._built.move_to_end(key)
+        return self._built.get(key)
 
 
 def _key(wanted: MeasureInput) -> tuple[str, str]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
-from tilewright.roles import Artifact
+from tilewright.roles import Artifact, BuildResult
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.measure import FailureKind
+from tilewright.vocabulary.measure import Failure, FailureKind
 from tilewright.vocabulary.task import Task
 from tilewright_measure.timing.phases import phase
 from tilewright_measure.worker.failures import failure_of
@@ -53,3 +53,20 @@ def artifact_from_json(data: Mapping[str, Any]) -> Artifact:
     """The inverse of `artifact_to_json`."""
     code = base64.b64decode(data["data"], validate=True)
     return Artifact(data["target"], data["format"], code, data["metadata"])
+
+
+def build_result_to_json(built: BuildResult) -> dict[str, Any]:
+    """As `build` replies it."""
+    made: dict[str, Any] = {"timings": dict(built.timings)}
+    if built.artifact is not None:
+        made["artifact"] = artifact_to_json(built.artifact)
+    if built.failure is not None:
+        made["failure"] = built.failure.to_json()
+    return made
+
+
+def build_result_from_json(data: Mapping[str, Any]) -> BuildResult:
+    """What a reply of `build` says."""
+    if "failure" in data:
+        return BuildResult(None, Failure.from_json(data["failure"]), data["timings"])
+    return BuildResult(artifact_from_json(data["artifact"]), None, data["timings"])

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from tilewright.host.contexts import MeasureContext
 from tilewright.roles import BuildResult
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput
-from tilewright_measure.local.building import artifact_from_json
+from tilewright_measure.local.building import build_result_from_json
 from tilewright_measure.local.device_lease import DeviceLease
 from tilewright_measure.local.options import LocalBuilderOptions
 from tilewright_measure.worker.pool import WorkerPool
@@ -87,7 +87,4 @@ class LocalBuilder:
                 failure = Failure(FailureKind.BUILD_TIMEOUT, failure.text)
             return BuildResult(None, failure)
         self._idle.append(worker)
-        timings = reply["timings"]
-        if "failure" in reply:
-            return BuildResult(None, Failure.from_json(reply["failure"]), timings)
-        return BuildResult(artifact_from_json(reply["artifact"]), None, timings)
+        return build_result_from_json(reply)
