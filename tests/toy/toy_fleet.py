@@ -36,6 +36,7 @@ class ToyFleet:
     answer   called with an input and that number
     most     the largest number of batches that were under way at a time
     full     set once as many as the runner takes were so
+    faults   what the runner tells of its devices
     """
 
     def __init__(self, batches=4, before=lambda number: None, answer=None):
@@ -45,6 +46,7 @@ class ToyFleet:
         self.began, self.under_way, self.most = 0, 0, 0
         self.asked = Counter()
         self.reached = []
+        self.faults = {}
 
     @staticmethod
     def measured(asked, number):
@@ -107,6 +109,9 @@ class FleetRunner:
         for asked, future in zip(inputs, futures, strict=True):
             closed = self.fleet.closed.is_set()
             future.set_result(stopped if closed else self.fleet.answer(asked, number))
+
+    def device_faults(self):
+        return self.fleet.faults
 
     def close(self):
         self.fleet.closed.set()

@@ -7,6 +7,7 @@ from tilewright.roles.measurement import (
     ReachesDevices,
     Runner,
     TakesBatches,
+    TellsFaults,
 )
 from tilewright.roles.record_reader import RecordReader
 from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent
@@ -46,6 +47,7 @@ __all__ = [
     "TargetBackend",
     "TaskScheduler",
     "TaskState",
+    "TellsFaults",
     "TellsItsParts",
     "TellsLeastWork",
     "TellsOverruns",

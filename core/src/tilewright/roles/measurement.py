@@ -61,6 +61,18 @@ class TakesBatches(Protocol):
         """How many it can do with now; 0 while it has no device. It may change at any time."""
 
 
+@runtime_checkable
+class TellsFaults(Protocol):
+    """An optional part of a `Runner` of several devices: it tells which of them failed it."""
+
+    def device_faults(self) -> Mapping[str, Mapping[str, int]]:
+        """So far, by a device's name: how many batches came to nothing there, by why.
+
+        Such as `device_lost`, or `drift` of one that was slower than usual and then set aside.
+        They were measured again, or have failed.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Reached:
     """Devices of one fingerprint, and the target of a run on them.

@@ -13,6 +13,7 @@ from tilewright_cli.terminal.choice_text import choice_of
 from tilewright_cli.terminal.model_flags import flags_of
 from tilewright_pipeline.context.exit_codes import DONE, PARTIAL
 from tilewright_pipeline.context.time_text import time_text
+from tilewright_pipeline.measuring.device_shares import faults_told, trials_told
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.yaml.file_model import MeasureSection, PipelineFile
 
@@ -109,6 +110,9 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
             yield "the peak was measured on a busy machine: `tilewright bench peak` raises it."
     counts = f"{found['trials']}, {found['failures']} failed, in {found['seconds']:.1f} s"
     yield f"trials    {counts}, {found['trials_per_second']:.1f} a second"
+    if devices := found.get("devices"):
+        again = faults_told(devices)
+        yield f"devices   {trials_told(devices)}" + (f"; measured again: {again}" if again else "")
     if spared := found.get("spared"):
         yield f"spared    {spared} alternatives: slower than the best even at their own peak"
     yield f"records   {found['records']}"

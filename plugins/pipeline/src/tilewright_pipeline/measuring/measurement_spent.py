@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from tilewright_pipeline.measuring.device_shares import shares
 from tilewright_pipeline.measuring.noise import is_noisy
 
 
@@ -20,6 +21,8 @@ class MeasurementSpent:
               `store`, to write the records
     counts    what the trials' artefacts count of themselves, summed
     disturbed   trials whose samples differ much, see `is_disturbed`
+    devices   trials by the names of devices, where the runner has several
+    faults    batches by device and why, as the runner tells, see `TellsFaults`
     """
 
     trials: int = 0
@@ -27,6 +30,8 @@ class MeasurementSpent:
     disturbed: int = 0
     timings: dict[str, float] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    devices: dict[str, int] = field(default_factory=dict)
+    faults: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def add(self, timings: Mapping[str, float], counts: Mapping[str, int] = {}) -> None:
         """Add seconds to the parts named, and what an artefact counts of itself."""
@@ -34,6 +39,14 @@ class MeasurementSpent:
             self.timings[part] = self.timings.get(part, 0.0) + seconds
         for name, amount in counts.items():
             self.counts[name] = self.counts.get(name, 0) + amount
+
+    def add_device(self, name: str, trials: int, faults: Mapping[str, int] = {}) -> None:
+        """Add what a device did."""
+        self.devices[name] = self.devices.get(name, 0) + trials
+        if faults:
+            known = self.faults.get(name, {})
+            both = {why: known.get(why, 0) + faults.get(why, 0) for why in {**known, **faults}}
+            self.faults = {**self.faults, name: both}
 
     @contextmanager
     def on(self, part: str) -> Iterator[None]:
@@ -60,6 +73,7 @@ class MeasurementSpent:
             "noisy": self.noisy,
             "split": dict(self.timings),
             "counts": dict(self.counts),
+            **({"devices": known} if (known := shares(self.devices, self.faults)) else {}),
         }
 
 
@@ -69,4 +83,6 @@ def summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
     spent = MeasurementSpent(*(first.get(name, 0) + second.get(name, 0) for name in names))
     for one in (first, second):
         spent.add(one.get("split", {}), one.get("counts", {}))
+        for name, share in one.get("devices", {}).items():
+            spent.add_device(name, share["trials"], share["faults"])
     return spent.report(first["seconds"] + second["seconds"])

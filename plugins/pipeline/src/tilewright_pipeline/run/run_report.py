@@ -12,6 +12,7 @@ from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.events import Section, StageOutcome
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.time_text import milliseconds_text
+from tilewright_pipeline.measuring.device_shares import faults_told, trials_told
 from tilewright_pipeline.measuring.measurement_spent import summed
 from tilewright_pipeline.tuning.task_entry import task_entry
 from tilewright_pipeline.writing import writing
@@ -89,7 +90,11 @@ def check_report(report: Mapping[str, Any]) -> None:
 def sections(report: Mapping[str, Any]) -> list[Section]:
     """The table of the tasks, where there are any; other tables are of whose stages fill them."""
     made = [_task_section(report["tasks"])] if report["tasks"] else []
-    if spared := report.get("measurement", {}).get("counts", {}).get("spared"):
+    measurement = report.get("measurement", {})
+    if devices := measurement.get("devices"):
+        cells = (trials_told(devices), faults_told(devices) or "-")
+        made.append(Section("measured on", ("devices", "measured again"), (cells,)))
+    if spared := measurement.get("counts", {}).get("spared"):
         why = "slower than the best found, even at the peak of what they compute with"
         made.append(Section("no trials for", ("alternatives", ""), ((str(spared), why),)))
     return made

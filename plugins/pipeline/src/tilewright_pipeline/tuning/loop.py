@@ -255,7 +255,7 @@ class _Loop:
         spent = self._measurement.spent
         if spent.noisy:
             _log.warning("%s", noise_told(spent.disturbed, spent.trials))
-        measured = spent.report(self._tracker.seconds)
+        measured = self._measurement.report(self._tracker.seconds)
         return TuneReport(outcomes, measured, tuple(self._progress.curve), partial=self.lost)
 
     # --- parts -----------------------------------------------------------------------------------
