@@ -85,6 +85,23 @@ def test_a_task_is_tuned_on_every_device(fleet, local, capsys):
     }
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="both need a core of their own")
+def test_a_local_fleet_may_have_a_builder(fleet, cache, capsys):
+    words = ("--workers", 1, "--builders", 1, "--port", 0)
+    started = fleet.start("local", *words, environment=cache)
+    until(lambda: sum("serving" in line for line in started.lines()) == 2, "workers")
+    fleet.address = started.lines()[0]
+    with tune(fleet, "--budget", "48", "--tuner", "random", "--json") as tuning:
+        assert json.loads(tuning.stdout.read())["trials"] == 48
+
+    def built():
+        assert run(["fleet", "ls", fleet.address, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["builders"][0]["built"]
+
+    until(lambda: built() >= 16, "batch that is built there")
+    FleetLink.of(fleet.address, None).close()
+
+
 def test_an_interrupted_run_keeps_what_came_back_and_leaves_nothing(fleet, local, living_in):
     records = fleet.folder / "records.jsonl"
     words = ("--budget", "1h", "--tuner", "random", "--records", str(records))

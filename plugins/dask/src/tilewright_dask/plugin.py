@@ -16,7 +16,7 @@ def tilewright_builders() -> Sequence[Component[Any]]:
     return [
         Component(
             "dask",
-            "compiles on the devices of a fleet, before they measure",
+            "compiles on the builders of a fleet, or on its devices before they measure",
             late("tilewright_dask.driver.dask_builder", "DaskBuilder"),
             late(_OPTIONS, "DaskBuilderOptions"),
         )
