@@ -40,10 +40,16 @@ class Started:
     def lines(self):
         return self.log.read_text().splitlines()
 
+    def said(self, words):
+        """The first line with these words, None where there is none yet."""
+        return next((line for line in self.lines() if words in line), None)
+
     def says(self, words):
+        """That line, once there is one."""
+
         def said():
             assert self.process.poll() is None, self.log.read_text()
-            return next((line for line in self.lines() if words in line), None)
+            return self.said(words)
 
         return until(said, f"line with {words!r} in {self.log}")
 
@@ -120,12 +126,12 @@ class Fleet:
 class FleetBench(Bench):
     """A builder and a runner `dask` for the fault target."""
 
-    def __init__(self, fleet, files=(FAULTS,), **options):
+    def __init__(self, fleet, files=(FAULTS,), builder=None, **options):
         host = PluginHost.load(files)
         self.device = Device("fake")
         context = MeasureContext(host, self.device, 0)
         where = {"scheduler": fleet.address, **({"tls": str(fleet.tls)} if fleet.tls else {})}
-        self.builder = host.make("builder", "dask", where, context)
+        self.builder = host.make("builder", "dask", {**where, **(builder or {})}, context)
         given = {**where, "drift": NO_DRIFT, "timeout_seconds": 30, **options}
         self.runner = host.make("runner", "dask", given, context)
 

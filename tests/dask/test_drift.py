@@ -114,3 +114,5 @@ def test_another_device_measures_what_a_slow_one_did_not(fleet, drive, speed, tm
     results = [future.result(120) for (future,) in batches]
     assert {result.seconds for result in results} == {4e-3}
     assert slow not in {result.device for result in results}
+    assert set(bench.runner.device_faults()) == {slow}
+    assert set(bench.runner.device_faults()[slow]) == {"drift"}

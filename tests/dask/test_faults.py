@@ -16,6 +16,7 @@ from fleet_bench import FleetBench, until
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import FailureKind
+from tilewright_dask.driver.batch import Batch
 
 SLOW = "hang_with_gil"
 """A candidate that is given up after the timeout."""
@@ -49,6 +50,8 @@ def test_d32_what_a_killed_worker_was_measuring_is_measured_elsewhere(fleet, dri
     assert [result.device for result in results].count(name) >= 6
     is_free(fleet, living_in, killed)
     until(lambda: bench.runner.batches_at_once == 2, "notice of the loss")
+    lost = "fake@" + killed.said("serving").partition("://")[2]
+    assert bench.runner.device_faults() == {lost: {"device_lost": 2}}
 
 
 def test_a_batch_whose_every_device_is_lost_says_so(fleet, drive, living_in):
@@ -121,6 +124,52 @@ def test_a_run_that_is_closed_leaves_nothing_running(fleet, drive, living_in):
     assert {result.failure.kind for result in results} == {FailureKind.CANCELLED}
     is_free(fleet, living_in, worker)
     assert drive().measure().seconds == 1e-3
+
+
+def test_a_run_that_is_closed_leaves_others_as_they_are(fleet, drive, living_in):
+    fleet.scheduler()
+    worker = fleet.worker()
+    one, other = drive(timeout_seconds=60), drive()
+    held = one.start(SLOW)
+    in_use(fleet, living_in, worker)
+    waiting = [other.start("right", time=1e-3 * (1 + number)) for number in range(3)]
+    one.runner.close()
+    assert results_of([held])[0].failure.kind is FailureKind.CANCELLED
+    assert [result.seconds for result in results_of(waiting)] == [1e-3, 2e-3, 3e-3]
+
+
+def test_what_a_worker_fails_at_is_tried_on_another(fleet, drive, monkeypatch):
+    """By a bug, or as its disk is full: the first request makes no sense to whoever gets it."""
+    fleet.scheduler()
+    for core in range(2):
+        fleet.worker(core=core)
+    bench = drive()
+    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    made, request = [], Batch.request
+
+    def broken_once(batch, *arguments):
+        made.append(request(batch, *arguments))
+        return {**made[-1], "inputs": [{}]} if len(made) == 1 else made[-1]
+
+    monkeypatch.setattr(Batch, "request", broken_once)
+    result = bench.measure()
+    assert result.seconds == 1e-3
+    ((failed, faults),) = bench.runner.device_faults().items()
+    assert faults == {"internal": 1}
+    assert result.device != failed
+
+
+def test_what_every_worker_fails_at_is_a_failure(fleet, drive, monkeypatch):
+    fleet.scheduler()
+    fleet.worker()
+    bench = drive()
+    request = Batch.request
+    monkeypatch.setattr(Batch, "request", lambda *given: {**request(*given), "inputs": [{}]})
+    failure = bench.measure().failure
+    assert failure.kind is FailureKind.INTERNAL
+    assert "KeyError" in failure.text
+    monkeypatch.setattr(Batch, "request", request)
+    assert bench.measure().seconds == 1e-3
 
 
 def test_a_run_that_is_killed_leaves_nothing_running(fleet, drive, living_in):

@@ -9,13 +9,31 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
+import numpy as np
 import pytest
 from fleet_bench import until
 
 from tilewright_cli.terminal.group import run
 from tilewright_dask.driver.fleet_link import FleetLink
+from tilewright_pipeline.run.run_report import SCHEMA_FILE
 
 MATMUL = "matmul(16x16, 16x16)"
+SCRIPT = Path(sys.executable).with_name("tilewright")
+"""Unlike `python -m`, it exits as it should where Ctrl-C comes amid imports."""
+FILE = """\
+version: 1
+name: far
+target: x86
+device: "cpu*"
+measure:
+  runner:  {{dask: {{scheduler: "{address}", drift: 1000000}}}}
+  builder: {{dask: {{scheduler: "{address}"}}}}
+stages:
+  - import:  {{model: small.onnx}}
+  - extract: {{}}
+  - tune:    {{tuner: random, scheduler: round-robin, budget: 40}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +57,12 @@ def local(fleet, cache):
 def tune(fleet, *words, environment=None):
     where = f"dask:scheduler={fleet.address},drift=1000000"
     command = ("tune", MATMUL, "--runner", where, "--builder", f"dask:scheduler={fleet.address}")
+    return start(fleet, *command, *words, environment=environment)
+
+
+def start(fleet, *words, environment=None):
     return subprocess.Popen(
-        [sys.executable, "-m", "tilewright", *command, *words],
+        [str(SCRIPT), *words],
         cwd=fleet.folder,
         env={**os.environ, "TILEWRIGHT_BLOCK_PLUGINS": "cuda", **(environment or {})},
         stdout=subprocess.PIPE,
@@ -100,6 +122,45 @@ def test_a_local_fleet_may_have_a_builder(fleet, cache, capsys):
 
     until(lambda: built() >= 16, "batch that is built there")
     FleetLink.of(fleet.address, None).close()
+
+
+def weight(*shape):
+    return np.ones(shape, dtype=np.float32)
+
+
+def test_two_runs_on_one_fleet_at_a_time_have_all_their_trials(fleet, local):
+    files = [fleet.folder / "one.jsonl", fleet.folder / "other.jsonl"]
+    words = ("--budget", "24", "--tuner", "random", "--records")
+    with tune(fleet, *words, str(files[0])) as one, tune(fleet, *words, str(files[1])) as other:
+        said = [tuning.stdout.read() for tuning in (one, other)]
+    assert (one.returncode, other.returncode) == (0, 0)
+    for file, text in zip(files, said, strict=True):
+        assert len(trials(file)) == 24
+        assert "\ndevices   " in text
+        assert "measured again" not in text
+
+
+@pytest.mark.needs("graph", "onnx")
+def test_a_file_runs_on_a_fleet(fleet, local):
+    from tilewright_graph.network.builder import NetworkBuilder
+    from tilewright_onnx.model.writer import write_model
+
+    network = NetworkBuilder("small")
+    hidden = network.dense(network.input("x", (1, 8)), network.constant(weight(16, 8)))
+    result = network.dense(network.relu(hidden), network.constant(weight(24, 16)))
+    model = write_model(network.network([result])).SerializeToString()
+    (fleet.folder / "small.onnx").write_bytes(model)
+    (fleet.folder / "far.yaml").write_text(FILE.format(address=fleet.address))
+    with start(fleet, "run", "far.yaml") as running:
+        said = running.stdout.read()
+    assert running.returncode == 0
+    assert "measured on" in said
+    report = json.loads((fleet.folder / "runs" / "far" / "run.json").read_text())
+    jsonschema.validate(report, json.loads(SCHEMA_FILE.read_text()))
+    measured = report["measurement"]
+    assert measured["trials"] == 40
+    assert sorted(measured["devices"]) == sorted(report["devices"])
+    assert all(share["faults"] == {} for share in measured["devices"].values())
 
 
 def test_an_interrupted_run_keeps_what_came_back_and_leaves_nothing(fleet, local, living_in):

@@ -64,13 +64,50 @@ def test_code_that_the_drive_built_is_sent(fleet, drive, make_bench):
     assert not bad.device
 
 
-def test_candidates_that_do_harm_cost_themselves_alone(fleet, drive):
+def kinds_of(results):
+    return [result.failure and result.failure.kind for result in results]
+
+
+def test_candidates_that_do_harm_cost_themselves_alone(fleet, drive, living_in, tmp_path):
+    """They crash, hang, end their process, take memory, leave children and daemons."""
     fleet.scheduler()
-    fleet.worker()
-    bench = drive(timeout_seconds=2)
-    asked = [bench.ask(act) for act in ("right", "segfault", "hang_with_gil", "leave", "right")]
-    kinds = [result.failure and result.failure.kind for result in bench.measure_all(asked)]
-    assert kinds == [None, FailureKind.CRASH, FailureKind.RUN_TIMEOUT, FailureKind.CRASH, None]
+    told = tmp_path / "told"
+    worker = fleet.worker(environment={"FAULT_CHILD": str(told)})
+    bench = drive(timeout_seconds=2, memory_gib=2)
+    harm = ("segfault", "hang_with_gil", "leave", "eat_memory", "spawn_child")
+    asked = [bench.ask(act) for act in ("right", *harm, "spawn_daemon_and_die", "right")]
+    assert kinds_of(bench.measure_all(asked)) == [
+        None,
+        FailureKind.CRASH,
+        FailureKind.RUN_TIMEOUT,
+        FailureKind.CRASH,
+        FailureKind.OUT_OF_MEMORY,
+        FailureKind.CRASH,
+        FailureKind.CRASH,
+        None,
+    ]
+    assert len(told.read_text().split()) >= 2
+    assert bench.runner.device_faults() == {}
+    bench.runner.close()
+    until(lambda: not living_in(fleet.temporary(worker)), "end of all that candidates left")
+
+
+def test_candidates_that_do_harm_while_they_are_built_cost_themselves_alone(
+    fleet, drive, living_in, tmp_path
+):
+    fleet.scheduler()
+    worker = fleet.worker(environment={"FAULT_CHILD": str(tmp_path / "told")})
+    bench = drive(builder={"timeout_seconds": 2})
+    acts = ("", "segfault", "fork_bomb", "leave", "")
+    assert kinds_of(bench.measure_all([bench.ask(lower=act) for act in acts])) == [
+        None,
+        FailureKind.CRASH,
+        FailureKind.BUILD_TIMEOUT,
+        FailureKind.CRASH,
+        None,
+    ]
+    bench.runner.close()
+    until(lambda: not living_in(fleet.temporary(worker)), "end of all that candidates left")
 
 
 def test_two_runs_share_a_fleet(fleet, drive):

@@ -244,6 +244,12 @@ def leak(x, c, y):
         LEAKED.append(mmap.mmap(-1, 1 << 30))
 
 
+def fill_the_disk(*_):
+    with (Path(os.environ["TMPDIR"]) / "filled").open("wb") as file:
+        while True:
+            file.write(bytes(1 << 16))
+
+
 def spawn_child(*_):
     child = os.fork()
     if child == 0:

@@ -41,7 +41,11 @@ def told_mistake(reply: Mapping[str, Any], whose: str) -> UsageError | None:
         where = ": ".join(filter(None, (whose, refused["where"])))
         return UsageError(refused["message"], where=where, remedy=refused["remedy"])
     if failed := reply.get("failed"):
-        return UsageError(f"its worker failed: {failed}", where=whose)
+        last = failed.rstrip().rpartition("\n")[2]
+        # Of a full disk there, and the like, where it was met says nothing.
+        return UsageError(
+            f"its worker failed: {last if last.startswith('OSError') else failed}", where=whose
+        )
     return None
 
 

@@ -309,8 +309,8 @@ class Dispatch:
             batch.losses += 1
             self._again(batch, seat, "device_lost", "its processes were ended")
         else:
-            text = answer.get("failed") or str(answer)
-            batch.fail(FailureKind.INTERNAL, text, seat.name)
+            batch.losses += 1
+            self._again(batch, seat, "internal", answer.get("failed") or str(answer))
         self._assign()
 
     def _request(self, session: str, batch: Batch) -> dict[str, Any]:
@@ -333,7 +333,8 @@ class Dispatch:
         if batch.losses < _MOST_LOSSES and batch.slowness < _MOST_SLOWNESS:
             self._queue.appendleft(batch)
         else:
-            batch.fail(FailureKind.DEVICE_LOST, f"{seat.name} {why}", seat.name)
+            kind = FailureKind.INTERNAL if fault == "internal" else FailureKind.DEVICE_LOST
+            batch.fail(kind, f"{seat.name} {why}", seat.name)
 
     async def _answer(
         self, seat: Seat[Any], request: Mapping[str, Any], *, holds: bool = False
