@@ -11,6 +11,8 @@ search      the predicted total that two such devices find, and one in twice the
 simulated   workers that sleep as long as recorded trials took, all else as it is: trials a second
             against what they could do, the driver's share of a core and its memory
 store       processes that append to one records file at once
+
+What it told is in docs/fleet.md.
 """
 
 from __future__ import annotations
@@ -30,9 +32,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from result_data import Row
-from saving import add_save_options, save
-
 import tilewright
 from tilewright.host.plugin_host import PluginHost
 from tilewright_pipeline.context.run_setup import open_store
@@ -49,7 +48,6 @@ def main() -> None:
     parser.add_argument("--budget", default=None, help="tuning time of a run")
     parser.add_argument("--workers", default="2,8,32,128,512")
     parser.add_argument("--drivers", type=int, default=16)
-    add_save_options(parser)
     options = parser.parse_args()
     {"devices": devices, "search": search, "simulated": simulated, "store": store}[options.part](
         options
@@ -71,17 +69,9 @@ def devices(options: argparse.Namespace) -> None:
                 rate = tuned(address, budget, number)["trials_per_second"]
                 rates.setdefault(name, []).append(rate)
                 print(f"{name:14} {rate:6.1f} trials a second", flush=True)
-    found = {name: median(each) for name, each in rates.items()}
     doubled = median(a / b for a, b in zip(rates["two devices"], rates["one device"], strict=True))
     kept = median(a / b for a, b in zip(rates["whole machine"], rates["local"], strict=True))
     print(f"\ntwo devices over one: {doubled:.2f}; a worker over the local runner: {kept:.2f}")
-    rows = [
-        Row(case="two devices of a core, beside one", ours=found["two devices"],
-            peer=found["one device"], speedup=doubled, goal=1.8),
-        Row(case="one worker, beside the runner `local`", ours=found["whole machine"],
-            peer=found["local"], speedup=kept, goal=0.95),
-    ]  # fmt: skip
-    save(options, "fleet", rows, packages=["distributed"])
 
 
 def search(options: argparse.Namespace) -> None:
@@ -97,14 +87,10 @@ def search(options: argparse.Namespace) -> None:
             print(f"{name:4} {totals[name][-1]:.3f} ms after {budget:g} s", flush=True)
     ratio = median(b / a for a, b in zip(totals["two"], totals["one"], strict=True))
     print(f"\none in {2 * seconds:g} s over two in {seconds:g} s: {ratio:.3f}")
-    row = Row(case=f"{seconds:g} s", ours=median(totals["two"]), peer=median(totals["one"]),
-              speedup=ratio)  # fmt: skip
-    save(options, "fleet_search", [row], packages=["distributed"])
 
 
 def simulated(options: argparse.Namespace) -> None:
     """Rates of simulated devices over the number of workers."""
-    rows = []
     print("| workers | trials/s | ideal | share | driver's core | driver's memory MiB |")
     print("|---|---|---|---|---|---|")
     for workers in map(int, options.workers.split(",")):
@@ -116,10 +102,6 @@ def simulated(options: argparse.Namespace) -> None:
             f"| {told['core']:.0%} | {told['mib']:.0f} |",
             flush=True,
         )
-        details = {"ideal a second": ideal, "driver's core %": 100 * told["core"],
-                   "driver's MiB": told["mib"]}  # fmt: skip
-        rows.append(Row(case=f"{workers} workers", ours=told["rate"], details=details))
-    save(options, "fleet_simulated", rows, packages=["distributed"])
 
 
 def store(options: argparse.Namespace) -> None:
@@ -155,8 +137,6 @@ def store(options: argparse.Namespace) -> None:
     assert all(numbers == wanted for numbers in by_writer.values()), "lost, twice or out of order"
     rate = options.drivers * batches / seconds
     print(f"{options.drivers} writers: {rate:.0f} appends a second, {rate * size:.0f} records")
-    row = Row(case=f"{options.drivers} writers", ours=rate, details={"records": rate * size})
-    save(options, "fleet_store", [row])
 
 
 # --- runs ----------------------------------------------------------------------------------------
