@@ -107,6 +107,20 @@ def test_a_builder_that_is_killed_costs_nothing(fleet, pair, drive, living_in):
     until(lambda: bench.runner.batches_at_once == 2, "notice of the loss")
 
 
+def test_builders_that_come_and_are_killed_lose_nothing(fleet, pair, drive):
+    bench = drive()
+    has_builder(bench)
+    _, builder = pair
+    batches = []
+    for number in range(12):
+        batches.append(bench.start("right", "right", time=1e-3 * (1 + number)))
+        if number in (4, 8):
+            builder.end(signal.SIGKILL)
+            builder = fleet.builder(core=1)
+    found = [[future.result(120).seconds for future in batch] for batch in batches]
+    assert found == [[1e-3 * (1 + number)] * 2 for number in range(12)]
+
+
 def test_a_builder_that_comes_late_joins(fleet, drive):
     fleet.scheduler()
     fleet.worker(core=0)

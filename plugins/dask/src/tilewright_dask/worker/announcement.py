@@ -13,6 +13,7 @@ from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.plugins.loading.owner import PLUGIN_GROUP, owner_of
+from tilewright.reading import read_file
 from tilewright.vocabulary.device import Device
 from tilewright_dask.messages import PROTOCOL, raise_mistake
 from tilewright_dask.worker.probe import probe
@@ -77,7 +78,7 @@ def announcement(
 def _machine() -> str:
     """What processes have in common that share cores, in containers as well."""
     with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return read_file(Path("/proc/sys/kernel/random/boot_id")).decode().strip()
     return platform.node()
 
 
