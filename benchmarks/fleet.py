@@ -12,7 +12,7 @@ simulated   workers that sleep as long as recorded trials took, all else as it i
             against what they could do, the driver's share of a core and its memory
 store       processes that append to one records file at once
 
-What it told is in docs/fleet.md.
+`devices` is saved; what the others told is in docs/fleet.md.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from result_data import Row
+from saving import add_save_options, save
+
 import tilewright
 from tilewright.host.plugin_host import PluginHost
 from tilewright_pipeline.context.run_setup import open_store
@@ -48,6 +51,7 @@ def main() -> None:
     parser.add_argument("--budget", default=None, help="tuning time of a run")
     parser.add_argument("--workers", default="2,8,32,128,512")
     parser.add_argument("--drivers", type=int, default=16)
+    add_save_options(parser)
     options = parser.parse_args()
     {"devices": devices, "search": search, "simulated": simulated, "store": store}[options.part](
         options
@@ -72,6 +76,13 @@ def devices(options: argparse.Namespace) -> None:
     doubled = median(a / b for a, b in zip(rates["two devices"], rates["one device"], strict=True))
     kept = median(a / b for a, b in zip(rates["whole machine"], rates["local"], strict=True))
     print(f"\ntwo devices over one: {doubled:.2f}; a worker over the local runner: {kept:.2f}")
+    found = {name: median(each) for name, each in rates.items()}
+    for question, ours, peer, speedup in (
+        ("fleet_devices", "two devices", "one device", doubled),
+        ("fleet_worker", "whole machine", "local", kept),
+    ):
+        row = Row(case="ResNet-50", ours=found[ours], peer=found[peer], speedup=speedup)
+        save(options, question, [row], packages=["distributed"])
 
 
 def search(options: argparse.Namespace) -> None:

@@ -152,12 +152,15 @@ SECTIONS = (
         "What do the parts cost?",
         "Medians. One fork and join of the thread pool (`pool.py`); lowering and compiling a "
         "candidate (`tilewright bench trial`); the runner's times beside a plain loop of calls "
-        "(`direct_run.py`); a million records (`tests/faults`, in full).",
+        "(`direct_run.py`); a million records (`tests/faults`, in full); trials a second of a fleet "
+        "whose driver is on the same two cores (`fleet.py`).",
         (
             Question("pool", "fork and join", "us", "less", None, 2.0),
             Question("compile", "lower and compile", "ms", "less", None, 25.0),
             Question("direct_run", "the runner's times", "us", "less", "a plain loop", None),
             Question("records", "load a million records", "s", "less"),
+            Question("fleet_devices", "two devices", "trials/s", "more", "one device", 1.8),
+            Question("fleet_worker", "one worker", "trials/s", "more", "the runner `local`", 0.95),
             Question("network_errors", "relative error, nine networks", "", "less"),
         ),
     ),
