@@ -152,8 +152,8 @@ SECTIONS = (
         "What do the parts cost?",
         "Medians. One fork and join of the thread pool (`pool.py`); lowering and compiling a "
         "candidate (`tilewright bench trial`); the runner's times beside a plain loop of calls "
-        "(`direct_run.py`); a million records (`tests/faults`, in full); trials a second of a fleet "
-        "whose driver is on the same two cores (`fleet.py`).",
+        "(`direct_run.py`); a million records (`tests/faults`, in full); trials a second of a "
+        "fleet whose driver is on the same two cores (`fleet.py`).",
         (
             Question("pool", "fork and join", "us", "less", None, 2.0),
             Question("compile", "lower and compile", "ms", "less", None, 25.0),

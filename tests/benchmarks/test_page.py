@@ -63,7 +63,7 @@ def test_the_page_is_what_the_data_say(page, module):
 
 
 def test_the_page_is_short(page):
-    assert len(page.PAGE.read_text().splitlines()) <= 155
+    assert len(page.PAGE.read_text().splitlines()) <= 160
 
 
 def test_it_stays_short_however_many_machines_there_are(page, told, entry, module):
@@ -71,7 +71,7 @@ def test_it_stays_short_however_many_machines_there_are(page, told, entry, modul
     cases = [{"case": case, "ours": 1.0} for case in ("1 thread", "2 threads")]
     entries = [entry(q.name, cases, state=state) for q in asked for state in ("calm", "shared")]
     made = told(*entries, machines=6)
-    assert len(made[page.PAGE].splitlines()) <= 150
+    assert len(made[page.PAGE].splitlines()) <= 155
     assert lines_of(made, page, "ResNet-50, 1 thread")
 
 
