@@ -63,7 +63,7 @@ def test_the_page_is_what_the_data_say(page, module):
 
 
 def test_the_page_is_short(page):
-    assert len(page.PAGE.read_text().splitlines()) <= 160
+    assert len(page.PAGE.read_text().splitlines()) <= 150
 
 
 def test_it_stays_short_however_many_machines_there_are(page, told, entry, module):
