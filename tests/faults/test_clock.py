@@ -1,4 +1,4 @@
-"""D-18: the wall clock jumps. Nobody looks at it."""
+"""D-18: the wall clock jumps. Nobody looks at it, but who writes a certificate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ WALL_CLOCK = re.compile(
 
 def test_d18_no_shipped_file_reads_the_wall_clock():
     assert len(SHIPPED) > 100
-    assert [path.name for path in SHIPPED if WALL_CLOCK.search(path.read_text("utf-8"))] == []
+    found = [path.name for path in SHIPPED if WALL_CLOCK.search(path.read_text("utf-8"))]
+    assert found == ["certificates.py"]  # from when to when they hold
 
 
 @pytest.fixture

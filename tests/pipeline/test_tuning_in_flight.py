@@ -64,8 +64,11 @@ def searched(context):
 
 
 def until_full(fleet):
-    """Holds every batch until as many as the runner takes are under way for the first time."""
-    fleet.before = lambda _number: fleet.full.wait(60)
+    """Holds batches until as many as the runner takes are under way for the first time.
+
+    Not the first one, of incumbents, which the search waits for.
+    """
+    fleet.before = lambda number: number > 0 and fleet.full.wait(60)
     return fleet
 
 

@@ -38,6 +38,7 @@ QUICK = ("help", "plugins", "schema", "space", "tasks", "records", "new")
 LISTS = {"help", "plugins", "targets", "schema", "doctor", "records"}
 WORKS_WITHOUT = {
     "cuda": set(VERBS) - {"bench models", "bench trial"},
+    "dask": set(VERBS) - {"bench models", "bench trial"},
     "graph": {"space", "explain", "tune", "new"},
     "measure": {"space", "explain", "tasks", "compile", "bench network", "new"},
     "onnx": {"space", "explain", "tune", "new"},

@@ -264,7 +264,7 @@ class Planner:
         try:
             return host.component(role, name)
         except UsageError as error:
-            if role == "stage" or host.components(role):
+            if role == "stage" or (name and host.components(role)):
                 self._note(path, error, names=True)
             else:
                 self._absent.append((path, error))
