@@ -104,6 +104,18 @@ def test_compile_says_where_configs_came_from_and_what_the_arena_takes(
     assert made["configs"] == {"graph choice": kernels, "history": 0, "fallback": 0}
 
 
+def test_memory_is_not_written_anew_before_the_targets_reuse_distance(values, context, monkeypatch):
+    def arena(distance):
+        def told(_backend, _device, _target):
+            return distance
+
+        backend = type(context.host.backend(context.target.kind))
+        monkeypatch.setattr(backend, "reuse_distance", told, raising=False)
+        return CompileStage(CompileOptions(), context).run(values).report["compile"]["arena_bytes"]
+
+    assert arena(0) < arena(1 << 30)
+
+
 def test_verify_passes_right_answers(values, context, with_oracle):
     result = verify(values, context)
     assert result.ok

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright_graph.extraction.memory_plan import ALIGNMENT, Lifetime, plan_memory
+from tilewright_graph.extraction.memory_plan import ALIGNMENT, Lifetime, plan_memory, rested
 
 
 @st.composite
@@ -85,3 +85,15 @@ def test_where_the_largest_first_misses_the_bound_another_order_reaches_it():
     ]
     plan = plan_memory(tensors)
     assert plan.arena_bytes == plan.bound_bytes == 768
+
+
+@given(lifetimes(), st.integers(0, 20_000))
+@settings(max_examples=100, deadline=None)
+def test_memory_rests_until_as_many_bytes_were_touched(tensors, distance):
+    touched = [100 * (step % 7) for step in range(40)]
+    for before, after in zip(tensors, rested(tensors, touched, distance), strict=True):
+        assert (after.name, after.bytes, after.first) == (before.name, before.bytes, before.first)
+        assert after.last >= before.last
+        since = touched[before.last + 1 : after.last + 1]
+        assert sum(since) >= distance or after.last == 39
+        assert not since or sum(since[:-1]) < distance

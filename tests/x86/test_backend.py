@@ -271,3 +271,10 @@ def test_peaks_are_positive_and_do_not_take_long() -> None:
     operations, bytes_ = X86Backend().measure_peak(X86Backend().probe()[0], Target("x86"))
     assert operations > 1e9
     assert bytes_ > 1e8
+
+
+def test_memory_rests_for_twice_the_second_level_caches_of_several_threads():
+    backend = X86Backend()
+    device = replace(backend.probe()[0], attributes={"l2_bytes": 1 << 20})
+    assert backend.reuse_distance(device, Target.parse("x86:threads=1")) == 0
+    assert backend.reuse_distance(device, Target.parse("x86:threads=2")) == 4 << 20

@@ -22,6 +22,7 @@ from tilewright.roles.target import (
     TargetBackend,
     TellsItsParts,
     TellsOverruns,
+    TellsReuseDistance,
 )
 
 __all__ = [
@@ -51,5 +52,6 @@ __all__ = [
     "TellsItsParts",
     "TellsLeastWork",
     "TellsOverruns",
+    "TellsReuseDistance",
     "Tuner",
 ]

@@ -122,6 +122,14 @@ class EmulatesTargets(Protocol):
 
 
 @runtime_checkable
+class TellsReuseDistance(Protocol):
+    """An optional part of a `TargetBackend`: memory that was just read is slow to write."""
+
+    def reuse_distance(self, device: Device, target: Target) -> int:
+        """Bytes that a network should touch before it writes memory anew; 0: none."""
+
+
+@runtime_checkable
 class TellsItsParts(Protocol):
     """An optional part of a `TargetBackend`: what it depends on, and what of that is missing."""
 

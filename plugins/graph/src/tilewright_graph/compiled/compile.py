@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright.errors import UsageError
+from tilewright.roles import TellsReuseDistance
 from tilewright.strategies.strategy import PRECISIONS
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.linking import lower_network
@@ -66,9 +67,16 @@ def link_assembly(
 ) -> tuple[CompiledNetwork, MemoryPlan]:
     """The network as an assembly computes it, and how its memory is planned."""
     host, network = context.host, extracted.network
-    lowered = lower_network(network.name, network.fed, network.made, assembly, host)
+    backend = host.backend(extracted.target.kind)
+    distance = (
+        backend.reuse_distance(context.device, extracted.target)
+        if isinstance(backend, TellsReuseDistance)
+        else 0
+    )
+    names = (network.name, network.fed, network.made)
+    lowered = lower_network(*names, assembly, host, reuse_distance=distance)
     try:
-        artifact = host.backend(extracted.target.kind).link(lowered.program, extracted.target)
+        artifact = backend.link(lowered.program, extracted.target)
     except ValueError as error:  # what its dtypes or shapes ask for, the target does not have
         raise UsageError(str(error), where=f"{network.name} for {extracted.target}") from error
     specs = network.specs

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from tilewright.host.plugin_host import PluginHost
-from tilewright_graph.extraction.memory_plan import ALIGNMENT, Lifetime, MemoryPlan, plan_memory
+from tilewright_graph.extraction.memory_plan import (
+    ALIGNMENT,
+    Lifetime,
+    MemoryPlan,
+    plan_memory,
+    rested,
+)
 from tilewright_graph.network.network_bytes import check_network_bytes
 from tilewright_graph.selection.assembly import Assembly
 from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
@@ -29,9 +35,14 @@ def lower_network(
     results: tuple[str, ...],
     assembly: Assembly,
     host: PluginHost,
+    *,
+    reuse_distance: int = 0,
 ) -> LoweredNetwork:
-    """The program of an assembly; equal kernels share one lowered program."""
-    memory = plan_memory(_lifetimes(assembly))
+    """The program of an assembly; equal kernels share one lowered program.
+
+    `reuse_distance`: see `TellsReuseDistance`.
+    """
+    memory = plan_memory(rested(_lifetimes(assembly), _touched(assembly), reuse_distance))
     outside = [t.bytes for t in assembly.tensors.values() if t.kind != "intermediate"]
     check_network_bytes(sum(outside) + memory.arena_bytes, name)
     constants, constant_offsets = _pack(assembly)
@@ -70,6 +81,14 @@ def _lifetimes(assembly: Assembly) -> list[Lifetime]:
         Lifetime(tensor.name, tensor.bytes, first[tensor.name], last[tensor.name])
         for tensor in assembly.tensors.values()
         if tensor.kind == "intermediate" and tensor.within is None
+    ]
+
+
+def _touched(assembly: Assembly) -> list[int]:
+    """Bytes that each call reads and writes."""
+    return [
+        sum(assembly.tensors[name].bytes for name in {*call.reads, call.write})
+        for call in assembly.calls
     ]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import accumulate
 from operator import itemgetter
@@ -38,7 +38,7 @@ class MemoryPlan:
     """Offsets into the arena.
 
     arena_bytes   what the arena takes
-    bound_bytes   the largest set of tensors alive at one step: no plan takes less
+    bound_bytes   the largest set of lifetimes at one step: no plan takes less
     """
 
     offsets: Mapping[str, int]
@@ -69,6 +69,20 @@ def plan_memory(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
         plan = _placed(order)
         best = min(best, plan, key=itemgetter(1))
     return MemoryPlan(*best, bound)
+
+
+def rested(
+    lifetimes: Sequence[Lifetime], touched: Sequence[int], distance: int
+) -> Sequence[Lifetime]:
+    """Lifetimes that go on until steps after the last have touched `distance` bytes.
+
+    `touched`: bytes by step. So memory is not written anew while caches still hold it as shared.
+    """
+    if not distance:
+        return lifetimes
+    sums = list(accumulate(touched))
+    ends = [min(bisect_left(sums, sums[t.last] + distance), len(sums) - 1) for t in lifetimes]
+    return [replace(t, last=end) for t, end in zip(lifetimes, ends, strict=True)]
 
 
 def _size(tensor: Lifetime) -> int:
