@@ -69,6 +69,17 @@ def test_the_faults_that_the_runner_tells_are_in_the_report(measured):
     assert devices["toy9@gone"] == {"trials": 0, "faults": {"drift": 1}}
 
 
+def test_builders_that_failed_are_in_the_report(measured):
+    fleet = ToyFleet()
+    fleet.builder_faults = {"builder@c": {"builder_lost": 2}, "builder@d": {}}
+    report = valid(measured(fleet))
+    assert report["builders"] == {"builder@c": {"faults": {"builder_lost": 2}}}
+    both = valid(summed(report, report))
+    assert both["builders"] == {"builder@c": {"faults": {"builder_lost": 4}}}
+    (cells,) = sections({"tasks": [], "measurement": both})[0].rows
+    assert cells[2] == "4 batches (builder_lost: builder@c)"
+
+
 def test_what_no_device_measured_is_counted_for_none(measured):
     fleet = ToyFleet(answer=lost)
     fleet.batches = 1

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections import Counter
+from concurrent.futures import Future
 
 import pytest
 from toy_fleet import WORKERS, ToyFleet, lost
@@ -14,10 +15,12 @@ from toy_tasks import entry
 from tilewright import Component, hookimpl
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
+from tilewright.roles import BuildResult
 from tilewright.vocabulary.budget import Budget
-from tilewright.vocabulary.measure import MeasureInput
+from tilewright.vocabulary.measure import MeasureInput, MeasureResult
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_setup import make_context
+from tilewright_pipeline.measuring.asked import Asked
 from tilewright_pipeline.measuring.flights import Flights
 from tilewright_pipeline.measuring.measurement import Measurement
 from tilewright_pipeline.options.tune_options import TuneOptions
@@ -147,9 +150,23 @@ def test_records_name_the_device_that_measured_and_the_fingerprint_of_them_all(m
     records = context.store.records()
     alone = {r.device for r in records if r.trial.input.conditions.turns == 1}
     assert alone == set(WORKERS)
-    every = {name for record in records for name in record.device.split(",")}
-    assert every == set(WORKERS)
+    assert {record.device for record in records} == set(WORKERS)
     assert {record.fingerprint for record in records} == {context.device.fingerprint}
+
+
+@pytest.mark.parametrize(
+    ("devices", "kept"),
+    [("aaa", "a"), ("aab", "a"), ("abb", "b"), ("ab", "b"), ("a", "a")],
+)
+def test_a_candidate_that_changed_its_device_between_turns_counts_on_one(devices, kept):
+    runs = []
+    for number, device in enumerate(devices):
+        runs.append(Future())
+        runs[-1].set_result(MeasureResult((1.0 + number,), device=device))
+    result = Asked(None, BuildResult(None), runs).trial().result
+    assert result.device == kept
+    expected = [1.0 + number for number, device in enumerate(devices) if device == kept]
+    assert list(result.costs) == expected
 
 
 def test_what_failed_by_no_fault_of_its_own_is_measured_once_more_and_counts_once(make):

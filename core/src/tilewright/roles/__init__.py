@@ -7,6 +7,7 @@ from tilewright.roles.measurement import (
     ReachesDevices,
     Runner,
     TakesBatches,
+    TellsBuilderFaults,
     TellsFaults,
 )
 from tilewright.roles.record_reader import RecordReader
@@ -48,6 +49,7 @@ __all__ = [
     "TargetBackend",
     "TaskScheduler",
     "TaskState",
+    "TellsBuilderFaults",
     "TellsFaults",
     "TellsItsParts",
     "TellsLeastWork",

@@ -73,6 +73,17 @@ class TellsFaults(Protocol):
         """
 
 
+@runtime_checkable
+class TellsBuilderFaults(Protocol):
+    """An optional part of a `Runner` that has builders: it tells which of them failed it."""
+
+    def builder_faults(self) -> Mapping[str, Mapping[str, int]]:
+        """So far, by a builder's name: how many batches were not built there, by why.
+
+        Such as `builder_lost`. They were built elsewhere.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Reached:
     """Devices of one fingerprint, and the target of a run on them.

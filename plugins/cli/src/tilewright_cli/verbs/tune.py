@@ -111,8 +111,12 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     counts = f"{found['trials']}, {found['failures']} failed, in {found['seconds']:.1f} s"
     yield f"trials    {counts}, {found['trials_per_second']:.1f} a second"
     if devices := found.get("devices"):
-        again = faults_told(devices)
-        yield f"devices   {trials_told(devices)}" + (f"; measured again: {again}" if again else "")
+        again, built = faults_told(devices), faults_told(found.get("builders", {}))
+        yield (
+            f"devices   {trials_told(devices)}"
+            + (f"; measured again: {again}" if again else "")
+            + (f"; built elsewhere: {built}" if built else "")
+        )
     if spared := found.get("spared"):
         yield f"spared    {spared} alternatives: slower than the best even at their own peak"
     yield f"records   {found['records']}"

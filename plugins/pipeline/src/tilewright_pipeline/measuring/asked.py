@@ -100,14 +100,21 @@ def _due(
 
 
 def _joined(results: Sequence[MeasureResult]) -> MeasureResult:
-    """What a candidate's runs say together: all samples, or the first failure."""
+    """What a candidate's runs say together: the first failure, or all samples of one device.
+
+    Where that was lost between turns, it is the device of most turns, of equally many the last:
+    it is the same for all that took these turns, so that they are compared on one device.
+    """
     spent = MeasurementSpent()
+    runs: dict[str, list[MeasureResult]] = {}
     for result in results:
         spent.add(result.timings)
-    failure = next((each.failure for each in results if each.failure is not None), None)
-    costs = () if failure is not None else tuple(cost for each in results for cost in each.costs)
-    devices = dict.fromkeys(each.device for each in results if each.device)
-    return MeasureResult(costs, failure, spent.timings, ",".join(devices))
+        if result.failure is not None:
+            return MeasureResult((), result.failure, spent.timings, result.device)
+        runs.setdefault(result.device, []).append(result)
+    device = max(reversed(runs), key=lambda name: len(runs[name]))
+    costs = tuple(cost for each in runs[device] for cost in each.costs)
+    return MeasureResult(costs, None, spent.timings, device)
 
 
 def _result(future: Future[MeasureResult]) -> MeasureResult:

@@ -1,4 +1,4 @@
-"""What each of several devices did in a run: `devices` in the member `measurement` of run.json."""
+"""What each of several devices and builders did in a run, as `measurement` of run.json has it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def shares(
         name: {"trials": trials.get(name, 0), "faults": dict(faults.get(name, {}))}
         for name in sorted({*trials, *faults})
     }
+
+
+def failing(faults: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Any]]:
+    """By the names of builders, faults of those that have some; see `TellsBuilderFaults`."""
+    return {name: {"faults": dict(counts)} for name, counts in sorted(faults.items()) if counts}
 
 
 def trials_told(devices: Mapping[str, Mapping[str, Any]]) -> str:

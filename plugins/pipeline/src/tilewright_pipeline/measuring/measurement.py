@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.host.contexts import MeasureContext
 from tilewright.plugins.blamed import Blamed
-from tilewright.roles import TakesBatches, TellsFaults
+from tilewright.roles import TakesBatches, TellsBuilderFaults, TellsFaults
 from tilewright.vocabulary.measure import MeasureInput, Trial
 from tilewright.vocabulary.record import Charge, Record
 from tilewright.vocabulary.task_set import ChecksTasks
@@ -63,7 +63,7 @@ class Measurement:
         self._builder: Blamed | None = None
         self._runner: Blamed | None = None
         self._taker: TakesBatches | None = None
-        self._faulty: TellsFaults | None = None
+        self._made_runner: Any = None  # itself, whom `_runner` blames
         self._flights: Flights | None = None
         self._flying: dict[int, Flight] = {}
         self._begun = 0
@@ -93,9 +93,12 @@ class Measurement:
 
     def report(self, seconds: float) -> dict[str, Any]:
         """The `measurement` member of run.json, of measuring that took so long."""
-        if self._faulty is not None and self._runner is not None:
+        if self._runner is not None:
             with self._runner.blaming():
-                self.spent.faults = self._faulty.device_faults()
+                if isinstance(self._made_runner, TellsFaults):
+                    self.spent.faults = self._made_runner.device_faults()
+                if isinstance(self._made_runner, TellsBuilderFaults):
+                    self.spent.builder_faults = self._made_runner.builder_faults()
         return self.spent.report(seconds)
 
     # --- several batches -------------------------------------------------------------------------
@@ -209,11 +212,10 @@ class Measurement:
             # Each is kept as soon as it is made, so that it is closed whatever comes next.
             self._builder = self._made("builder", self._context.builder)[0]
             self._runner, runner = self._made("runner", self._context.runner)
+            self._made_runner = runner
             if isinstance(runner, TakesBatches):
                 self._taker = runner
                 self._flights = Flights(self._builder, self._runner, self._names)
-            if isinstance(runner, TellsFaults):
-                self._faulty = runner
             if self._tasks is not None and isinstance(runner, ChecksTasks):
                 with self._runner.blaming():
                     runner.check_tasks(self._tasks)
@@ -259,9 +261,8 @@ class Measurement:
             self.spent.trials += not again
             self.spent.failures += (trial.result.failure is not None) - again
             self.spent.disturbed += is_disturbed(trial.result.costs)
-            if not trial.result.spoiled:
-                for name in filter(None, trial.result.device.split(",")):
-                    self.spent.add_device(name, 1)
+            if trial.result.device and not trial.result.spoiled:
+                self.spent.add_device(trial.result.device, 1)
             artifact = each.build.artifact
             counts = artifact.metadata.get("counts", {}) if artifact is not None else {}
             self.spent.add(trial.result.timings, counts)

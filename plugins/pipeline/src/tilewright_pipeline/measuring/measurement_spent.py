@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewright_pipeline.measuring.device_shares import shares
+from tilewright_pipeline.measuring.device_shares import failing, shares
 from tilewright_pipeline.measuring.noise import is_noisy
 
 
@@ -23,6 +23,7 @@ class MeasurementSpent:
     disturbed   trials whose samples differ much, see `is_disturbed`
     devices   trials by the names of devices, where the runner has several
     faults    batches by device and why, as the runner tells, see `TellsFaults`
+    builder_faults   batches by builder and why, see `TellsBuilderFaults`
     """
 
     trials: int = 0
@@ -32,6 +33,7 @@ class MeasurementSpent:
     counts: dict[str, int] = field(default_factory=dict)
     devices: dict[str, int] = field(default_factory=dict)
     faults: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    builder_faults: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def add(self, timings: Mapping[str, float], counts: Mapping[str, int] = {}) -> None:
         """Add seconds to the parts named, and what an artefact counts of itself."""
@@ -44,9 +46,7 @@ class MeasurementSpent:
         """Add what a device did."""
         self.devices[name] = self.devices.get(name, 0) + trials
         if faults:
-            known = self.faults.get(name, {})
-            both = {why: known.get(why, 0) + faults.get(why, 0) for why in {**known, **faults}}
-            self.faults = {**self.faults, name: both}
+            self.faults = _with(self.faults, name, faults)
 
     @contextmanager
     def on(self, part: str) -> Iterator[None]:
@@ -74,6 +74,7 @@ class MeasurementSpent:
             "split": dict(self.timings),
             "counts": dict(self.counts),
             **({"devices": known} if (known := shares(self.devices, self.faults)) else {}),
+            **({"builders": lost} if (lost := failing(self.builder_faults)) else {}),
         }
 
 
@@ -85,4 +86,15 @@ def summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
         spent.add(one.get("split", {}), one.get("counts", {}))
         for name, share in one.get("devices", {}).items():
             spent.add_device(name, share["trials"], share["faults"])
+        for name, share in one.get("builders", {}).items():
+            spent.builder_faults = _with(spent.builder_faults, name, share["faults"])
     return spent.report(first["seconds"] + second["seconds"])
+
+
+def _with(
+    known: Mapping[str, Mapping[str, int]], name: str, faults: Mapping[str, int]
+) -> Mapping[str, Mapping[str, int]]:
+    """The faults known by name, and some more of one."""
+    own = known.get(name, {})
+    both = {why: own.get(why, 0) + faults.get(why, 0) for why in {**own, **faults}}
+    return {**known, name: both}

@@ -92,8 +92,10 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
     made = [_task_section(report["tasks"])] if report["tasks"] else []
     measurement = report.get("measurement", {})
     if devices := measurement.get("devices"):
-        cells = (trials_told(devices), faults_told(devices) or "-")
-        made.append(Section("measured on", ("devices", "measured again"), (cells,)))
+        built = faults_told(measurement.get("builders", {}))
+        columns = ("devices", "measured again", *(["built elsewhere"] if built else ()))
+        cells = (trials_told(devices), faults_told(devices) or "-", *([built] if built else ()))
+        made.append(Section("measured on", columns, (cells,)))
     if spared := measurement.get("counts", {}).get("spared"):
         why = "slower than the best found, even at the peak of what they compute with"
         made.append(Section("no trials for", ("alternatives", ""), ((str(spared), why),)))
