@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
 
 import pytest
 from fleet_bench import Fleet, FleetBench
 
 from tilewright_dask.driver.fleet_link import FleetLink
+from tilewright_dask.driver.seat import Seat
+from tilewright_dask.security.certificates import make_certificates
 
 
 @pytest.fixture
@@ -30,6 +33,25 @@ def drive(fleet):
         yield make
     if fleet.address:
         FleetLink.of(fleet.address, fleet.tls).close()
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made") / "certs"
+    make_certificates(folder, 1)
+    return folder
+
+
+@pytest.fixture
+def soon_silent(monkeypatch):
+    """soon_silent(worker): who drives takes it for lost after a second, and no other worker ever."""
+    impatient = set()
+    monkeypatch.setattr(
+        Seat,
+        "silent",
+        property(lambda seat: seat.member.pid in impatient and time.monotonic() - seat._heard > 1),
+    )
+    return lambda worker: impatient.add(worker.process.pid)
 
 
 @pytest.fixture

@@ -30,6 +30,17 @@ def until(holds, what):
     return found
 
 
+def has_devices(bench, count):
+    """Once a run without builders has so many."""
+    until(lambda: bench.runner.batches_at_once == 2 * count, f"{count} devices")
+
+
+def has_builder(bench):
+    """Once a run of one device uses one: a batch shows that it builds there, then it takes one more."""
+    assert bench.measure().failure is None
+    until(lambda: bench.runner.batches_at_once == 3, "builder")
+
+
 @dataclass
 class Started:
     """A process of `tilewright fleet`, and what it printed."""
@@ -53,6 +64,10 @@ class Started:
 
         return until(said, f"line with {words!r} in {self.log}")
 
+    def name(self, kind="fake"):
+        """What the worker is called."""
+        return f"{kind}@" + self.said("serving").partition("://")[2]
+
     def end(self, number=signal.SIGTERM):
         with suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGCONT)
@@ -69,13 +84,13 @@ class Fleet:
     tls: Path | None = None
     started: list[Started] = field(default_factory=list)
 
-    def start(self, *words, environment=None):
+    def start(self, *words, environment=None, inside=()):
         log = self.folder / f"{len(self.started)}.log"
         temporary = self.folder / f"{len(self.started)}"
         temporary.mkdir()
         with log.open("w") as file:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tilewright", "fleet", *map(str, words)],
+                [*inside, sys.executable, "-m", "tilewright", "fleet", *map(str, words)],
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
@@ -90,9 +105,9 @@ class Fleet:
         self.started.append(Started(process, log))
         return self.started[-1]
 
-    def scheduler(self, port=0):
+    def scheduler(self, *words, port=0):
         secure = ["--tls", self.tls] if self.tls else []
-        started = self.start("scheduler", "--port", port, *secure)
+        started = self.start("scheduler", "--port", port, *secure, *words)
         self.address = started.says("://")
         return started
 
@@ -102,14 +117,14 @@ class Fleet:
     def builder(self, *words, **options):
         return self._worker("--builds", *words, **options)
 
-    def _worker(self, *words, core=0, plugins=(FAULTS,), environment=None):
+    def _worker(self, *words, core=0, plugins=(FAULTS,), **options):
         cores = sorted(os.sched_getaffinity(0))
         named = [word for file in plugins for word in ("--plugin", file)]
         secure = ["--tls", self.tls] if self.tls else []
         started = self.start(
             *("worker", self.address, "--cores", cores[core % len(cores)]),
             *(*named, *secure, *words),
-            environment=environment,
+            **options,
         )
         started.says("serving")
         return started

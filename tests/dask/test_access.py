@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import socket
 import stat
@@ -9,18 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from fleet_bench import has_builder
 
 from tilewright.errors import UsageError
 from tilewright_dask.driver.fleet_link import FleetLink
 from tilewright_dask.security.access import check_address, check_host, is_loopback, security_of
 from tilewright_dask.security.certificates import make_certificates
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("made") / "certs"
-    make_certificates(folder, 1)
-    return folder
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])
@@ -81,26 +76,45 @@ def test_a_folder_without_certificates_is_told(tmp_path):
         security_of(tmp_path, "driver")
 
 
-def test_a_run_with_certificates(fleet, drive, certificates):
-    fleet.tls = certificates
+def test_certificates_are_found_in_the_current_folder(monkeypatch, fleet, drive):
+    """A device and a builder serve a run, none of whom names the folder."""
+    make_certificates(fleet.folder / "certs", 1)
+    fleet.tls = "certs"
     assert fleet.scheduler().says("://").startswith("tls://127.0.0.1:")
-    fleet.worker()
-    assert drive().measure().seconds == 1e-3
+    fleet.tls = None
+    monkeypatch.chdir(fleet.folder)
+    fleet.worker(core=0)
+    two = len(os.sched_getaffinity(0)) > 1
+    if two:
+        fleet.builder(core=1)
+    bench = drive()
+    has_builder(bench) if two else None
+    assert bench.measure().seconds == 1e-3
 
 
-def test_a_peer_with_certificates_of_another_authority_is_nobody(
+def test_without_certificates_of_the_authority_one_is_nobody(
     fleet, certificates, tmp_path, monkeypatch
 ):
+    """As a worker, and as a driver."""
     monkeypatch.setattr("tilewright_dask.driver.fleet_link._CONNECT_SECONDS", 2.0)
     fleet.tls = certificates
     fleet.scheduler()
     make_certificates(tmp_path / "others", 1)
-    link = FleetLink.of(fleet.address, tmp_path / "others")
-    with pytest.raises(UsageError, match=r"no scheduler answers at tls://"):
-        link.run(link.devices())
-    plain = FleetLink.of(fleet.address.replace("tls", "tcp"), None)
-    with pytest.raises(UsageError, match=r"no scheduler answers at tcp://"):
-        plain.run(plain.devices())
+    plain = fleet.address.replace("tls", "tcp")
+    started = [
+        fleet.start("worker", fleet.address, "--builds", "--tls", tmp_path / "others"),
+        fleet.start("worker", plain, "--builds"),
+    ]
+    for address, tls in ((fleet.address, tmp_path / "others"), (plain, None)):
+        link = FleetLink.of(address, tls)
+        with pytest.raises(UsageError, match=f"no scheduler answers at {address}"):
+            link.run(link.devices())
+    for worker in started:
+        worker.says("no scheduler answers at")
+        assert not worker.said("serving")
+    link = FleetLink.of(fleet.address, certificates)
+    assert link.run(link.members()) == []
+    link.close()
 
 
 def test_d33_nothing_is_read_of_who_has_no_certificate(fleet, drive, certificates):

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 from fault_bench import FAULTS
-from fleet_bench import until
+from fleet_bench import has_builder, until
 
 from tilewright.vocabulary.measure import Conditions, FailureKind
 from tilewright_cli.terminal.group import run
@@ -27,12 +27,6 @@ def builders_of(fleet):
 
 def built(fleet):
     return sum(one.row()["built"] for one in builders_of(fleet))
-
-
-def has_builder(bench):
-    """Once the run uses one: a batch shows that it builds there, and then it takes one more."""
-    assert bench.measure().failure is None
-    return until(lambda: bench.runner.batches_at_once == 3, "builder")
 
 
 @pytest.fixture
@@ -105,6 +99,21 @@ def test_a_builder_that_is_killed_costs_nothing(fleet, pair, drive, living_in):
     assert [future.result(120).seconds for future in futures] == [2e-3, 1e-3]
     until(lambda: not living_in(fleet.temporary(killed)), "end of all that builds")
     until(lambda: bench.runner.batches_at_once == 2, "notice of the loss")
+    ((name, faults),) = bench.runner.builder_faults().items()
+    assert (name, set(faults)) == (killed.name("builder"), {"builder_lost"})
+    assert bench.runner.device_faults() == {}
+
+
+def test_a_stopped_builder_is_lost_until_it_goes_on(fleet, pair, drive, soon_silent):
+    bench = drive()
+    has_builder(bench)
+    _, stopped = pair
+    stopped.process.send_signal(signal.SIGSTOP)
+    soon_silent(stopped)
+    assert [future.result(120).seconds for future in bench.start("right", time=2e-3)] == [2e-3]
+    assert bench.runner.builder_faults() == {stopped.name("builder"): {"builder_lost": 1}}
+    stopped.process.send_signal(signal.SIGCONT)
+    until(lambda: bench.runner.batches_at_once == 3, "return of the builder")
 
 
 def test_builders_that_come_and_are_killed_lose_nothing(fleet, pair, drive):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from fleet_bench import until
+from fleet_bench import has_devices, until
 
 from tilewright.vocabulary.measure import FailureKind
+from tilewright_dask.driver.seat import Seat
 from tilewright_dask.worker.drift import Drift
 
 
@@ -48,6 +49,32 @@ def test_a_reference_that_cannot_be_measured_tells_nothing():
     assert looks(drift, 1.0, None, 1.0) == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("speeds", "off"),
+    [
+        ([1.0], "-"),
+        ([1.0, 1.19], "--"),
+        ([1.0, 2.0], "-s"),
+        ([1.0, None, 2.0], "--s"),
+        ([1.0, 1.0, 2.0], "--s"),
+        ([1.0, 2.0, 2.0], "f--"),
+        ([1.0, 1.1, 1.2, 3.0], "---s"),
+    ],
+)
+def test_of_fellows_who_is_off_from_the_median_is_set_aside(speeds, off):
+    seats = [Seat(None, speed=speed) for speed in speeds]
+    told = [seat.off_told(seats, 0.2) or "is -" for seat in seats]
+    assert "".join(text.split()[1][0] for text in told) == off
+    assert seats[0].off_told(seats, 1e6) is None
+
+
+def test_who_is_set_aside_again_and_again_is_so_for_longer():
+    seat = Seat(None)
+    assert [seat.set_aside() for _ in range(7)] == [10, 20, 40, 80, 160, 320, 320]
+    seat.prove()
+    assert seat.set_aside() == 10
+
+
 @pytest.fixture
 def speed(tmp_path):
     """speed(seconds): how long the reference takes on the worker that has its environment."""
@@ -63,7 +90,7 @@ def speed(tmp_path):
 def test_one_device_alone_measures_again_when_it_is_as_before(
     fleet, drive, speed, monkeypatch, caplog
 ):
-    monkeypatch.setattr("tilewright_dask.driver.dispatch._ASIDE_SECONDS", 0.5)
+    monkeypatch.setattr("tilewright_dask.driver.seat._ASIDE_SECONDS", 0.5)
     fleet.scheduler()
     fleet.worker(environment=speed(0.001))
     bench = drive(drift=0.2)
@@ -73,7 +100,7 @@ def test_one_device_alone_measures_again_when_it_is_as_before(
     assert same.result(120).seconds == 2e-3
     speed(0.002)
     (slow,) = bench.start("right", time=3e-3)
-    until(lambda: "is slower than usual by 100 %" in caplog.text, "warning")
+    until(lambda: "is slower than usual by 100%" in caplog.text, "warning")
     assert not slow.done()
     speed(0.001)
     assert slow.result(120).seconds == 3e-3
@@ -82,7 +109,7 @@ def test_one_device_alone_measures_again_when_it_is_as_before(
 def test_a_batch_that_no_device_measures_at_its_usual_speed_is_given_up(
     fleet, drive, speed, monkeypatch
 ):
-    monkeypatch.setattr("tilewright_dask.driver.dispatch._ASIDE_SECONDS", 0.1)
+    monkeypatch.setattr("tilewright_dask.driver.seat._ASIDE_SECONDS", 0.1)
     monkeypatch.setattr("tilewright_dask.driver.dispatch._MOST_SLOWNESS", 2)
     fleet.scheduler()
     fleet.worker(environment=speed(0.001))
@@ -106,7 +133,7 @@ def test_another_device_measures_what_a_slow_one_did_not(fleet, drive, speed, tm
     (reference,) = bench.start("right", time="$SPEED")
     slow = reference.result(120).device
     fleet.worker(core=1, environment={"SPEED": str(steady)})
-    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    has_devices(bench, 2)
     batches = [bench.start("right", time=3e-3) for _ in range(4)]
     assert all(future.result(120).seconds == 3e-3 for (future,) in batches)
     speed(0.002)
@@ -116,3 +143,31 @@ def test_another_device_measures_what_a_slow_one_did_not(fleet, drive, speed, tm
     assert slow not in {result.device for result in results}
     assert set(bench.runner.device_faults()) == {slow}
     assert set(bench.runner.device_faults()[slow]) == {"drift"}
+
+
+def test_a_device_that_is_slower_than_its_fellows_measures_nothing_until_it_is_as_they_are(
+    fleet, drive, speed, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr("tilewright_dask.driver.seat._ASIDE_SECONDS", 0.2)
+    monkeypatch.setattr("tilewright_dask.driver.dispatch._MOST_SLOWNESS", 1000)
+    steady = tmp_path / "steady"
+    steady.write_text("0.001")
+    fleet.scheduler()
+    fleet.worker(core=0, environment={"SPEED": str(steady)})
+    bench = drive(drift=0.2)
+    for _ in range(2):  # the second is measured beside the first, the reference
+        (reference,) = bench.start("right", time="$SPEED")
+        assert reference.result(120).seconds == 0.001
+    slow = fleet.worker(core=1, environment=speed(0.002)).name()
+    has_devices(bench, 2)
+
+    def devices():
+        batches = [bench.start("right", time=3e-3) for _ in range(4)]
+        return {future.result(120).device for (future,) in batches}
+
+    assert slow not in devices()
+    until(lambda: f"{slow} is slower than its fellows by 100%" in caplog.text, "warning")
+    assert set(bench.runner.device_faults()) == {slow}
+    assert set(bench.runner.device_faults()[slow]) == {"drift"}
+    speed(0.001)
+    until(lambda: slow in devices(), "return of the device")

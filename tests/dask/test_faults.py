@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fleet_bench import FleetBench, until
+from fleet_bench import FleetBench, has_devices, until
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import FailureKind
@@ -31,6 +31,17 @@ def in_use(fleet, living_in, worker):
     return until(lambda: living_in(fleet.temporary(worker)), "process that measures")
 
 
+@pytest.fixture
+def hung(fleet, drive, living_in):
+    """The only device, which hangs in a batch, that batch, and its run, which waits for no other."""
+    fleet.scheduler()
+    worker = fleet.worker()
+    bench = drive(timeout_seconds=60, wait_seconds=1)
+    batch = bench.start(SLOW)
+    in_use(fleet, living_in, worker)
+    return worker, batch, bench
+
+
 def is_free(fleet, living_in, worker):
     until(lambda: not living_in(fleet.temporary(worker)), "end of all that measures")
 
@@ -39,46 +50,40 @@ def test_d32_what_a_killed_worker_was_measuring_is_measured_elsewhere(fleet, dri
     fleet.scheduler()
     killed, other = fleet.worker(core=0), fleet.worker(core=1)
     bench = drive(timeout_seconds=2)
-    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    has_devices(bench, 2)
     batches = [bench.start("right", SLOW, time=1e-3 * (1 + number)) for number in range(4)]
     in_use(fleet, living_in, killed)
     killed.end(signal.SIGKILL)
     results = results_of(batches)
     assert [result.seconds for result in results[::2]] == [1e-3, 2e-3, 3e-3, 4e-3]
     assert {result.failure.kind for result in results[1::2]} == {FailureKind.RUN_TIMEOUT}
-    name = "fake@" + other.says("serving").partition("://")[2]
-    assert [result.device for result in results].count(name) >= 6
+    assert [result.device for result in results].count(other.name()) >= 6
     is_free(fleet, living_in, killed)
-    until(lambda: bench.runner.batches_at_once == 2, "notice of the loss")
-    lost = "fake@" + killed.said("serving").partition("://")[2]
-    assert bench.runner.device_faults() == {lost: {"device_lost": 2}}
+    has_devices(bench, 1)
+    assert bench.runner.device_faults() == {killed.name(): {"device_lost": 2}}
 
 
-def test_a_batch_whose_every_device_is_lost_says_so(fleet, drive, living_in):
-    fleet.scheduler()
-    killed = fleet.worker()
-    bench = drive(timeout_seconds=60, wait_seconds=1)
-    batch = bench.start(SLOW)
-    in_use(fleet, living_in, killed)
+def test_a_batch_whose_every_device_is_lost_says_so(hung):
+    killed, batch, bench = hung
     killed.end(signal.SIGKILL)
     (result,) = results_of([batch])
     assert result.failure.kind is FailureKind.DEVICE_LOST
     assert bench.runner.batches_at_once == 0
 
 
-def test_a_stopped_worker_is_lost_until_it_goes_on(fleet, drive, living_in, monkeypatch):
-    monkeypatch.setattr("tilewright_dask.driver.seat._SILENT_SECONDS", 2.0)
+def test_a_stopped_worker_is_lost_until_it_goes_on(fleet, drive, living_in, soon_silent):
     fleet.scheduler()
     stopped, _ = fleet.worker(core=0), fleet.worker(core=1)
     bench = drive(timeout_seconds=2)
-    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    has_devices(bench, 2)
     batches = [bench.start("right", SLOW) for _ in range(4)]
     in_use(fleet, living_in, stopped)
     stopped.process.send_signal(signal.SIGSTOP)
+    soon_silent(stopped)
     results = results_of(batches)
     assert [result.seconds for result in results[::2]] == [1e-3] * 4
     stopped.process.send_signal(signal.SIGCONT)
-    until(lambda: bench.runner.batches_at_once == 4, "return of the device")
+    has_devices(bench, 2)
 
 
 def test_a_scheduler_that_is_killed_may_come_back(fleet, drive, living_in):
@@ -104,7 +109,7 @@ def test_a_worker_that_comes_late_is_waited_for_and_joins(fleet, drive):
     (bench,) = made
     assert bench.measure().seconds == 1e-3
     fleet.worker(core=1)
-    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    has_devices(bench, 2)
 
 
 def test_a_run_does_not_wait_for_ever_for_its_first_device(fleet, drive):
@@ -144,7 +149,7 @@ def test_what_a_worker_fails_at_is_tried_on_another(fleet, drive, monkeypatch):
     for core in range(2):
         fleet.worker(core=core)
     bench = drive()
-    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    has_devices(bench, 2)
     made, request = [], Batch.request
 
     def broken_once(batch, *arguments):
@@ -188,12 +193,8 @@ def test_a_run_that_is_killed_leaves_nothing_running(fleet, drive, living_in):
     is_free(fleet, living_in, worker)
 
 
-def test_a_worker_that_is_ended_ends_what_it_runs(fleet, drive, living_in):
-    fleet.scheduler()
-    worker = fleet.worker()
-    bench = drive(timeout_seconds=60, wait_seconds=1)
-    batch = bench.start(SLOW)
-    in_use(fleet, living_in, worker)
+def test_a_worker_that_is_ended_ends_what_it_runs(fleet, hung, living_in):
+    worker, batch, _ = hung
     worker.end(signal.SIGTERM)
     assert not living_in(fleet.temporary(worker))
     assert results_of([batch])[0].failure.kind is FailureKind.DEVICE_LOST

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fleet_bench import until
+from fleet_bench import has_builder, has_devices, until
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import FailureKind
@@ -64,19 +65,38 @@ def test_a_disk_that_fills_up_in_a_run_costs_nothing_but_what_its_candidates_wri
         disk.fill()  # by somebody else
 
 
-def test_a_device_whose_disk_is_full_when_a_run_begins_is_left_out(fleet, drive, disk, caplog):
+def test_a_device_whose_disk_is_full_when_a_run_begins_joins_when_it_is_not(
+    fleet, drive, disk, caplog, monkeypatch
+):
+    monkeypatch.setattr("tilewright_dask.driver.seat._ASIDE_SECONDS", 0.2)
     fleet.scheduler()
     full = fleet.worker(core=0, environment={"TMPDIR": str(disk.folder)})
     disk.fill()
     with pytest.raises(UsageError) as refused:
         drive()
-    assert refused.value.where == "fake@" + full.says("serving").partition("://")[2]
+    assert refused.value.where == full.name()
     assert refused.value.message.startswith("its worker failed: OSError: [Errno 28] No space left")
     other = fleet.worker(core=1)
     bench = drive()
-    until(lambda: "left out: fake@" in caplog.text, "warning")
-    assert bench.measure().device == "fake@" + other.says("serving").partition("://")[2]
-    bench.close()
+    until(lambda: f"{full.name()} is not used yet: its worker failed" in caplog.text, "warning")
+    assert bench.measure().device == other.name()
     disk.free()
-    again = drive()
-    until(lambda: again.runner.batches_at_once == 4, "both devices")
+    has_devices(bench, 2)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="both need a core of their own")
+def test_a_builder_whose_disk_is_full_builds_when_it_is_not(
+    fleet, drive, disk, caplog, monkeypatch
+):
+    monkeypatch.setattr("tilewright_dask.driver.seat._ASIDE_SECONDS", 0.2)
+    fleet.scheduler()
+    fleet.worker(core=0)
+    full = fleet.builder(core=1, environment={"TMPDIR": str(disk.folder)}).name("builder")
+    disk.fill()
+    bench = drive()
+    until(lambda: f"{full} is not used yet: its worker failed" in caplog.text, "warning")
+    assert bench.measure().failure is None
+    disk.free()
+    has_builder(bench)
+    disk.fill()
+    assert [future.result(120).seconds for future in bench.start("right", time=2e-3)] == [2e-3]

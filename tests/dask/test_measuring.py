@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet_bench import until
+from fleet_bench import has_devices, until
 
 from tilewright.roles import TakesBatches
 from tilewright.vocabulary.measure import Conditions, FailureKind
@@ -31,7 +31,7 @@ def test_two_devices_serve_one_run(fleet, drive):
     fleet.worker(core=1)
     bench = drive()
     assert isinstance(bench.runner, TakesBatches)
-    until(lambda: bench.runner.batches_at_once == 4, "second device")
+    has_devices(bench, 2)
     batches = [bench.runner.run(asked, bench.builder.build(asked)) for asked in [[bench.ask()]] * 8]
     assert len(devices_of([future.result(120) for batch in batches for future in batch])) == 2
 
@@ -41,12 +41,13 @@ def test_turns_of_a_candidate_are_of_one_device(fleet, drive):
     fleet.worker(core=0)
     fleet.worker(core=1)
     bench = drive()
-    until(lambda: bench.runner.batches_at_once == 4, "second device")
-    asked = [bench.ask(conditions=Conditions(min_repeat_ms=0.5, turns=3))]
+    has_devices(bench, 2)
+    turns = Conditions(min_repeat_ms=0.5, turns=3)
+    asked = [bench.ask(conditions=turns, time=seconds) for seconds in (1e-3, 2e-3)]
     others = [bench.ask()]
     seen = set()
-    for _ in range(3):
-        pending = bench.runner.run(asked, bench.builder.build(asked))
+    for due in (asked, asked[1:], asked[1:]):  # one that fails gets no further turn
+        pending = bench.runner.run(due, bench.builder.build(due))
         bench.runner.run(others, bench.builder.build(others))
         seen |= devices_of([future.result(120) for future in pending])
     assert len(seen) == 1
@@ -97,13 +98,14 @@ def test_candidates_that_do_harm_while_they_are_built_cost_themselves_alone(
 ):
     fleet.scheduler()
     worker = fleet.worker(environment={"FAULT_CHILD": str(tmp_path / "told")})
-    bench = drive(builder={"timeout_seconds": 2})
-    acts = ("", "segfault", "fork_bomb", "leave", "")
+    bench = drive(builder={"timeout_seconds": 2, "memory_gib": 2})
+    acts = ("", "segfault", "fork_bomb", "leave", "eat_memory", "")
     assert kinds_of(bench.measure_all([bench.ask(lower=act) for act in acts])) == [
         None,
         FailureKind.CRASH,
         FailureKind.BUILD_TIMEOUT,
         FailureKind.CRASH,
+        FailureKind.OUT_OF_MEMORY,
         None,
     ]
     bench.runner.close()

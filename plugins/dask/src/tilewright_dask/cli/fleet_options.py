@@ -16,7 +16,7 @@ address: Decorator = click.argument("address", metavar="ADDRESS")
 tls: Decorator = click.option(
     "--tls",
     type=shared.NAMED_PATH,
-    help="Folder of certificates, as `fleet certs` makes it; without, this machine alone.",
+    help="Folder of certificates, as `fleet certs` makes it.  [certs for a tls:// ADDRESS]",
 )
 host: Decorator = click.option(
     "--host", default="127.0.0.1", show_default=True, help="Interface to listen on."

@@ -39,7 +39,12 @@ def worker(
 
     With --builds, announce cores to spare: code is built on them, for the devices of others.
     """
-    from tilewright_dask.security.access import check_address, check_host, security_of
+    from tilewright_dask.security.access import (
+        certificates_for,
+        check_address,
+        check_host,
+        security_of,
+    )
     from tilewright_dask.worker.announcement import announcement, find_own_device, find_processor
     from tilewright_dask.worker.build_station import BuildStation
     from tilewright_dask.worker.cores import parse_cores
@@ -50,6 +55,7 @@ def worker(
 
     if parent is not None:
         end_with(parent)
+    tls = certificates_for(address, tls)
     check_address(address, tls, option="ADDRESS")
     check_host(host, tls)
     security = security_of(tls, "worker")

@@ -124,9 +124,7 @@ class Batch:
             each.finish(MeasureResult(failure=Failure(kind, text), device=device))
 
     @property
-    def turn(self) -> frozenset[tuple[str, str]] | None:
-        """The candidates, where they are run in turns: all turns are of one device."""
-        if all(each.input.conditions.turns == 1 for each in self.candidates):
-            return None
-        asked = [each.input for each in self.candidates]
-        return frozenset((each.task.key, each.config.text) for each in asked)
+    def in_turns(self) -> list[tuple[str, str]]:
+        """Its candidates that are run in turns, of which all are to be of one device."""
+        asked = [each.input for each in self.candidates if each.input.conditions.turns > 1]
+        return [(each.task.key, each.config.text) for each in asked]

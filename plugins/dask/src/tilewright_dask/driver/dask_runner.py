@@ -69,6 +69,10 @@ class DaskRunner:
         """By the names of devices, batches that a lost or slow one did not measure, by why."""
         return self._dispatch.faults
 
+    def builder_faults(self) -> Mapping[str, Mapping[str, int]]:
+        """By the names of builders, batches that a lost or failing one did not build, by why."""
+        return self._dispatch.builder_faults
+
     def check_tasks(self, tasks: TaskSet) -> None:
         """Raise UsageError for a task that workers cannot hold, or whose operator they lack."""
         check_fits(tasks, self._host, self._memory_bytes, "dask")

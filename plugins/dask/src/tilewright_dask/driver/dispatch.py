@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,12 @@ from tilewright.vocabulary.measure import FailureKind, MeasureInput
 from tilewright_dask.driver.batch import Batch
 from tilewright_dask.driver.fleet_builder import FleetBuilder
 from tilewright_dask.driver.fleet_device import FleetDevice
-from tilewright_dask.driver.fleet_link import FleetLink, reply_of
+from tilewright_dask.driver.fleet_link import FleetLink, let_go, reply_of
 from tilewright_dask.driver.fleet_member import FleetMember
 from tilewright_dask.driver.seat import M, Seat
 from tilewright_dask.messages import told_mistake
 
 if TYPE_CHECKING:
-    from distributed import Future
-
     from tilewright_dask.driver.options import DaskRunnerOptions
 
 _log = logging.getLogger("tilewright")
@@ -30,7 +28,6 @@ _LOOK_SECONDS = 0.5
 _LOOK_SECONDS_EACH = 0.02  # what the scheduler tells of a large fleet is long
 _MOST_LOOK_SECONDS = 5.0  # a third of the time in which a silent device counts as lost
 _MOST_LOSSES, _MOST_SLOWNESS = 2, 5
-_ASIDE_SECONDS = 10.0
 
 
 class Dispatch:
@@ -71,11 +68,12 @@ class Dispatch:
         self._left_out: dict[str, UsageError] = {}  # by address
         self._disturbing: set[str] = set()  # addresses of builders
         self._silent: dict[str, float] = {}  # when the scheduler had last heard of them
-        self._homes: dict[frozenset[tuple[str, str]], str] = {}
+        self._homes: dict[tuple[str, str], str] = {}  # addresses, by candidates run in turns
         self._tasks: set[asyncio.Task[None]] = set()
         self._served = time.monotonic()  # when a device was last ready
         self._ended = False
-        self._faults: dict[str, Counter[str]] = {}  # by the names of devices
+        self._faults: defaultdict[str, Counter[str]] = defaultdict(Counter)  # of devices
+        self._builder_faults: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     @property
     def takes(self) -> int:
@@ -98,15 +96,22 @@ class Dispatch:
     @property
     def faults(self) -> dict[str, dict[str, int]]:
         """By the names of devices, batches that came to nothing there, by why."""
-        return {name: dict(counts) for name, counts in [*self._faults.items()]}
+        return _as_told(self._faults)
+
+    @property
+    def builder_faults(self) -> dict[str, dict[str, int]]:
+        """By the names of builders, batches that were not built there, by why."""
+        return _as_told(self._builder_faults)
 
     async def begin(self) -> None:
         """Wait for a device. Raises UsageError where none comes, or none can be used."""
         self._spawn(self._follow())
         began = time.monotonic()
         while not self.takes:
-            if self._left_out and not self._seats:
-                raise next(iter(self._left_out.values()))
+            failed = (seat.failed for seat in self._seats.values())
+            errors = [*self._left_out.values(), *filter(None, failed)]
+            if errors and not self._hopeful:
+                raise errors[0]
             if time.monotonic() - began > self._wait_seconds:
                 raise UsageError(
                     f"{self._link.scheduler} has no device of the run's, for "
@@ -139,7 +144,7 @@ class Dispatch:
         for batch in waiting:
             batch.fail(FailureKind.CANCELLED, "measuring was stopped")
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.gather(*(_drop(seat.session) for seat in seats))
+        await asyncio.gather(*(let_go(seat.session) for seat in seats))
         self._seats.clear()
         self._builders.clear()
 
@@ -209,7 +214,7 @@ class Dispatch:
     def _leave_out(self, member: FleetMember, error: UsageError) -> None:
         self._left_out[member.address] = error
         self._forget(member)
-        if self._seats:  # else it is told where nothing else can be done
+        if self._hopeful:  # as for `_set_aside`
             _log.warning("left out: %s", " ".join(str(error).split()))
 
     def _forget(self, member: FleetMember) -> Seat[Any] | None:
@@ -217,22 +222,41 @@ class Dispatch:
         return self._seats.pop(address, None) or self._builders.pop(address, None)
 
     async def _open(self, seat: Seat[Any]) -> None:
-        answer = await self._answer(seat, self._opening, holds=True)
-        if isinstance(answer, str):
-            self._lose(seat, answer)
-            return
-        if (error := told_mistake(answer, seat.name)) is not None:
-            self._leave_out(seat.member, error)
-            return
-        seat.ready = True
+        while not (seat.ready or seat.gone.is_set()):
+            answer = await self._answer(seat, self._opening, holds=True)
+            if isinstance(answer, str):
+                self._lose(seat, answer)
+                return
+            seat.failed = told_mistake(answer, seat.name)
+            if seat.failed is None:
+                seat.ready = True
+            elif "refused" in answer:
+                self._leave_out(seat.member, seat.failed)
+                return
+            else:
+                await let_go(seat.session)
+                seconds = self._set_aside(seat, f"is not used yet: {seat.failed.message}")
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(seat.gone.wait(), seconds)
         self._assign()
+
+    def _set_aside(self, seat: Seat[Any], why: str) -> float:
+        seconds = seat.set_aside()
+        if self._hopeful:  # else it is told where nothing else can be done
+            _log.warning("%s %s; it is set aside for %.0f s", seat.name, why, seconds)
+        return seconds
+
+    @property
+    def _hopeful(self) -> bool:
+        """Whether a device serves, or may soon."""
+        return any(seat.failed is None for seat in self._seats.values())
 
     def _lose(self, seat: Seat[Any], why: str) -> None:
         if self._forget(seat.member) is not None:
             _log.warning("%s %s; its batches go elsewhere", seat.name, why)
         seat.ready = False
         seat.gone.set()
-        self._spawn(_drop(seat.session))
+        self._spawn(let_go(seat.session))
 
     # --- who gets what ---------------------------------------------------------------------------
 
@@ -246,8 +270,7 @@ class Dispatch:
             if isinstance(seat.member, FleetBuilder):
                 self._spawn(self._build(seat, batch))
                 continue
-            if (turn := batch.turn) is not None:
-                self._homes[turn] = seat.member.address
+            self._homes.update(dict.fromkeys(batch.in_turns, seat.member.address))
             self._spawn(self._fly(seat, batch))
 
     def _place_for(self, batch: Batch) -> Seat[Any] | None:
@@ -264,10 +287,8 @@ class Dispatch:
     def _seat_for(self, batch: Batch) -> Seat[FleetDevice] | None:
         seats = [seat for seat in self._seats.values() if seat.serves]
         seats = [seat for seat in seats if seat.name not in batch.tried] or seats
-        turn = batch.turn
-        home = self._seats.get(self._homes.get(turn, "")) if turn is not None else None
-        if home is not None and home in seats:
-            seats = [home]
+        homes = {self._homes.get(each) for each in batch.in_turns}
+        seats = [seat for seat in seats if seat.member.address in homes] or seats
         free = [seat for seat in seats if seat.free]
         return min(free, key=lambda seat: len(seat.flying), default=None)
 
@@ -278,12 +299,12 @@ class Dispatch:
         batch.offered = True
         if isinstance(answer, str):
             self._lose(builder, answer)
-        elif answer.get("closed"):
-            self._lose(builder, "has ended the run's processes")
+            self._builder_faults[builder.name]["builder_lost"] += 1
         elif (error := told_mistake(answer, builder.name)) is not None:
-            self._left_out[builder.member.address] = error
-            self._lose(builder, " ".join(str(error).split()))
+            self._set_aside(builder, error.message)
+            self._builder_faults[builder.name]["internal"] += 1
         else:
+            builder.prove()
             batch.take_builds(answer["builds"])
         if batch.candidates:
             self._queue.appendleft(batch)
@@ -297,17 +318,15 @@ class Dispatch:
             self._lose(seat, answer)  # it is opened anew where it is still announced
             batch.losses += 1
             self._again(batch, seat, "device_lost", answer)
+        elif (drift := self._drift_told(seat, answer)) is not None:
+            if seat.serves:  # else the batch beside this one has told it
+                self._set_aside(seat, f"{drift}: what it measured since is measured again")
+            batch.slowness += 1
+            self._again(batch, seat, "drift", drift)
         elif "results" in answer:
+            seat.prove()
             batch.finish(answer["results"], seat.name)
             self._reference = self._reference or batch.reference
-        elif "drift" in answer:
-            self._set_aside(seat, answer["drift"])
-            batch.slowness += 1
-            self._again(batch, seat, "drift", f"is slower than usual by {answer['drift']:.0%}")
-        elif answer.get("closed"):
-            self._lose(seat, "has ended the run's processes")
-            batch.losses += 1
-            self._again(batch, seat, "device_lost", "its processes were ended")
         else:
             batch.losses += 1
             self._again(batch, seat, "internal", answer.get("failed") or str(answer))
@@ -316,19 +335,18 @@ class Dispatch:
     def _request(self, session: str, batch: Batch) -> dict[str, Any]:
         return {**batch.request(session, self._reference), "drift": self._drift}
 
-    def _set_aside(self, seat: Seat[FleetDevice], drift: float) -> None:
-        _log.warning(
-            "%s is slower than usual by %.0f %%: it is set aside for %.0f s, and what it measured "
-            "since is measured again",
-            seat.name,
-            100 * drift,
-            _ASIDE_SECONDS,
-        )
-        seat.aside_until = time.monotonic() + _ASIDE_SECONDS
+    def _drift_told(self, seat: Seat[FleetDevice], answer: Mapping[str, Any]) -> str | None:
+        """How a device is off from what it was, or from its fellows; None where it is not."""
+        if "drift" in answer:
+            return f"is slower than usual by {answer['drift']:.0%}"
+        if "results" not in answer:
+            return None
+        seat.speed = answer.get("speed") or seat.speed
+        return seat.off_told(self._seats.values(), self._drift)
 
     def _again(self, batch: Batch, seat: Seat[FleetDevice], fault: str, why: str) -> None:
         """Put a batch back in the queue that a device did not measure, not for ever."""
-        self._faults.setdefault(seat.name, Counter())[fault] += 1
+        self._faults[seat.name][fault] += 1
         batch.tried.add(seat.name)
         if batch.losses < _MOST_LOSSES and batch.slowness < _MOST_SLOWNESS:
             self._queue.appendleft(batch)
@@ -350,16 +368,18 @@ class Dispatch:
         gone = asyncio.ensure_future(seat.gone.wait())
         try:
             await asyncio.wait({reply, gone}, return_when=asyncio.FIRST_COMPLETED)
-            return reply.result() if reply.done() else "is gone"
+            answer = reply.result() if reply.done() else "is gone"
+            closed = isinstance(answer, dict) and answer.get("closed")
+            return "has ended the run's processes" if closed else answer
         finally:
             reply.cancel()
             gone.cancel()
             if not holds:
-                await _drop(future)
+                await let_go(future)
 
     def _give_up(self) -> None:
         """Tell the batches in the queue that no device came in time."""
-        if self._seats or time.monotonic() - self._served < self._wait_seconds:
+        if self._hopeful or time.monotonic() - self._served < self._wait_seconds:
             return
         while self._queue:
             text = f"no device at {self._link.scheduler} for {self._wait_seconds:g} s"
@@ -371,8 +391,5 @@ class Dispatch:
         task.add_done_callback(self._tasks.discard)
 
 
-async def _drop(future: Future[bytes] | None) -> None:
-    """Tell the scheduler that nobody waits for it any more."""
-    if future is not None:
-        with suppress(Exception):
-            await asyncio.wait_for(future.cancel(), 2)
+def _as_told(faults: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:
+    return {name: dict(counts) for name, counts in [*faults.items()]}

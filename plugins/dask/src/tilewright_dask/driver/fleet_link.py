@@ -16,7 +16,7 @@ from tilewright_dask.driver.fleet_member import FleetMember
 from tilewright_dask.driver.fleet_members import members_of
 from tilewright_dask.messages import decode, encode
 from tilewright_dask.quiet_dask import quiet_dask
-from tilewright_dask.security.access import check_address, security_of
+from tilewright_dask.security.access import certificates_for, check_address, security_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -52,6 +52,7 @@ class FleetLink:
     @classmethod
     def of(cls, scheduler: str, tls: Path | None) -> FleetLink:
         """The link of this process. Raises UsageError for an address that is not safe."""
+        tls = certificates_for(scheduler, tls)
         check_address(scheduler, tls)
         with _LINKING:
             known = _LINKS.get((scheduler, tls))
@@ -161,3 +162,10 @@ async def reply_of(future: Future[bytes]) -> dict[str, Any] | str:
     if isinstance(reply[0], BaseException):
         return f"is lost: {type(reply[0]).__name__}: {reply[0]}"
     return decode(reply[0])
+
+
+async def let_go(future: Future[bytes] | None) -> None:
+    """Tell the scheduler that nobody waits for it any more."""
+    if future is not None:
+        with suppress(Exception):
+            await asyncio.wait_for(future.cancel(), 2)

@@ -17,7 +17,7 @@ class SchedulerOptions(Options):
 
     scheduler: str = Field(description="address of Dask's scheduler: tcp://127.0.0.1:8786")
     tls: Path | None = Field(
-        None, description="folder of certificates; without, the scheduler is on this machine"
+        None, description="folder of certificates; for tls:// it is certs/ where not told"
     )
 
 
@@ -32,7 +32,7 @@ class DaskRunnerOptions(LocalRunnerOptions, SchedulerOptions):
         60.0, ge=0, description="how long to wait for a device where none is announced"
     )
     drift: float = Field(
-        0.2, gt=0, description="share by which a device may be slower than it usually is"
+        0.2, gt=0, description="share by which a device may be off from what it was, or its fellows"
     )
 
     def resolve_target(self, text: str | None) -> Target:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Role = Literal["scheduler", "worker", "driver"]
 ROLES: tuple[Role, ...] = ("scheduler", "worker", "driver")
+_CERTIFICATES = Path("certs")
 _WHY = "without certificates whoever reaches it can run code as you"
 _HOW = "`tilewright fleet certs DIR` makes some: pass {tls} to scheduler, workers and drivers"
 
@@ -21,6 +22,13 @@ _HOW = "`tilewright fleet certs DIR` makes some: pass {tls} to scheduler, worker
 def certificate_files(role: str) -> tuple[str, str]:
     """Names of the files of a role's certificate and key."""
     return f"{role}.pem", f"{role}-key.pem"
+
+
+def certificates_for(address: str, tls: Path | None) -> Path | None:
+    """The folder named; for `tls://` without one, `certs` of the current folder, if it is there."""
+    if tls is None and address.startswith("tls://") and _CERTIFICATES.is_dir():
+        return _CERTIFICATES
+    return tls
 
 
 def check_address(address: str, tls: Path | None, *, option: str = "scheduler") -> None:
@@ -43,7 +51,7 @@ def check_address(address: str, tls: Path | None, *, option: str = "scheduler") 
             remedy=_HOW.format(tls="--tls DIR (in a file or --runner: tls)"),
         )
     if scheme != expected:
-        way = "needs certificates: pass --tls DIR (in a file or --runner: tls)"
+        way = "needs certificates: there is no certs/ here; pass --tls DIR (in a file: tls)"
         other = "is without encryption; with certificates write tls://"
         raise UsageError(f"{address} {way if tls is None else other}", where=option)
 

@@ -24,7 +24,8 @@ class DeviceStation(Station):
     """Measures on one device.
 
     measure          {"session", "inputs", "artifacts", "building", "reference", "drift"}
-                     -> {"results"}, or {"drift"} where the device is slower than usual
+                     -> {"results", "speed"}, or {"drift"} where it is slower than usual;
+                     the speed is seconds of the reference
     resolve, reach   see `probe`
     """
 
@@ -79,7 +80,8 @@ class DeviceStation(Station):
             "results": [
                 {**result.to_json(), "counts": dict(each)}
                 for result, each in zip(results, counts, strict=True)
-            ]
+            ],
+            "speed": self._drift.speed(self._looked[0]) if request["reference"] else None,
         }
 
     def _is_itself(self, session: Session, request: Mapping[str, Any], fresh: float) -> bool:

@@ -49,6 +49,10 @@ class Drift:
         self._off.clear()
         return 0.0
 
+    def speed(self, key: str) -> float | None:
+        """The least of what it lately took, in seconds; None where it was not looked at."""
+        return min(self._usual.get(key, ()), default=None)
+
     def _share(self, key: str, seconds: float) -> float:
         known = self._usual.get(key)
         return seconds / median(known) - 1 if known else 0.0

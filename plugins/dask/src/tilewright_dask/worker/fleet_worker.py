@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tilewright")
 _LOOK_SECONDS = 0.2
 _AGAIN_SECONDS = 1.0
+_TELL_SECONDS = 3.0
 _GONE = ("forgotten", "released", "cancelled", "error")
 """States of a task that nobody waits for."""
 
@@ -76,14 +77,22 @@ class FleetWorker:
                 metrics={STATE: lambda _: self.station.state()},
             )
             watch = asyncio.create_task(self._watch(worker))
+            telling = asyncio.get_running_loop().call_later(_TELL_SECONDS, self._tell_that_it_waits)
             try:
                 await worker
+                telling.cancel()
                 self.say(f"serving {worker.address}")
                 await worker.finished()
             finally:
+                telling.cancel()
                 self.station.close()
                 watch.cancel()
                 await worker.close(timeout=2, executor_wait=False)
+
+    def _tell_that_it_waits(self) -> None:
+        secure = self.scheduler.startswith("tls://")
+        why = ", or its certificates are not of the authority of these" if secure else ""
+        self.say(f"no scheduler answers at {self.scheduler}{why}: waiting for it")
 
     async def _watch(self, worker: Worker) -> None:
         """End what nobody waits for any more, as when a driver is gone."""
