@@ -307,12 +307,12 @@ def test_each_batch_comes_back_under_its_own_number(make):
     with Measurement(context) as measurement:
         first, second = measurement.start(inputs[:1]), measurement.start(inputs[1:])
         assert (measurement.pending, measurement.has_room) == (4, False)
-        number, trials = measurement.landed()
+        ((number, trials),) = measurement.landed()
         assert number == second
         assert [trial.input for trial in trials] == inputs[1:]
         assert (measurement.pending, measurement.has_room) == (1, True)
         over.set()
-        number, trials = measurement.landed()
+        ((number, trials),) = measurement.landed()
         assert number == first
         assert [trial.input for trial in trials] == inputs[:1]
 

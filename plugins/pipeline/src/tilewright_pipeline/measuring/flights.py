@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 # Threads that only wait: two batches on each of a thousand devices.
 _MOST_THREADS = 2048
+_MANY_OBJECTS = 20_000
 
 
 @dataclass(slots=True, eq=False)
@@ -48,12 +51,17 @@ class Flight:
             return list(range(len(self.inputs)))
         return [place for place, trial in sorted(self.trials.items()) if trial.result.spoiled]
 
+    @property
+    def in_order(self) -> list[Trial]:
+        """One trial an input, once it is over."""
+        return [trial for _, trial in sorted(self.trials.items())]
+
 
 class Flights:
     """Builds, runs and waits for batches.
 
     >>> flights.begin(flight)
-    >>> flight = flights.came(seconds=0.2)  # one that is over, in the order of their ends
+    >>> over = flights.came(seconds=0.2)  # those that are over, in the order of their ends
 
     Its threads touch only their own flight: store and tuners are the caller's.
     """
@@ -62,6 +70,10 @@ class Flights:
         self._builder, self._runner, self._names = builder, runner, names
         self._came: SimpleQueue[Flight] = SimpleQueue()
         self._closed = False
+        # Thousands of candidates are under way, none of them garbage: by its usual thresholds the
+        # collector would look at all of them every other second.
+        self._thresholds = gc.get_threshold()
+        gc.set_threshold(_MANY_OBJECTS, *self._thresholds[1:])
         self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="tilewright-batch")
 
     def begin(self, flight: Flight) -> None:
@@ -69,12 +81,14 @@ class Flights:
         flight.asked = ()
         self._threads.submit(self._fly, flight)
 
-    def came(self, seconds: float) -> Flight | None:
-        """A batch that is over; None where none is after so many seconds."""
-        try:
-            return self._came.get(timeout=seconds)
-        except Empty:
-            return None
+    def came(self, seconds: float) -> list[Flight]:
+        """The batches that are over, once one is; none where none is after so many seconds."""
+        found = []
+        with suppress(Empty):
+            found.append(self._came.get(timeout=seconds))
+            while True:
+                found.append(self._came.get_nowait())
+        return found
 
     def stop(self) -> None:
         """What is still being built is not run any more."""
@@ -83,6 +97,7 @@ class Flights:
     def close(self) -> None:
         """Wait for the threads; to be called once builder and runner are closed."""
         self._threads.shutdown()
+        gc.set_threshold(*self._thresholds)
 
     def _fly(self, flight: Flight) -> None:
         try:
@@ -98,5 +113,6 @@ class Flights:
         if self._closed:
             return
         flight.asked = begun(self._runner, self._names[1], inputs, builds)
-        for each in flight.asked:
+        # The last one first: where they come back in order, this thread wakes once.
+        for each in reversed(flight.asked):
             each.wait()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from tilewright.host.contexts import MeasureContext
@@ -39,7 +39,7 @@ class Measurement:
     Of a runner that `TakesBatches`, several are under way at a time:
 
     >>> number = measurement.start(inputs)
-    >>> number, trials = measurement.landed()  # of any batch that was started
+    >>> for number, trials in measurement.landed():  # batches that were started and are over
 
     `shield()` gives a section that Ctrl-C does not cut, so that a record is written whole.
     `stage` is the hash of the stage whose budget pays: every record says what it took of it, so
@@ -66,7 +66,7 @@ class Measurement:
         self._made_runner: Any = None  # itself, whom `_runner` blames
         self._flights: Flights | None = None
         self._flying: dict[int, Flight] = {}
-        self._begun = 0
+        self._begun, self._pending = 0, 0
         self._landed, self._flown_seconds = 0, 0.0  # trials, and of their batches
 
     def __enter__(self) -> Measurement:
@@ -116,7 +116,7 @@ class Measurement:
     @property
     def pending(self) -> int:
         """Trials under way that are not counted in `spent` yet."""
-        return sum(len(flight.inputs) for flight in self._flying.values() if not flight.again)
+        return self._pending
 
     @property
     def rate(self) -> float | None:
@@ -129,49 +129,68 @@ class Measurement:
     def start(self, inputs: Sequence[MeasureInput]) -> int:
         """Begin a batch; the number by which `landed` tells that it is over."""
         self._begun += 1
+        self._pending += len(inputs)
         flight = self._flying[self._begun] = Flight(self._begun, inputs)
         self._started()
         if self._flights is not None:
             self._begin(flight)
         return flight.number
 
-    def landed(self, *, or_room: bool = False) -> tuple[int, list[Trial]] | None:
-        """Wait for a batch, and keep it: its number and one trial an input, in order.
+    def landed(self, *, or_room: bool = False) -> list[tuple[int, list[Trial]]]:
+        """Wait for a batch, and keep it, with all others that are over by then.
 
-        or_room   return None once there is room for another batch
+        Of each its number and one trial an input, in order.
+
+        or_room   return none once there is room for another batch
         """
         if self._flights is None:
-            number = next(iter(self._flying))
-            return number, self.measure(self._flying.pop(number).inputs)
+            flight = self._flying.pop(next(iter(self._flying)))
+            self._pending -= len(flight.inputs)
+            return [(flight.number, self.measure(flight.inputs))]
         while True:
-            flight = self._flights.came(_LOOK_SECONDS)
-            if flight is not None and self._is_over(flight):
-                del self._flying[flight.number]
-                self._landed += len(flight.inputs)
-                self._flown_seconds += time.monotonic() - flight.start
-                return flight.number, [trial for _, trial in sorted(flight.trials.items())]
-            if flight is None and or_room and self.has_room:
-                return None
+            came = self._flights.came(_LOOK_SECONDS)
+            if over := self._over(came):
+                return [(flight.number, flight.in_order) for flight in over]
+            if not came and or_room and self.has_room:
+                return []
 
     def keep_what_came(self) -> None:
         """After Ctrl-C: store what came back of the batches under way, and await none of them."""
-        flying, self._flying = self._flying, {}
-        for flight in flying.values():
-            self._keep((each for each in flight.asked if each.came_back()), flight.again)
+        flying, self._flying, self._pending = self._flying, {}, 0
+        self._keep(
+            (each, flight.again)
+            for flight in flying.values()
+            for each in flight.asked
+            if each.came_back()
+        )
 
-    def _is_over(self, flight: Flight) -> bool:
-        """Store what came back; what is spoiled flies once more."""
-        if flight.error is not None:
-            raise flight.error
-        self.spent.add({"build": flight.build_seconds})
+    def _over(self, came: Sequence[Flight]) -> list[Flight]:
+        """Store what came back, at once; what is spoiled flies once more. Those that are over."""
+        fine = [flight for flight in came if flight.error is None]
         with self._shield():
-            flight.trials |= zip(flight.due, self._keep(flight.asked, flight.again), strict=True)
-            flight.asked = ()
-        if flight.again or not any(trial.result.spoiled for trial in flight.trials.values()):
-            return True
-        flight.again = True
-        self._begin(flight)
-        return False
+            asked = [(each, flight.again) for flight in fine for each in flight.asked]
+            trials = iter(self._keep(asked))
+            for flight in fine:
+                self.spent.add({"build": flight.build_seconds})
+                self._pending -= 0 if flight.again else len(flight.inputs)
+                own = islice(trials, len(flight.asked))
+                flight.trials |= zip(flight.due, own, strict=True)
+                flight.asked = ()
+        for flight in came:
+            if flight.error is not None:
+                raise flight.error
+        return [flight for flight in fine if self._ends(flight)]
+
+    def _ends(self, flight: Flight) -> bool:
+        """Whether a batch is over; one that has spoiled trials begins once more."""
+        if not flight.again and any(trial.result.spoiled for trial in flight.trials.values()):
+            flight.again = True
+            self._begin(flight)
+            return False
+        del self._flying[flight.number]
+        self._landed += len(flight.inputs)
+        self._flown_seconds += time.monotonic() - flight.start
+        return True
 
     def _begin(self, flight: Flight) -> None:
         assert self._flights is not None
@@ -200,10 +219,11 @@ class Measurement:
                 rest[0].wait()
                 with self._shield():
                     # Together what came while the last were written: the disk takes its time.
-                    trials += self._keep(takewhile(Asked.is_done, rest), again)
+                    came = takewhile(Asked.is_done, rest)
+                    trials += self._keep((each, again) for each in came)
         except KeyboardInterrupt:
             # What came back is paid for: keep it.
-            self._keep((each for each in asked[len(trials) :] if each.came_back()), again)
+            self._keep((each, again) for each in asked[len(trials) :] if each.came_back())
             raise
         return trials
 
@@ -243,9 +263,10 @@ class Measurement:
             return None
         return Charge(self._stage, self.uncharged_seconds(), trials)
 
-    def _keep(self, came: Iterable[Asked], again: bool) -> list[Trial]:
+    def _keep(self, came: Iterable[tuple[Asked, bool]]) -> list[Trial]:
+        """Store what came back, with whether it was measured once more, in one append."""
         host, device, came = self._context.host, self._context.device, list(came)
-        trials = [each.trial() for each in came]
+        trials = [each.trial() for each, _ in came]
         with self.spent.on("store"):
             self._context.store.append(
                 Record.of(
@@ -254,9 +275,9 @@ class Measurement:
                     host.strategy(trial.input.config.strategy).revision,
                     self._charge(0 if again else 1),
                 )
-                for trial in trials
+                for trial, (_, again) in zip(trials, came, strict=True)
             )
-        for trial, each in zip(trials, came, strict=True):
+        for trial, (each, again) in zip(trials, came, strict=True):
             # What is measured again has been counted, as a failure.
             self.spent.trials += not again
             self.spent.failures += (trial.result.failure is not None) - again

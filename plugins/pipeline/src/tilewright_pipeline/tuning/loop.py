@@ -360,11 +360,15 @@ class _Loop:
             self._land()
 
     def _land(self, *, or_room: bool = False) -> list[TaskTrack]:
-        """Wait for a batch and learn from it: its tasks; none where there is room before that."""
+        """Wait for batches and learn from them: their tasks; none where there is room before."""
         landed = self._measurement.landed(or_room=or_room)
-        if landed is None:
-            return []
-        number, trials = landed
+        tracks = [track for number, trials in landed for track in self._learn(number, trials)]
+        if landed:
+            self._progress.note_total()
+        return tracks
+
+    def _learn(self, number: int, trials: Sequence[Trial]) -> list[TaskTrack]:
+        """Take a batch that came back into account: its tasks."""
         batch = self._flying.pop(number)
         self._history += trials
         for trial in trials:
@@ -378,7 +382,6 @@ class _Loop:
                     track.tuner.observe(own)
             task = track.entry.task
             self._context.host.notify("tilewright_batch_measured", task=task, trials=own)
-        self._progress.note_total()
         return tracks
 
     def _share(self, key: Any, make: Callable[[], Any]) -> Any:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tilewright.roles import TaskState
     from tilewright_pipeline.tuning.task_track import TaskTrack
 
 
@@ -24,7 +22,7 @@ def next_track(scheduler: Any, tracks: Sequence[TaskTrack]) -> TaskTrack | None:
     fewest = min(track.flights for track in able)
     shown = {track for track in able if track.flights == fewest}
     states = [
-        track.state if track in shown or track.state.exhausted else _hidden(track)
+        track.state if track in shown or track.ended is not None else track.hidden_state
         for track in tracks
     ]
     chosen: int | None = scheduler.next_task(states)
@@ -37,7 +35,3 @@ def next_track(scheduler: Any, tracks: Sequence[TaskTrack]) -> TaskTrack | None:
                 f"{len(tracks)} tasks, which has not ended"
             )
     return tracks[chosen]
-
-
-def _hidden(track: TaskTrack) -> TaskState:
-    return replace(track.state, exhausted=True)

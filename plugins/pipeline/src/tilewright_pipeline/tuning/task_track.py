@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -60,6 +60,7 @@ class TaskTrack:
     _trials: list[Trial] = field(default_factory=list)
     _standings: Standings[ConfigEntity] = field(default_factory=Standings)
     _state: TaskState | None = None
+    _hidden_state: TaskState | None = None
     _space: ConfigSpace | None = None
     _searched: ConfigSpace | None = None
     _bounds: TimeBounds | None = None
@@ -186,7 +187,15 @@ class TaskTrack:
                 self.entry.networks,
                 self.best.input.config.strategy if self.best is not None else None,
             )
+            self._hidden_state = None
         return self._state
+
+    @property
+    def hidden_state(self) -> TaskState:
+        """The same as of an exhausted task, which no scheduler chooses."""
+        if self._state is None or self._hidden_state is None:
+            self._hidden_state = replace(self.state, exhausted=True)
+        return self._hidden_state
 
     def outcome(self, reason: EndReason) -> TuneOutcome:
         """How it ended; `reason` counts where the task itself had none."""
