@@ -77,9 +77,17 @@ class ConfigSpace:
         place = bisect_right(self._offsets, index) - 1
         return self.alternatives[place].get(index - self._offsets[place])
 
+    def find(self, config: ConfigEntity) -> int | None:
+        """The raw index of a config, feasible or not; None where it is no point of this space."""
+        place = self._places.get(config.strategy)
+        if place is None:
+            return None
+        index = self.alternatives[place].find(config)
+        return None if index is None else self._offsets[place] + index
+
     def index(self, config: ConfigEntity) -> int:
         """The raw index of a config. Raises UsageError where it is no point of this space."""
-        index = self._find(config)
+        index = self.find(config)
         if index is None:
             raise UsageError(
                 f"{config.text} is no point of this space",
@@ -89,7 +97,7 @@ class ConfigSpace:
 
     def is_valid(self, config: ConfigEntity) -> bool:
         """Whether a config is a point of this space and satisfies its constraints."""
-        index = self._find(config)
+        index = self.find(config)
         return index is not None and self.is_index_valid(index)
 
     def is_index_valid(self, index: int) -> bool:
@@ -210,13 +218,6 @@ class ConfigSpace:
             return False
         valid = self.valid_count()
         return valid is not None and valid <= limit
-
-    def _find(self, config: ConfigEntity) -> int | None:
-        place = self._places.get(config.strategy)
-        if place is None:
-            return None
-        index = self.alternatives[place].find(config)
-        return None if index is None else self._offsets[place] + index
 
 
 def _count(number: int) -> str:

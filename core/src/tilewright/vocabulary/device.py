@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from tilewright.canonical import canonical_json, content_key, freeze, thaw
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Device:
     """One piece of hardware with the software that drives it; never part of a Target or of a key.
 
@@ -38,7 +39,7 @@ class Device:
     def __hash__(self) -> int:
         return hash((self.name, canonical_json(self.attributes)))
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Hash of the name and attributes; peaks are measurements and stay out of it."""
         return content_key([self.name, self.attributes])

@@ -26,7 +26,12 @@ class Unmeasured:
 
     def mark(self, configs: Iterable[ConfigEntity]) -> None:
         """Leave these out from now on; configs that the space does not have are passed over."""
-        self._seen.update(self._space.index(config) for config in configs if config in self._space)
+        for config in configs:
+            index = self._space.find(config)
+            if index is None or index in self._seen:  # what was seen is feasible
+                continue
+            if self._space.is_index_valid(index):
+                self._seen.add(index)
 
     def generator(self) -> random.Random:
         """Random numbers that depend on seed, task and the number of configs seen, on nothing else.
