@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from tilewright.canonical import thaw
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import AnyRecord, GraphRecord, Record
 from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import Workload
 
 VERSION = 1
 
@@ -53,9 +55,15 @@ def _trial(record: Record) -> dict[str, Any]:
 def _choice(task: Task, config: ConfigEntity, revision: int) -> dict[str, Any]:
     return {
         "key": task.workload.key,
-        "workload": task.workload.to_json(),
+        "workload": _workload(task.workload),
         "target": str(task.target),
         "strategy": config.strategy,
         "revision": revision,
         "config": thaw(config.values),
     }
+
+
+@lru_cache(256)
+def _workload(workload: Workload) -> dict[str, Any]:
+    """Its JSON, of which all records of a run's tasks need a few again and again."""
+    return workload.to_json()

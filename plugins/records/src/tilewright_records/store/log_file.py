@@ -61,9 +61,9 @@ class LogFile:
         lines to write, and `see` gets those too.
         """
         with self._errors("write"):
-            if self._create_parents:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
             new = not exists(self.path)
+            if new and self._create_parents:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = self._open_locked(os.O_CREAT)
             try:
                 see(self._read_on(descriptor, restart))
