@@ -172,7 +172,7 @@ def test_what_every_worker_fails_at_is_a_failure(fleet, drive, monkeypatch):
     monkeypatch.setattr(Batch, "request", lambda *given: {**request(*given), "inputs": [{}]})
     failure = bench.measure().failure
     assert failure.kind is FailureKind.INTERNAL
-    assert "KeyError" in failure.text
+    assert "ValueError" in failure.text
     monkeypatch.setattr(Batch, "request", request)
     assert bench.measure().seconds == 1e-3
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.errors import UsageError
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised with every change of what a request or a reply holds."""
 
 ANNOUNCEMENT, STATE = "tilewright", "tilewright-state"
@@ -17,7 +17,7 @@ ANNOUNCEMENT, STATE = "tilewright", "tilewright-state"
 
 def encode(message: Mapping[str, Any]) -> bytes:
     """A message as bytes."""
-    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    return _ENCODER.encode(message).encode()
 
 
 def decode(data: bytes) -> dict[str, Any]:
@@ -53,3 +53,6 @@ def raise_mistake(reply: Mapping[str, Any], whose: str) -> None:
     """Raise it where there is one."""
     if (error := told_mistake(reply, whose)) is not None:
         raise error
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=dict)  # of mappings

@@ -10,6 +10,7 @@ from typing import Any
 from tilewright.roles import BuildResult
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult
 from tilewright_dask.driver.deferred import DeferredArtifact, building_limits, code_of
+from tilewright_dask.inputs import inputs_to_json
 from tilewright_measure.local.building import artifact_to_json, build_result_from_json
 
 _CLEAR_SECONDS = 1e-5
@@ -70,7 +71,7 @@ class Batch:
     def _asked(self, session: str) -> dict[str, Any]:
         return {
             "session": session,
-            "inputs": [each.input.to_json() for each in self.candidates],
+            **inputs_to_json([each.input for each in self.candidates]),
             "building": building_limits([each.build for each in self.candidates]),
         }
 

@@ -286,9 +286,11 @@ class Dispatch:
 
     def _seat_for(self, batch: Batch) -> Seat[FleetDevice] | None:
         seats = [seat for seat in self._seats.values() if seat.serves]
-        seats = [seat for seat in seats if seat.name not in batch.tried] or seats
-        homes = {self._homes.get(each) for each in batch.in_turns}
-        seats = [seat for seat in seats if seat.member.address in homes] or seats
+        if batch.tried:
+            seats = [seat for seat in seats if seat.name not in batch.tried] or seats
+        if batch.in_turns:
+            homes = {self._homes.get(each) for each in batch.in_turns}
+            seats = [seat for seat in seats if seat.member.address in homes] or seats
         free = [seat for seat in seats if seat.free]
         return min(free, key=lambda seat: len(seat.flying), default=None)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
+import uuid
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,6 +44,7 @@ class FleetLink:
         self.patterns: dict[str, str | None] = {}
         self._security = security_of(tls, "driver")
         self._client: Client | None = None
+        self._name, self._numbers = uuid.uuid4().hex, count()
         self._announced: Mapping[str, FleetMember] = {}
         self._connecting: asyncio.Lock | None = None
         self.loop = asyncio.new_event_loop()
@@ -110,7 +113,7 @@ class FleetLink:
             encode(request),
             workers=[member.address],
             allow_other_workers=False,
-            pure=False,
+            key=f"serve-{self._name}-{next(self._numbers)}",
             retries=0,
         )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.vocabulary.device import Device
-from tilewright.vocabulary.measure import MeasureInput
+from tilewright_dask.inputs import inputs_from_json
 from tilewright_dask.worker.session import Session
 from tilewright_dask.worker.station import Station
 from tilewright_measure.local.building import build_result_to_json
@@ -16,7 +16,7 @@ from tilewright_measure.local.building import build_result_to_json
 class BuildStation(Station):
     """Builds, and measures nothing.
 
-    build   {"session", "inputs", "building"} -> {"builds"}
+    build   {"session", *INPUTS, "building"} -> {"builds"}, INPUTS as in `inputs_to_json`
 
     Its device is the processor: nothing is built on cores on which another run measures.
     """
@@ -35,7 +35,7 @@ class BuildStation(Station):
         return self.in_session(request, lambda session: self._build(session, request))
 
     def _build(self, session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
-        inputs = [MeasureInput.from_json(each) for each in request["inputs"]]
+        inputs = inputs_from_json(request)
         builds = session.build(inputs, [None] * len(inputs), request["building"])
         self._built += len(builds)
         return {"builds": [*map(build_result_to_json, builds)]}

@@ -10,6 +10,7 @@ from typing import Any
 
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import MeasureInput
+from tilewright_dask.inputs import inputs_from_json
 from tilewright_dask.worker.drift import Drift
 from tilewright_dask.worker.probe import probe
 from tilewright_dask.worker.session import Session
@@ -23,10 +24,12 @@ _FRESH_SECONDS = 0.5
 class DeviceStation(Station):
     """Measures on one device.
 
-    measure          {"session", "inputs", "artifacts", "building", "reference", "drift"}
+    measure          {"session", *INPUTS, "artifacts", "building", "reference", "drift"}
                      -> {"results", "speed"}, or {"drift"} where it is slower than usual;
                      the speed is seconds of the reference
     resolve, reach   see `probe`
+
+    INPUTS are the members of `inputs_to_json`.
     """
 
     measures = True
@@ -65,7 +68,7 @@ class DeviceStation(Station):
         """The results of a batch, unless the device is slower than usual before or after."""
         if not self._is_itself(session, request, _FRESH_SECONDS):
             return {"drift": self._drift.latest}
-        inputs = [MeasureInput.from_json(each) for each in request["inputs"]]
+        inputs = inputs_from_json(request)
         builds = session.build(inputs, request["artifacts"], request["building"])
         results = session.measure(inputs, builds)
         if not self._is_itself(session, request, 0.0):
