@@ -9,7 +9,9 @@ devices     trials a second on ResNet-50's tasks: two devices of a core each aga
             device, and one that has the whole machine against the runner `local`; in turns
 search      the predicted total that two such devices find, and one in twice the time
 simulated   workers that sleep as long as recorded trials took, all else as it is: trials a second
-            against what they could do, the driver's share of a core and its memory
+            against what they could do, of the whole run and of its middle, in which all is under
+            way; cores that driver, scheduler and workers take there, trials a second that a whole
+            core of the driver would do, its memory
 store       processes that append to one records file at once
 
 `devices` is saved; what the others told is in docs/fleet.md.
@@ -25,6 +27,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -32,6 +35,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import psutil
 from result_data import Row
 from saving import add_save_options, save
 
@@ -102,15 +106,16 @@ def search(options: argparse.Namespace) -> None:
 
 def simulated(options: argparse.Namespace) -> None:
     """Rates of simulated devices over the number of workers."""
-    print("| workers | trials/s | ideal | share | driver's core | driver's memory MiB |")
-    print("|---|---|---|---|---|---|")
+    print("| workers | whole run | trials/s | ideal | share | cores | a core of driver | MiB |")
+    print("|---|---|---|---|---|---|---|---|")
     for workers in map(int, options.workers.split(",")):
-        with simulated_fleet(workers) as (address, trial_seconds):
-            told = driven(address, options.budget or "30s")
+        with simulated_fleet(workers) as (address, trial_seconds, others):
+            told = driven(address, options.budget or "30s", others)
         ideal = workers / trial_seconds
         print(
-            f"| {workers} | {told['rate']:.0f} | {ideal:.0f} | {told['rate'] / ideal:.0%} "
-            f"| {told['core']:.0%} | {told['mib']:.0f} |",
+            f"| {workers} | {told['whole']:.0f} | {told['rate']:.0f} | {ideal:.0f} "
+            f"| {told['rate'] / ideal:.0%} | {' '.join(f'{each:.2f}' for each in told['cores'])} "
+            f"| {told['rate'] / told['cores'][0]:.0f} | {told['mib']:.0f} |",
             flush=True,
         )
 
@@ -178,12 +183,10 @@ def tuned(address: str | None, budget: str, seed: int) -> Mapping[str, Any]:
     return {**report["measurement"], "curve": report["tuning_curve"]}
 
 
-def driven(address: str, budget: str) -> dict[str, float]:
-    """Trials a second of a run on a simulated fleet, and what its process took."""
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    began = time.perf_counter()
+def driven(address: str, budget: str, others: Sequence[int]) -> dict[str, Any]:
+    """Trials a second of a run on a simulated fleet; cores that it and other processes took."""
     chosen = {"dask": {"scheduler": address}}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         file = {
             "version": 1,
             "name": "simulated",
@@ -198,14 +201,41 @@ def driven(address: str, budget: str) -> dict[str, float]:
             ],
         }
         pipeline = tilewright.Pipeline.load(YamlSource.parse(json.dumps(file), "fleet.py"))
+        samples = stack.enter_context(_watched(Path(file["records"]), [os.getpid(), *others]))
         measured = pipeline.run(out=folder).report["measurement"]
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    spent = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    # From when trials began to come: the first 40 % are the first look at each task's space.
+    began = next(at for at, trials, _ in samples if trials)
+    seconds = float(budget.removesuffix("s"))
+    middle = [one for one in samples if 0.4 <= (one[0] - began) / seconds <= 0.85]
+    (start, first, used), (end, last, used_then) = middle[0], middle[-1]
     return {
-        "rate": measured["trials_per_second"],
-        "core": spent / (time.perf_counter() - began),
-        "mib": used.ru_maxrss / 1024,
+        "whole": measured["trials_per_second"],
+        "rate": (last - first) / (end - start),
+        "cores": [(b - a) / (end - start) for a, b in zip(used, used_then, strict=True)],
+        "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+
+
+@contextmanager
+def _watched(records: Path, pids: Sequence[int]) -> Iterator[list[tuple[float, int, list[float]]]]:
+    """Every second until the end: when, records so far, and seconds of processor by process."""
+    samples: list[tuple[float, int, list[float]]] = []
+    processes = [psutil.Process(pid) for pid in pids]
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(1.0):
+            lines = records.read_bytes().count(b"\n") if records.exists() else 0
+            used = [sum(process.cpu_times()[:2]) for process in processes]
+            samples.append((time.monotonic(), lines, used))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        ended.set()
+        thread.join()
 
 
 # --- fleets --------------------------------------------------------------------------------------
@@ -225,15 +255,15 @@ def fleet(workers: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 @contextmanager
-def simulated_fleet(workers: int) -> Iterator[tuple[str, float]]:
-    """The address of a scheduler with simulated workers, and the mean seconds of a trial."""
+def simulated_fleet(workers: int) -> Iterator[tuple[str, float, list[int]]]:
+    """A scheduler's address, the mean seconds of a trial, processes of scheduler and workers."""
     with ExitStack() as stack:
         scheduler = stack.enter_context(_process(["fleet", "scheduler", "--port", "0"]))
         address = scheduler.stdout.readline().split()[-1]
         command = [sys.executable, str(_HERE / "simulated_workers.py"), address, str(workers)]
         process = stack.enter_context(_started(command))
         line = process.stdout.readline()
-        yield address, float(line.split()[-1])
+        yield address, float(line.split()[-1]), [scheduler.pid, process.pid]
 
 
 def _process(arguments: Sequence[str]) -> Any:
