@@ -9,7 +9,7 @@ from collections import Counter
 from concurrent.futures import Future
 
 import pytest
-from toy_fleet import WORKERS, ToyFleet, lost
+from toy_fleet import WORKERS, FleetRunner, ToyFleet, lost
 from toy_tasks import entry
 
 from tilewright import Component, hookimpl
@@ -315,6 +315,59 @@ def test_each_batch_comes_back_under_its_own_number(make):
         ((number, trials),) = measurement.landed()
         assert number == first
         assert [trial.input for trial in trials] == inputs[:1]
+
+
+def at_once(monkeypatch, count):
+    """Has that many batches be over before the first of them is looked at."""
+    came = Flights.came
+
+    def all_came(flights, seconds):
+        found = []
+        while len(found) < count:
+            found += came(flights, seconds)
+        return found
+
+    monkeypatch.setattr(Flights, "came", all_came)
+
+
+def test_batches_that_are_over_are_stored_in_one_append(make, monkeypatch):
+    context = make(ToyFleet(batches=3))
+    points = list(context.host.space(entry(8).task).points())
+    inputs = [MeasureInput(entry(8).task, config) for config in points[:6]]
+    appended, append = [], context.store.append
+
+    def counted(records):
+        appended.append([*records])
+        append(appended[-1])
+
+    monkeypatch.setattr(context.store, "append", counted)
+    at_once(monkeypatch, 3)
+    with Measurement(context) as measurement:
+        began = [measurement.start(inputs[place : place + 2]) for place in (0, 2, 4)]
+        landed = dict(measurement.landed())
+        assert sorted(landed) == began
+        assert [trial.input for number in began for trial in landed[number]] == inputs
+        assert [len(records) for records in appended] == [6]
+        assert (measurement.pending, measurement.spent.trials) == (0, 6)
+
+
+def test_a_bug_in_one_batch_loses_none_of_the_others(make, monkeypatch):
+    context = make(ToyFleet(batches=2))
+    points = list(context.host.space(entry(8).task).points())
+    inputs = [MeasureInput(entry(8).task, config) for config in points[:2]]
+    run = FleetRunner.run
+
+    def broken_once(runner, asked, builds):
+        return [] if asked == inputs[:1] else run(runner, asked, builds)
+
+    monkeypatch.setattr(FleetRunner, "run", broken_once)
+    at_once(monkeypatch, 2)
+    with Measurement(context) as measurement:
+        for each in inputs:
+            measurement.start([each])
+        with pytest.raises(RuntimeError, match="answered 0; expected a result for each of 1"):
+            measurement.landed()
+    assert [record.config for record in context.store.records()] == [points[1]]
 
 
 # --- which task is next

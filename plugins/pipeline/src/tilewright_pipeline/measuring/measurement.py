@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.task_set import TaskSet
     from tilewright_pipeline.context.run_context import RunContext
 
-# How long it may go unnoticed that a runner takes more batches.
+# How long it may go unnoticed that a runner takes more batches, or that some are over.
 _LOOK_SECONDS = 0.2
 
 
@@ -57,7 +57,7 @@ class Measurement:
         self.spent = MeasurementSpent()
         self._tasks = tasks
         self._stage = stage
-        self._charged_until = time.monotonic()
+        self._charged_until = self._looked = time.monotonic()
         self._context = context
         self._shield = shield
         self._builder: Blamed | None = None
@@ -114,6 +114,11 @@ class Measurement:
         return len(self._flying) < max(1, self._batches)
 
     @property
+    def is_due(self) -> bool:
+        """Whether nobody has looked for a while which batches are over, though there is room."""
+        return time.monotonic() - self._looked > _LOOK_SECONDS
+
+    @property
     def pending(self) -> int:
         """Trials under way that are not counted in `spent` yet."""
         return self._pending
@@ -148,8 +153,9 @@ class Measurement:
             self._pending -= len(flight.inputs)
             return [(flight.number, self.measure(flight.inputs))]
         while True:
-            came = self._flights.came(_LOOK_SECONDS)
-            if over := self._over(came):
+            came = self._flights.came(0 if or_room and self.has_room else _LOOK_SECONDS)
+            self._looked = time.monotonic()
+            if came and (over := self._over(came)):
                 return [(flight.number, flight.in_order) for flight in over]
             if not came and or_room and self.has_room:
                 return []

@@ -351,7 +351,7 @@ class _Loop:
         ]
         self._flying[self._measurement.start(inputs)] = batch
         landed: list[TaskTrack] = []
-        while self._flying and not self._measurement.has_room:
+        while self._flying and (self._measurement.is_due or not self._measurement.has_room):
             landed += self._land(or_room=True)
         return landed
 
