@@ -98,7 +98,7 @@ def search(options: argparse.Namespace) -> None:
         for name, cores, budget in (("two", _cores(2), seconds), ("one", [first], 2 * seconds)):
             with fleet([["--cores", str(core)] for core in cores]) as address:
                 curve = tuned(address, f"{budget:g}s", number)["curve"]
-            totals[name].append(curve[-1][1] * 1e3)
+            totals[name].append(curve[-1][1])
             print(f"{name:4} {totals[name][-1]:.3f} ms after {budget:g} s", flush=True)
     ratio = median(b / a for a, b in zip(totals["two"], totals["one"], strict=True))
     print(f"\none in {2 * seconds:g} s over two in {seconds:g} s: {ratio:.3f}")
