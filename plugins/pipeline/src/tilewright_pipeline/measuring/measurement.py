@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.task_set import TaskSet
     from tilewright_pipeline.context.run_context import RunContext
 
-# How long it may go unnoticed that a runner takes more batches, or that some are over.
+# How long it may go unnoticed that a runner takes more batches.
 _LOOK_SECONDS = 0.2
+# How long batches that are over may wait for others, to be stored with them, while there is room.
+_STALE_SECONDS = 1.0
 
 
 class Measurement:
@@ -116,7 +118,7 @@ class Measurement:
     @property
     def is_due(self) -> bool:
         """Whether nobody has looked for a while which batches are over, though there is room."""
-        return time.monotonic() - self._looked > _LOOK_SECONDS
+        return time.monotonic() - self._looked > _STALE_SECONDS
 
     @property
     def pending(self) -> int:
