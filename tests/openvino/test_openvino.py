@@ -101,6 +101,20 @@ def test_what_is_no_onnx_file_is_refused_in_a_line(inputs: dict[str, Any]) -> No
         assert len(str(one.value).splitlines()) == 2  # what is wrong, and the remedy
 
 
+def test_a_network_made_in_python_is_written_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = ["verify.oracle.openvino.precision=float32", "benchmark.runs=3"]
+    asked = [part for one in settings for part in ("--set", one)]
+    asked += ["--set", "benchmark.peers=[openvino]", "--set", "tune.budget=1"]
+    assert run(["run", "zoo:perceptron", *asked, "--json"]) == 0, capsys.readouterr().err
+    report = json.loads(capsys.readouterr().out)
+    assert report["verify"]["oracle"] == "openvino"
+    assert report["verify"]["passed"]
+    assert report["benchmark"][0]["peers"]["openvino"]["runs"] == 3
+
+
 PIPELINE = """\
 version: 1
 target: {kind: x86, threads: 1}

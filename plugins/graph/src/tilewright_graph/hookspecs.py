@@ -1,4 +1,4 @@
-"""Hooks that tilewright-graph adds: frontends, passes over networks, graph tuners, and oracles."""
+"""Hooks that tilewright-graph adds: frontends, writers, passes, graph tuners, and oracles."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tilewright.plugins.plugin import hookspec
 
 if TYPE_CHECKING:
     from tilewright_graph.frontends.frontend import Frontend
+    from tilewright_graph.network.network_writer import NetworkWriter
     from tilewright_graph.passes.graph_pass import GraphPassEntry
     from tilewright_graph.selection.graph_problem import GraphTuner
     from tilewright_graph.verification.oracle import Oracle
@@ -31,6 +32,12 @@ MORE_VALUES = {
 @hookspec
 def tilewright_frontends() -> Sequence[Component[Frontend]]:
     """Readers of models; (options, host). First: onnx."""
+    raise NotImplementedError
+
+
+@hookspec
+def tilewright_network_writers() -> Sequence[Component[NetworkWriter]]:
+    """Writers of networks, each named after its format; (options, host). First: onnx."""
     raise NotImplementedError
 
 

@@ -35,6 +35,12 @@ def tilewright_frontends() -> Sequence[Component[Any]]:
 
 
 @hookimpl
+def tilewright_network_writers() -> Sequence[Component[Any]]:
+    """`onnx`."""
+    return [Component("onnx", "ONNX files", late("tilewright_onnx.model.writer", "OnnxWriter"))]
+
+
+@hookimpl
 def tilewright_oracles() -> Sequence[Component[Any]]:
     """`onnxruntime`."""
     runtime = late("tilewright_onnx.runtime.runtime", "OnnxRuntime")

@@ -31,6 +31,8 @@ class OpenVinoOptions(Options):
 class OpenVinoRuntime:
     """Runs serialised ONNX models, one inference at a time."""
 
+    file_format = "onnx"
+
     def __init__(self, options: OpenVinoOptions, host: Any) -> None:
         self._asked = options.precision
         self.used_precision = "float32"
@@ -72,9 +74,9 @@ class OpenVinoRuntime:
         """A request of the compiled model, for inputs of these shapes; threads 0: one a core."""
         if not isinstance(source, bytes):
             raise UsageError(
-                "reads ONNX files, and this network was not read from one",
+                "reads ONNX files, and nothing installed writes this network as one",
                 where="openvino",
-                remedy="compare it with onnxruntime",
+                remedy="install tilewright-onnx",
             )
         if lack := what_runtime_lacks():
             raise UsageError(_ABSENT, remedy=lack.removeprefix(f"{_ABSENT}: "))

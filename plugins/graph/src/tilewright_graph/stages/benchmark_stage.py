@@ -72,7 +72,7 @@ class BenchmarkStage:
         runners, precisions = {"tilewright": compiled.time}, {"tilewright": compiled.precision}
         for choice in self._options.peers:
             oracle, name = host.choose("oracle", choice, host), choice.name
-            runners[name] = oracle.time(what_it_runs(oracle, network), inputs, threads)
+            runners[name] = oracle.time(what_it_runs(oracle, network, host), inputs, threads)
             tells = isinstance(oracle, TellsPrecision)
             precisions[name] = oracle.used_precision if tells else "float32"
         ours, *others = self._latencies([*runners.values()])

@@ -132,7 +132,7 @@ class VerifyStage:
             return (random_inputs(network, seed + number) for number in range(samples))
 
         extra = [] if name in network.outputs else [name]
-        theirs = other.answer_each(what_it_runs(other, network), drawn(), extra)
+        theirs = other.answer_each(what_it_runs(other, network, self._context.host), drawn(), extra)
         both = zip(drawn(), theirs, strict=True)
         pairs = ((compiled.observe(inputs)[name], answer[name]) for inputs, answer in both)
         return {"agreement": asdict(agreement(pairs))}

@@ -45,7 +45,7 @@ def ask_oracles(
     wrong = []
     for choice in possible_oracles(asked, host):
         oracle: Oracle = host.choose("oracle", choice, host)
-        source = what_it_runs(oracle, network)
+        source = what_it_runs(oracle, network, host)
         try:
             if isinstance(oracle, AnswersInTurn):
                 answers = list(oracle.answer_each(source, inputs, extra))

@@ -34,6 +34,18 @@ class AnswersInTurn(Protocol):
 
 
 @runtime_checkable
+class ReadsFiles(Protocol):
+    """An optional part of an `Oracle`: it runs files of one format only.
+
+    A network that was made in Python is written for it, where a writer of the format is installed.
+
+    file_format  the name of the network writer
+    """
+
+    file_format: str
+
+
+@runtime_checkable
 class TellsPrecision(Protocol):
     """An optional part of an `Oracle`: its products may have another precision than the model.
 

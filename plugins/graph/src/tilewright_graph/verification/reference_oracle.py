@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
 from tilewright.options import NoOptions
 from tilewright_graph.network.evaluate import evaluate
 from tilewright_graph.network.network import Network
+from tilewright_graph.verification.oracle import ReadsFiles
 from tilewright_tensor.operators.operators import Operators
 
 WHEN_NAMED = "when-named"
@@ -23,10 +25,17 @@ class RunsNetworks(Protocol):
     runs_networks: bool
 
 
-def what_it_runs(oracle: Any, network: Network) -> Any:
-    """What an oracle is given of a network: its source, or itself to one that runs networks."""
-    runs_networks = isinstance(oracle, RunsNetworks) and oracle.runs_networks
-    return network if runs_networks else network.original
+def what_it_runs(oracle: Any, network: Network, host: PluginHost) -> Any:
+    """What an oracle is given of a network: its source, or itself to one that runs networks.
+
+    One without a source is written as a file for those that run files only.
+    """
+    if isinstance(oracle, RunsNetworks) and oracle.runs_networks:
+        return network
+    if network.source is None and isinstance(oracle, ReadsFiles):
+        if oracle.file_format in host.components("network_writer"):
+            return host.make("network_writer", oracle.file_format, {}, host).write(network)
+    return network.original
 
 
 ReferenceOptions = NoOptions

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import UsageError
+from tilewright.options import NoOptions
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.network.network import Network, Node
 
@@ -40,6 +41,17 @@ def write_model(network: Network) -> Any:
     )
     opsets = [helper.make_opsetid("", _OPSET)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
+
+
+class OnnxWriter:
+    """Writes ONNX files."""
+
+    def __init__(self, options: NoOptions, host: Any) -> None:
+        pass
+
+    def write(self, network: Network) -> bytes:
+        """As `write_model`, serialised."""
+        return bytes(write_model(network).SerializeToString())
 
 
 class _Site:
