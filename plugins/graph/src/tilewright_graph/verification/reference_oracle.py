@@ -32,9 +32,9 @@ def what_it_runs(oracle: Any, network: Network, host: PluginHost) -> Any:
     """
     if isinstance(oracle, RunsNetworks) and oracle.runs_networks:
         return network
-    if network.source is None and isinstance(oracle, ReadsFiles):
-        if oracle.file_format in host.components("network_writer"):
-            return host.make("network_writer", oracle.file_format, {}, host).write(network)
+    reads_files = network.source is None and isinstance(oracle, ReadsFiles)
+    if reads_files and oracle.file_format in host.components("network_writer"):
+        return host.make("network_writer", oracle.file_format, {}, host).write(network)
     return network.original
 
 
