@@ -59,7 +59,11 @@ ROUNDS, RUNS, SECONDS = 9, 3, 20.0
 
 @dataclass
 class Row:
-    """One way to choose a network's configs; milliseconds."""
+    """One way to choose a network's configs; milliseconds.
+
+    tuning_s     of the network's tasks, where they were tuned by themselves
+    measuring_s  of transforms, and of what else a choice is to rest on
+    """
 
     network: str
     threads: int
@@ -68,6 +72,8 @@ class Row:
     without_record: float = 0.0
     measured_ms: float = 0.0
     transforms: int = 0
+    tuning_s: float | None = None
+    measuring_s: float = 0.0
     solver_s: float | None = None
     gap: float | None = None
     kept: str = ""
@@ -92,7 +98,7 @@ class Bench:
         choice = tune_graph(self._extracted, tuner, self._context)
         row = self.untuned(name, "graph")
         row.solver_s, row.gap = choice.solver_seconds, choice.solution.gap
-        row.kept = choice.kept
+        row.kept, row.measuring_s = choice.kept, choice.measurement["seconds"]
 
     def untuned(self, configs: str, best: Best) -> Row:
         """With the best that is known up to fallback, history or graph choices."""
@@ -191,7 +197,7 @@ def main() -> None:
     operators = Operators.of(host)
     tuners = [name for name in host.components("graph_tuner") if name != "exhaustive"]
     tuners = options.tuners.split(",") if options.tuners else tuners
-    networks = [_read(name, host) for name in options.networks.split(",")]
+    networks = [read(name, host) for name in options.networks.split(",")]
     rows: list[Row] = []
     for threads in map(int, options.threads.split(",")):
         context = make_context(
@@ -258,7 +264,8 @@ def saved(rows: Sequence[Row]) -> list[result_data.Row]:
     return found
 
 
-def _read(name: str, host: PluginHost) -> Network:
+def read(name: str, host: PluginHost) -> Network:
+    """A light model of the onnx package, or what a name with a prefix or a path says."""
     model = name if ":" in name else f"onnx-light:{name}"
     frontend = host.choose("frontend", Choice(frontend_for(model, host)), host)
     network: Network = frontend.read(model, {}, 0)
