@@ -9,7 +9,7 @@ import pytest
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
-from tilewright_graph.cli.network_race import equally_precise
+from tilewright_graph.cli.network_race import NetworkRace, RaceRow, equally_precise
 
 FAST = ("--set", "benchmark.runs=3", "--set", "benchmark.warmup=0", "--quiet")
 
@@ -51,13 +51,15 @@ def test_what_cannot_be_read_is_told_once_and_the_others_have_their_rows(call, f
     assert {row["speedup_over_best_peer"] for row in rows} == {None}
 
 
-def test_a_wrong_answer_has_its_row_and_fails(call, folder):
-    verb = ("bench", "networks", "--networks", "tiny.onnx", "--set", "verify.rtol=1e-12", *FAST)
+def test_a_wrong_answer_has_its_row_and_fails(call, folder, monkeypatch):
+    wrong = RaceRow("tiny", 1, "float32", 2.0, {"one": 3.0, "two": 1.0}, {}, 1.9, 0.5, passed=False)
+    monkeypatch.setattr(NetworkRace, "row", lambda *_: wrong)
+    verb = ("bench", "networks", "--networks", "tiny.onnx", *FAST)
     code, out, _ = call(*verb, "--json", "rows.json")
     assert code == 1
     (row,) = json.loads(Path("rows.json").read_text())["rows"]
-    assert row["passed"] is False
-    assert "too large" in out
+    assert (row["passed"], row["speedup_over_best_peer"]) == (False, 0.5)
+    assert "5.0e-01, too large" in out
 
 
 @pytest.mark.parametrize("threads", ["0", "1,", "two"])

@@ -128,6 +128,15 @@ def nan_in_places():
         yield case(name, lines, gives=last, axis=1, keepdims=False, last=True)
 
 
+@row("NaN in `top_places`")
+def nan_in_top_places():
+    lines = np.array([[1, NAN, INF, -INF], [NAN] * 4, [2, 2, 3, 2]], np.float32)
+    largest = np.array([[1, 2, 0], [0, 1, 2], [2, 0, 1]])
+    yield case("top_places", lines, gives=largest, count=3)
+    least = np.array([[1, 3, 0], [0, 1, 2], [0, 1, 3]])
+    yield case("top_places", lines, gives=least, count=3, largest=False)
+
+
 @row("`sign` of NaN")
 def sign_of_nan():
     yield case("sign", floats(NAN, -3, 0, INF), gives=floats(NAN, -1, 0, 1))

@@ -34,6 +34,17 @@ def two(first: str, second: str):
     return nodes, {"a": (2, 3)}, {}, 13, ("y",)
 
 
+def top(shape, count, opset: int = 13, values="y", **attributes):
+    """The most extreme elements, and their places as floats."""
+    constants = {"k": ints(count)} if opset > 9 else {}
+    attributes |= {} if constants else {"k": count}
+    nodes = [
+        helper.make_node("TopK", ["a", *constants], [values or "unread", "i"], **attributes),
+        helper.make_node("Cast", ["i"], ["places"], to=TensorProto.FLOAT),
+    ]
+    return nodes, {"a": shape}, constants, opset, tuple(filter(None, (values, "places")))
+
+
 CASES = {
     "conv": one("Conv", [(1, 3, 7, 5)], {"w": array(4, 3, 3, 3)}),
     "conv bias pads strides": one(
@@ -354,6 +365,19 @@ CASES = {
         "GatherElements", [(3, 4)], {"i": np.array([[0, -1, 2, 1], [2, 2, 0, -3]])}, axis=0
     ),
     "gather along two axes": one("GatherND", [(3, 4, 5)], {"i": np.array([[[0, -1]], [[2, 1]]])}),
+    "gather along an axis of each of a batch": one(
+        "GatherND", [(2, 3, 4, 5)], {"i": np.array([[[0], [-1]], [[1], [2]]])}, batch_dims=1
+    ),
+    "gather along two axes of each of a batch": one(
+        "GatherND",
+        [(2, 3, 4, 5, 2)],
+        {"i": np.random.default_rng(7).integers(-4, 4, (2, 3, 7, 2))},
+        batch_dims=2,
+    ),
+    "the largest and their places": top((3, 7, 2), 3, axis=1),
+    "the smallest": top((4, 13), 13, largest=0),
+    "places of the largest alone": top((97,), 1, values=""),
+    "the largest of opset 9": top((2, 5), 2, opset=9),
     "hardmax": one("Hardmax", [(2, 3, 4)], axis=1),
     "hardmax of opset 9": one("Hardmax", [(2, 3, 4)], opset=9),
     "lines of length 1": one("LpNormalization", [(3, 5)], axis=0),

@@ -56,7 +56,17 @@ def test_between_two_elements_it_is_linear(coordinates, sizes, resized, assert_a
     assert_agrees(resized(sizes, mode="linear", coordinate_transformation_mode=coordinates))
 
 
-@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize("sizes", [(1, 2, 10, 21), (1, 2, 3, 4), (1, 2, 5, 13)])
+@pytest.mark.parametrize(
+    "coordinates", ["asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"]
+)
+def test_among_four_elements_it_is_cubic(coordinates, sizes, resized, assert_agrees):
+    attributes = {"mode": "cubic", "coordinate_transformation_mode": coordinates}
+    assert_agrees(resized(sizes, **attributes))
+    assert_agrees(resized(sizes, cubic_coeff_a=-0.5, **attributes))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 def test_factors_may_be_given_for_sizes(mode, resized, assert_agrees):
     assert_agrees(resized(scales=[1, 1, 2, 3], mode=mode))
     assert_agrees(resized(scales=[1, 1, 0.8, 10 / 7], mode=mode))
@@ -82,9 +92,10 @@ def test_the_oldest_factors_are_an_attribute(make_model, assert_agrees):
     ("options", "problem"),
     [
         (
-            {"sizes": (1, 2, 9, 9), "mode": "cubic"},
-            "mode 'cubic' and coordinates 'half_pixel'; exp",
+            {"sizes": (1, 2, 9, 9), "coordinate_transformation_mode": "tf_crop_and_resize"},
+            "mode 'nearest' and coordinates 'tf_crop_and_resize'; exp",
         ),
+        ({"sizes": (1, 2, 9, 9), "mode": "cubic", "exclude_outside": 1}, "with exclude_outside"),
         ({"sizes": (1, 2, 3, 3), "mode": "linear", "antialias": 1, "opset": 18}, "with antialias"),
         ({"scales": (1, 1, 1.5, 1)}, "Resize of 5 elements by 1.5, which is no whole number"),
     ],

@@ -74,13 +74,19 @@ class _Site:
         """A further operand of the output's type; none where there is no value."""
         return "" if value is None else self._constant(np.asarray(value, self._dtype), what)
 
-    def emit(self, operator: str, *operands: str, **attributes: Any) -> None:
-        """The ONNX node, with further operands after the node's own."""
+    def emit(
+        self, operator: str, *operands: str, unused: Sequence[str] = (), **attributes: Any
+    ) -> None:
+        """The ONNX node, with further operands after the node's own.
+
+        unused  words for outputs before it
+        """
         from onnx import helper
 
+        name, output = self._node.name, self._node.output
         inputs = [*self._node.inputs, *operands]
-        output = [self._node.output]
-        self.node = helper.make_node(operator, inputs, output, name=self._node.name, **attributes)
+        outputs = [*(f"{output}:{word}" for word in unused), output]
+        self.node = helper.make_node(operator, inputs, outputs, name=name, **attributes)
 
     def error(self, problem: str) -> UsageError:
         """An error that names the network and the node."""
@@ -122,7 +128,9 @@ def _convolution(site: _Site) -> None:
 
 def _pooling(operator: str, site: _Site) -> None:
     given = site.attributes
-    counted = {"count_include_pad": int(given["count_include_pad"])} if operator[0] == "A" else {}
+    counted: dict[str, Any] = (
+        {"count_include_pad": int(given["count_include_pad"])} if operator[0] == "A" else {}
+    )
     site.emit(
         operator,
         kernel_shape=given["pool_size"],
@@ -167,6 +175,7 @@ def _resize(site: _Site) -> None:
         mode=given["mode"],
         coordinate_transformation_mode=given["coordinates"],
         nearest_mode=given["rounding"],
+        cubic_coeff_a=given.get("bend", -0.75),
     )
 
 
@@ -193,6 +202,13 @@ def _layer_norm(site: _Site) -> None:
     if axis not in (-1, last):
         raise site.error(f"layer_norm over axis {axis}; ONNX has it over the last one only")
     site.emit("LayerNormalization", axis=-1, epsilon=site.attributes["epsilon"])
+
+
+def _top_places(site: _Site) -> None:
+    given = site.attributes
+    count = site.constant([given["count"]], "count")
+    axis, largest = given["axis"], int(given["largest"])
+    site.emit("TopK", count, unused=["values"], axis=axis, largest=largest)
 
 
 def _cast(site: _Site) -> None:
@@ -279,6 +295,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "resize": _resize,
     "slice": _slice,
     "take_elements": lambda site: site.emit("GatherElements", axis=site.attributes["axis"]),
+    "top_places": _top_places,
     "take": lambda site: site.emit("Gather", axis=site.attributes["axis"]),
     "transpose": _transpose,
 }

@@ -117,17 +117,23 @@ def _gather_elements(site: NodeSite) -> None:
 
 
 def _gather_nd(site: NodeSite) -> None:
-    """Along the first axes as one, at places computed of the last axis of the indices."""
-    if site.attribute("batch_dims", 0):
-        raise site.error("GatherND with batch_dims, which is not read")
+    """Along the first axes as one, at places computed of the last axis of the indices.
+
+    Each of the batch has its own indices, which count from its first place.
+    """
+    batch = site.attribute("batch_dims", 0)
     shape, places = site.spec(0).shape, site.spec(1).shape
-    count = places[-1]
+    count = batch + places[-1]
     flat = site.reshaped(site.tensor(0), (prod(shape[:count]), *shape[count:]))
     indices = site.emit("cast", site.tensor(1), dtype="int64")
     total: Any = None
-    for axis in range(count):
+    if batch:
+        site.expect_room(shape[:batch], "int64")
+        first = np.arange(prod(shape[:batch])) * prod(shape[batch:count])
+        total = site.constant(first.reshape(*shape[:batch], *[1] * (len(places) - batch)))
+    for axis in range(batch, count):
         begin, end = [0] * len(places), list(places)
-        begin[-1], end[-1] = axis, axis + 1
+        begin[-1], end[-1] = axis - batch, axis - batch + 1
         one = site.emit("slice", indices, begin=begin, end=end)
         negative = site.emit("less", one, site.scalar(0, one))
         raised = site.emit("add", one, site.scalar(shape[axis], one))
@@ -136,6 +142,20 @@ def _gather_nd(site: NodeSite) -> None:
         part = site.emit("multiply", found, step)
         total = part if total is None else site.emit("add", total, part)
     site.finish("take", flat, site.reshaped(total, places[:-1]), axis=0)
+
+
+def _top_k(site: NodeSite) -> None:
+    """Places, and the elements there; the number is an attribute up to opset 9, operand 1 since."""
+    count = site.attribute("k") if site.opset < 10 else int(site.value(1).item())
+    axis, data = site.attribute("axis", -1), site.tensor(0)
+    attributes = {"count": count, "axis": axis, "largest": bool(site.attribute("largest", 1))}
+    if site.outputs[1:] and site.outputs[1]:
+        site.give(site.outputs[1], "top_places", data, **attributes)
+        places = site.outputs[1]
+    else:
+        places = site.emit("top_places", data, **attributes)
+    if site.outputs[0]:
+        site.finish("take_elements", data, places, axis=axis)
 
 
 COMPOSED_READERS: Mapping[str, Callable[[NodeSite], None]] = {
@@ -147,5 +167,6 @@ COMPOSED_READERS: Mapping[str, Callable[[NodeSite], None]] = {
     "OneHot": _one_hot,
     "QuantizeLinear": _quantize,
     "Size": _size,
+    "TopK": _top_k,
     "Xor": _xor,
 }

@@ -16,25 +16,29 @@ _COORDINATES = {
 }
 """Ours by ONNX's."""
 
+_MODES = "nearest", "linear", "cubic"
+
 _ROUNDING = 1e-3
 """Of an element; factors are given as float32."""
 
 
 def resize(site: NodeSite) -> None:
-    """By the nearest element or linearly, to given sizes or by factors that give whole ones."""
+    """Nearest, linear or cubic, to given sizes or by factors that give whole ones."""
     is_old = site.opset < 11
     mode = site.attribute("mode", "nearest")
     coordinates = site.attribute(
         "coordinate_transformation_mode", "asymmetric" if is_old else "half_pixel"
     )
-    if mode not in ("nearest", "linear") or coordinates not in _COORDINATES:
+    if mode not in _MODES or coordinates not in _COORDINATES:
         raise site.error(
-            f"Resize with mode {mode!r} and coordinates {coordinates!r}; expected nearest or "
-            f"linear, and one of {', '.join(_COORDINATES)}"
+            f"Resize with mode {mode!r} and coordinates {coordinates!r}; expected one of "
+            f"{', '.join(_MODES)}, and one of {', '.join(_COORDINATES)}"
         )
     policy = site.attribute("keep_aspect_ratio_policy", "stretch")
     if site.attribute("antialias", 0) or policy != "stretch":
         raise site.error("Resize with antialias or keep_aspect_ratio_policy, which are not read")
+    if site.attribute("exclude_outside", 0):
+        raise site.error("Resize with exclude_outside, which is not read")
     data, target = site.tensor(0), _target(site, is_old)
     if coordinates == "pytorch_half_pixel":
         for axis in (d for d, size in enumerate(target) if size == 1):
@@ -46,6 +50,7 @@ def resize(site: NodeSite) -> None:
         mode=mode,
         coordinates=_COORDINATES[coordinates],
         rounding=site.attribute("nearest_mode", "floor" if is_old else "round_prefer_floor"),
+        bend=site.attribute("cubic_coeff_a", -0.75),
     )
 
 

@@ -1,18 +1,20 @@
-"""Where along an axis the largest or smallest element is."""
+"""Where along an axis the largest or smallest elements are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.expressions import expr as e
 from tilewright_tensor.expressions.dtype import is_float
-from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_max, reduce_min
+from tilewright_tensor.ir.dag import compute, reduce_axis, reduce_max, reduce_min, reduce_sum
 from tilewright_tensor.operators.definition.attribute import (
     Attribute,
     Attributes,
     flag,
+    from_back,
     from_front,
     integer,
 )
@@ -20,6 +22,7 @@ from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
     OperatorDef,
+    expect,
     expect_axis,
     numpy_reference,
 )
@@ -70,6 +73,52 @@ def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Te
     return compute(name, shape, found, axes=axis_names(len(shape)))
 
 
+def _top_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    shape, axis, count = inputs[0].shape, attributes["axis"], attributes["count"]
+    expect_axis(axis, len(shape))
+    extent = shape[axis]
+    expect(0 < count <= extent, f"expected a count of 1 to {extent} along the axis, got {count}")
+    expect(extent < 1 << 31, f"an axis of {extent} elements is too long")
+    return tuple(count if d == axis % len(shape) else n for d, n in enumerate(shape)), "int64"
+
+
+def _top_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    """Every element's rank is how many come before it; of each rank, the place that has it.
+
+    NaN counts as infinity that is sought, and of equal elements the first comes before.
+    """
+    data, largest = tensors[0], attributes["largest"]
+    axis, count = attributes["axis"] % len(data.shape), attributes["count"]
+    names = axis_names(len(data.shape))
+    if is_float(data.dtype):
+        raw, most = data, inf if largest else -inf
+        data = compute(
+            "top_places_number",
+            raw.shape,
+            lambda *place: e.select(e.ne(raw[place], raw[place]), most, raw[place]),
+            axes=names,
+        )
+
+    def rank(*place: Axis) -> Reduction:
+        along = reduce_axis(data.shape[axis], "r")
+        own, other = data[place], data[(*place[:axis], along, *place[axis + 1 :])]
+        is_first = e.lt(e.cast(along, "int32"), e.cast(place[axis], "int32"))
+        before: Any = e.lt(own, other) if largest else e.lt(other, own)
+        before = e.logical_or(before, e.logical_and(e.eq(own, other), is_first))
+        return reduce_sum(e.cast(before, "int32"), along)
+
+    ranks = compute("top_places_rank", data.shape, rank, axes=names)
+
+    def found(*place: Axis) -> Reduction:
+        along = reduce_axis(data.shape[axis], "r")
+        own = ranks[(*place[:axis], along, *place[axis + 1 :])]
+        wanted = e.cast(place[axis], "int32")
+        return reduce_sum(e.select(e.eq(own, wanted), along, 0), along)
+
+    shape = [count if d == axis else n for d, n in enumerate(data.shape)]
+    return compute("top_places", shape, found, axes=names)
+
+
 OPERATORS = tuple(
     OperatorDef(
         name,
@@ -84,4 +133,19 @@ OPERATORS = tuple(
         ),
     )
     for name in ("arg_max", "arg_min")
+) + (
+    # places of the largest or smallest `count`, the most extreme first
+    OperatorDef(
+        "top_places",
+        (Operand("data"),),
+        _top_infer,
+        _top_compute,
+        numpy_reference("top_places"),
+        (
+            Attribute("count", integer),
+            Attribute("axis", integer, -1, from_back),
+            Attribute("largest", flag, True),
+        ),
+        values="number",
+    ),
 )

@@ -1,4 +1,4 @@
-"""Resizing by the nearest element or linearly between two, along any axes."""
+"""Resizing by the nearest element, linearly between two, or cubically among four."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 from tilewright_tensor.expressions.affine import divided
 from tilewright_tensor.expressions.dtype import is_float
 from tilewright_tensor.expressions.expr import cast, le, lt, select
+from tilewright_tensor.expressions.lookup import lookup
 from tilewright_tensor.ir.dag import compute
-from tilewright_tensor.operators.definition.attribute import Attribute, Attributes, integers, text
+from tilewright_tensor.operators.definition.attribute import (
+    Attribute,
+    Attributes,
+    integers,
+    number,
+    text,
+)
 from tilewright_tensor.operators.definition.operator_def import (
     Inputs,
     Operand,
@@ -39,7 +46,7 @@ def _infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str
     expect(len(shape) == len(data.shape), f"expected a shape of {len(data.shape)} numbers")
     expect(
         attributes["mode"] == "nearest" or is_float(data.dtype),
-        f"expected floats to be linear between, got {data.dtype}",
+        f"expected floats to be {attributes['mode']} between, got {data.dtype}",
     )
     return tuple(shape), data.dtype
 
@@ -61,6 +68,17 @@ def _nearest(source: Affine, divisor: int, rounding: str) -> tuple[Affine, int]:
     return source * 2 + divisor - (rounding == "round_prefer_floor"), 2 * divisor
 
 
+def _cubic_weights(share: Value, bend: float) -> tuple[Value, ...]:
+    """Of the four elements around a place that is behind the second by a share of a step.
+
+    Keys, "Cubic convolution interpolation for digital image processing", 1981.
+    """
+    other = 1.0 - share
+    near = [((bend + 2) * x - (bend + 3)) * x * x + 1.0 for x in (share, other)]
+    far = [((bend * x - 2 * bend) * x + bend) * x for x in (share, other)]
+    return far[0], near[0], near[1], far[1]
+
+
 def _compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
     data, shape, mode = tensors[0], attributes["shape"], attributes["mode"]
 
@@ -78,6 +96,14 @@ def _compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
             if mode == "nearest":
                 source, divisor = _nearest(source, divisor, attributes["rounding"])
             low, rest = divided(source, divisor, bounds)
+            if mode == "cubic":
+                share = cast(rest, data.dtype) * (1.0 / divisor)
+                weights = _cubic_weights(share, attributes["bend"])
+                terms = [
+                    value(*at, lookup(low + step, extent)) * weight
+                    for step, weight in zip((-1, 0, 1, 2), weights, strict=True)
+                ]
+                return terms[0] + terms[1] + terms[2] + terms[3]
             found, end = value(*at, low), extent
             if mode == "linear":
                 share = cast(rest, data.dtype) * (1.0 / divisor)
@@ -101,7 +127,7 @@ OPERATORS = (
         numpy_reference("resize"),
         (
             Attribute("shape", integers),
-            Attribute("mode", _one_of("nearest", "linear"), "nearest"),
+            Attribute("mode", _one_of("nearest", "linear", "cubic"), "nearest"),
             Attribute(
                 "coordinates", _one_of("asymmetric", "half_pixel", "align_corners"), "asymmetric"
             ),
@@ -110,6 +136,7 @@ OPERATORS = (
                 _one_of("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"),
                 "floor",
             ),
+            Attribute("bend", number, -0.75, since="0.2"),
         ),
     ),
 )

@@ -164,6 +164,18 @@ def _take_elements(arrays: Sequence[Array], attributes: Attributes) -> Array:
     return np.asarray(data[tuple(grid)])
 
 
+def _top_places(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    """By a stable sort of the lines as they are, or from their ends."""
+    data, axis = arrays[0], attributes["axis"]
+    if data.dtype.kind == "f":
+        data = np.where(np.isnan(data), np.inf if attributes["largest"] else -np.inf, data)
+    lines = np.flip(data, axis) if attributes["largest"] else data
+    order = np.argsort(lines, axis, kind="stable")
+    if attributes["largest"]:
+        order = data.shape[axis] - 1 - np.flip(order, axis)
+    return np.asarray(order.take(range(attributes["count"]), axis))
+
+
 def _slice(arrays: Sequence[Array], attributes: Attributes) -> Array:
     steps = attributes["strides"] or [1] * arrays[0].ndim
     cuts = zip(attributes["begin"], attributes["end"], steps, strict=True)
@@ -171,7 +183,7 @@ def _slice(arrays: Sequence[Array], attributes: Attributes) -> Array:
 
 
 def _resize(arrays: Sequence[Array], attributes: Attributes) -> Array:
-    """Axis by axis, of two lines each."""
+    """Axis by axis, of one, two or four lines each."""
     data = arrays[0]
     for axis, size in enumerate(attributes["shape"]):
         extent, places = data.shape[axis], np.arange(size)
@@ -185,11 +197,24 @@ def _resize(arrays: Sequence[Array], attributes: Attributes) -> Array:
             nearest = _ROUNDINGS[attributes["rounding"]](source)
             data = data.take(nearest.astype(int).clip(0, extent - 1), axis)
             continue
-        low = np.floor(source).astype(int)
+        low = np.floor(source + 1e-9).astype(int)
         share = (source - low).reshape(-1, *[1] * (data.ndim - axis - 1))
+        if attributes["mode"] == "cubic":
+            steps = range(-1, 3)
+            lines = (data.take((low + step).clip(0, extent - 1), axis) for step in steps)
+            weights = (_keys(np.abs(share - step), attributes["bend"]) for step in steps)
+            data = np.asarray(sum(map(np.multiply, lines, weights)))
+            continue
         lower, upper = (data.take(at.clip(0, extent - 1), axis) for at in (low, low + 1))
         data = lower * (1 - share) + upper * share
     return data
+
+
+def _keys(distance: Array, bend: float) -> Array:
+    """The weight of an element so far away; Keys, 1981."""
+    near = (bend + 2) * distance**3 - (bend + 3) * distance**2 + 1
+    far = bend * (distance**3 - 5 * distance**2 + 8 * distance - 4)
+    return np.where(distance <= 1, near, far)
 
 
 _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
@@ -331,6 +356,7 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "slice": _slice,
     "take": _take,
     "take_elements": _take_elements,
+    "top_places": _top_places,
     "layout_transform": _layout_transform,
     "cast": lambda arrays, attributes: converted(arrays[0], attributes["dtype"]),
     **{name: _elementwise(function) for name, function in _ELEMENTWISE.items()},
