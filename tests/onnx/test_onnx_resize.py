@@ -109,3 +109,30 @@ def test_random_weights_leave_the_factors_alone(resized, host, tmp_path):
     onnx.save(resized(scales=[1, 1, 2, 3]), tmp_path / "model.onnx")
     network = OnnxFrontend(NoOptions(), host).read(str(tmp_path / "model.onnx"), {}, 0)
     assert network.specs["y"].shape == (1, 2, 10, 21)
+
+
+@pytest.mark.parametrize("align_corners", [0, 1])
+@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize(
+    ("mode", "shape"),
+    [
+        ("nearest", (2, 3, 5, 7)),
+        ("linear", (2, 3, 5, 7)),
+        ("cubic", (2, 3, 5, 7)),
+        ("linear", (1, 2, 1, 3)),
+        ("linear", (1, 2, 4, 5, 3)),
+        ("nearest", (1, 2, 4, 5, 3)),
+    ],
+)
+def test_samples_on_a_grid_that_reaches_beyond_the_image_are_those_of_onnx_runtime(
+    mode, shape, padding_mode, align_corners, make_model, assert_agrees
+):
+    attributes = {"mode": mode, "padding_mode": padding_mode, "align_corners": align_corners}
+    node = helper.make_node("GridSample", ["x", "grid"], ["y"], **attributes)
+    grid = (shape[0], *range(3, 3 + len(shape) - 2), len(shape) - 2)
+    assert_agrees(make_model([node], {"x": shape, "grid": grid}, opset=20))
+
+
+def test_samples_of_opset_16_have_other_names_for_modes(make_model, assert_agrees):
+    node = helper.make_node("GridSample", ["x", "grid"], ["y"], mode="bicubic")
+    assert_agrees(make_model([node], {"x": (1, 2, 5, 7), "grid": (1, 3, 4, 2)}, opset=16))

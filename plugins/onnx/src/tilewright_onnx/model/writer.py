@@ -179,6 +179,16 @@ def _resize(site: _Site) -> None:
     )
 
 
+def _grid_sample(site: _Site) -> None:
+    given = site.attributes
+    site.emit(
+        "GridSample",
+        mode=given["mode"],
+        padding_mode=given["padding"],
+        align_corners=int(given["align_corners"]),
+    )
+
+
 def _transpose(site: _Site) -> None:
     axes = site.attributes["axes"] or list(reversed(range(len(site.shape))))
     site.emit("Transpose", perm=axes)
@@ -281,6 +291,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "conv3d": _convolution,
     "dense": lambda site: site.emit("Gemm", transB=1),
     "flatten": _reshape,
+    "grid_sample": _grid_sample,
     "layer_norm": _layer_norm,
     "max_pool2d": partial(_pooling, "MaxPool"),
     "pad": _pad,

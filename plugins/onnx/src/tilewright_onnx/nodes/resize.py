@@ -1,4 +1,4 @@
-"""ONNX's Resize and Upsample as ours."""
+"""ONNX's Resize, Upsample and GridSample as ours."""
 
 from __future__ import annotations
 
@@ -51,6 +51,22 @@ def resize(site: NodeSite) -> None:
         coordinates=_COORDINATES[coordinates],
         rounding=site.attribute("nearest_mode", "floor" if is_old else "round_prefer_floor"),
         bend=site.attribute("cubic_coeff_a", -0.75),
+    )
+
+
+def grid_sample(site: NodeSite) -> None:
+    """Modes had other names up to opset 19."""
+    mode = site.attribute("mode", "linear")
+    data, grid = site.tensor(0), site.tensor(1)
+    if site.dtype(grid) != site.dtype(data):
+        grid = site.emit("cast", grid, dtype=site.dtype(data))
+    site.finish(
+        "grid_sample",
+        data,
+        grid,
+        mode=mode.removeprefix("bi"),
+        padding=site.attribute("padding_mode", "zeros"),
+        align_corners=bool(site.attribute("align_corners", 0)),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright_onnx.model.node_site import NodeSite
 from tilewright_onnx.model.selection import gather, selected, slicing
-from tilewright_onnx.nodes.resize import resize
+from tilewright_onnx.nodes.resize import grid_sample, resize
 
 
 def _to_shape(shape: Callable[[NodeSite], Sequence[int]], site: NodeSite) -> None:
@@ -212,6 +212,7 @@ SHAPE_READERS: Mapping[str, Callable[[NodeSite], None]] = {
     "Expand": _expand,
     "Flatten": partial(_to_shape, _flatten_target),
     "Gather": gather,
+    "GridSample": grid_sample,
     "Pad": _pad,
     "Reshape": partial(_to_shape, _reshape_target),
     "Resize": resize,

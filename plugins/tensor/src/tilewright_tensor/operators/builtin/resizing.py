@@ -1,18 +1,32 @@
-"""Resizing by the nearest element, linearly between two, or cubically among four."""
+"""Images at places between their elements: at those of another size, or at given ones.
+
+By the nearest element, linearly between two, or cubically among four along an axis.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.expressions.affine import divided
 from tilewright_tensor.expressions.dtype import is_float
-from tilewright_tensor.expressions.expr import cast, le, lt, select
+from tilewright_tensor.expressions.expr import (
+    cast,
+    floor,
+    le,
+    logical_and,
+    lt,
+    round_,
+    select,
+)
 from tilewright_tensor.expressions.lookup import lookup
 from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.operators.definition.attribute import (
     Attribute,
     Attributes,
+    flag,
     integers,
     number,
     text,
@@ -30,6 +44,10 @@ if TYPE_CHECKING:
     from tilewright_tensor.expressions.affine import Affine, Index
     from tilewright_tensor.expressions.expr import Value
     from tilewright_tensor.expressions.tensor import Axis, Tensor
+
+
+_BEND = -0.75
+"""Of cubics, as in ONNX and PyTorch."""
 
 
 def _one_of(*choices: str) -> Callable[[Any], str]:
@@ -118,6 +136,78 @@ def _compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
     return compute("resize", shape, element, axes=axis_names(len(shape)))
 
 
+def _sample_infer(inputs: Inputs, attributes: Attributes) -> tuple[tuple[int, ...], str]:
+    data, grid = inputs
+    axes = len(data.shape) - 2
+    expect(
+        axes in (2, 3) and len(grid.shape) == len(data.shape),
+        f"expected data and grid of rank 4 or 5, got {list(data.shape)} and {list(grid.shape)}",
+    )
+    expect(
+        grid.shape[0] == data.shape[0] and grid.shape[-1] == axes,
+        f"expected a grid [{data.shape[0]}, ..., {axes}], got {list(grid.shape)}",
+    )
+    expect(
+        is_float(data.dtype) and grid.dtype == data.dtype,
+        f"expected floats of one dtype, got {data.dtype} and {grid.dtype}",
+    )
+    expect(axes == 2 or attributes["mode"] != "cubic", "cubic is for two axes")
+    return (*data.shape[:2], *grid.shape[1:-1]), data.dtype
+
+
+def _sample_compute(tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+    """Places are from -1 to 1 along each axis, the last axis first in the grid.
+
+    They are computed in float64: beside an element, what float32 has left is a coarse share.
+    """
+    data, grid = tensors
+    extents, is_zero = data.shape[2:], attributes["padding"] == "zeros"
+    aligned = attributes["align_corners"]
+
+    def element(image: Axis, channel: Axis, *place: Axis) -> Value:
+        def value(found: tuple[Index, ...], inside: tuple[Value, ...]) -> Value:
+            """What is at a place, of which the first axes are known."""
+            axis = len(found)
+            if axis == len(extents):
+                one = data[(image, channel, *found)]
+                return select(logical_and(*inside), one, 0.0) if is_zero else one
+            extent, given = extents[axis], grid[(image, *place, len(extents) - 1 - axis)]
+            source = (cast(given, "float64") + 1.0) * (0.5 * (extent - 1 if aligned else extent))
+            source = source if aligned else source - 0.5
+            terms = []
+            for at, weight in _taps(source, attributes["mode"], data.dtype):
+                if attributes["padding"] == "reflection":
+                    at = _reflected(at, extent, aligned=aligned)  # noqa: PLW2901
+                within = (le(0, at), lt(at, extent)) if is_zero else ()
+                term = value((*found, lookup(at, extent)), (*inside, *within))
+                terms.append(term if weight is None else term * weight)
+            return reduce(add, terms)
+
+        return value((), ())
+
+    shape = (*data.shape[:2], *grid.shape[1:-1])
+    return compute("grid_sample", shape, element, axes=axis_names(len(shape)))
+
+
+def _taps(source: Value, mode: str, dtype: str) -> list[tuple[Value, Value | None]]:
+    """Places of the elements around one along an axis, and the weight of each."""
+    if mode == "nearest":
+        return [(cast(round_(source), "int64"), None)]
+    low = floor(source)
+    first, share = cast(low, "int64"), cast(source - low, dtype)
+    if mode == "linear":
+        return [(first, 1.0 - share), (first + 1, share)]
+    weights = _cubic_weights(share, _BEND)
+    return [(first + step, weight) for step, weight in zip((-1, 0, 1, 2), weights, strict=True)]
+
+
+def _reflected(at: Value, extent: int, *, aligned: bool) -> Value:
+    """The place within that lies as far from an end: the outermost elements, or their edges."""
+    period = max(1, 2 * (extent - 1)) if aligned else 2 * extent
+    rest = at % period
+    return select(lt(rest, extent), rest, (period if aligned else period - 1) - rest)
+
+
 OPERATORS = (
     OperatorDef(
         "resize",
@@ -136,7 +226,19 @@ OPERATORS = (
                 _one_of("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"),
                 "floor",
             ),
-            Attribute("bend", number, -0.75, since="0.2"),
+            Attribute("bend", number, _BEND, since="0.2"),
+        ),
+    ),
+    # what shares are rounded to shows where terms cancel: the definition is its own reference
+    OperatorDef(
+        "grid_sample",
+        (Operand("data"), Operand("grid")),
+        _sample_infer,
+        _sample_compute,
+        attributes=(
+            Attribute("mode", _one_of("nearest", "linear", "cubic"), "linear"),
+            Attribute("padding", _one_of("zeros", "border", "reflection"), "zeros"),
+            Attribute("align_corners", flag, False),
         ),
     ),
 )

@@ -34,7 +34,7 @@ def try_traits(definition: OperatorDef, inputs: Inputs, attributes: Attributes) 
     what draws random numbers.
     """
     try:
-        _try_each(definition, inputs, attributes)
+        _try_each(definition, inputs, definition.complete(attributes))
     except _UntrueError as contradiction:
         return str(contradiction)
     return ""
