@@ -50,11 +50,34 @@ MASKED = (
 )
 
 
-@pytest.mark.parametrize("case", [GENERATOR, MASKED], ids=["generator", "masked"])
+SELECTED = (
+    [
+        node("Resize", ["x", "", "", "sizes"], ["wide"], mode="cubic"),
+        node("GridSample", ["wide", "grid"], ["samples"], padding_mode="reflection"),
+        node("Reshape", ["samples", "lines"], ["flat"]),
+        node("TopK", ["flat", "k"], ["largest", "places"], axis=1),
+        node("Unsqueeze", ["places", "last"], ["indices"]),
+        node("GatherND", ["flat", "indices"], ["again"], batch_dims=1),
+        node("Cast", ["places"], ["numbers"], to=TensorProto.FLOAT),
+        node("Sum", ["largest", "again", "numbers"], ["y"]),
+    ],
+    {"x": (1, 3, 5, 4), "grid": (1, 5, 7, 2)},
+    {
+        "sizes": np.array([1, 3, 7, 9]),
+        "lines": np.array([3, 35]),
+        "k": np.array([11]),
+        "last": np.array([2]),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    "case", [GENERATOR, MASKED, SELECTED], ids=["generator", "masked", "selected"]
+)
 def test_what_becomes_several_operators_compiles(
     case, make_model, compiled_on_x86, verified_on_x86
 ):
-    network = read_model(make_model(*case), NetworkBuilder("model"), {})
+    network = read_model(make_model(*case, opset=16), NetworkBuilder("model"), {})
     assert verified_on_x86(compiled_on_x86(network), network, 1e-4).ok
 
 

@@ -19,7 +19,7 @@ def order_of_axes(
         return None
     (spec,) = inputs
     operand = placeholder(definition.operand(0).name, spec.shape, spec.dtype)
-    made = definition.compute([operand], attributes)
+    made = definition.compute([operand], definition.complete(attributes))
     read = made.body
     if made.combiner is not None or not isinstance(read, Read) or read.tensor is not operand:
         return None
