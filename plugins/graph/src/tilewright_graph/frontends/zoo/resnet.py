@@ -75,12 +75,12 @@ class _Blocks:
     def _block(self, x: str, width: int, stride: int, *, is_first: bool) -> str:
         layers, b, gain = self.layers, self.layers.builder, 1 / self.count
         channels = 4 * width if self.has_bottleneck else width
+        depth, inner, shortcut = b.specs[x].shape[1], x, x
+        if is_first and (self.projects or stride > 1 or depth != channels):
+            shortcut = layers.norm(layers.convolution(x, channels, 1, stride, gain=1))
         if self.has_bottleneck:
-            inner = layers.unit(layers.unit(x, width, 1), width, 3, stride)
-            inner = layers.norm(layers.convolution(inner, channels, 1, gain=gain))
+            inner, kernel = layers.unit(layers.unit(inner, width, 1), width, 3, stride), 1
         else:
-            inner = layers.unit(x, width, 3, stride)
-            inner = layers.norm(layers.convolution(inner, channels, 3, gain=gain))
-        if is_first and (self.projects or b.specs[x].shape != b.specs[inner].shape):
-            x = layers.norm(layers.convolution(x, channels, 1, stride, gain=1))
-        return b.relu(b.add(inner, x))
+            inner, kernel = layers.unit(inner, width, 3, stride), 3
+        inner = layers.norm(layers.convolution(inner, channels, kernel, gain=gain))
+        return b.relu(b.add(inner, shortcut))
