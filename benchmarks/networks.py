@@ -247,13 +247,12 @@ def saved(rows: Sequence[Row]) -> list[result_data.Row]:
         details: dict[str, float | str] = {
             "tuner": ours.configs,
             "predicted ms": ours.predicted_ms or 0.0,
-            "fallback ms": by["fallback"].measured_ms,
             "transforms": ours.transforms,
             "history's transforms": history.transforms,
             "arena bytes": ours.arena_bytes,
             "least arena bytes": ours.arena_bound_bytes,
         }
-        others = {name for name in by if by[name].predicted_ms is None}
+        others = {name for name in by if name == "fallback" or by[name].predicted_ms is None}
         details |= {f"{name} ms": by[name].measured_ms for name in others}
         case = f"{network}, {threads} thread{'s' * (threads > 1)}"
         found.append(
