@@ -1,1 +1,1 @@
-"""The verbs `tilewright network` and `graph-tune`."""
+"""The verbs `tilewright network`, `graph-tune` and `bench networks`."""
