@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tilewright.strategies.strategy import Adopts, Implementation, Strategy
+from tilewright.strategies.strategy import Adopts, CountsOperations, Implementation, Strategy
 
 if TYPE_CHECKING:
     from tilewright.plugins.component_host import ComponentHost
@@ -48,6 +48,11 @@ class _RenamedImplementation:
 
     def fallback(self, task: Task) -> ConfigEntity | None:
         return self._outer(self._made.fallback(task))
+
+    def operations_of(self, task: Task, alternative: str) -> int:
+        made: object = self._made
+        own = self._old + alternative.removeprefix(self._new)
+        return made.operations_of(task, own) if isinstance(made, CountsOperations) else 0
 
     def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         made: object = self._made

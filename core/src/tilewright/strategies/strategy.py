@@ -53,6 +53,14 @@ class Adopts(Protocol):
         """
 
 
+@runtime_checkable
+class CountsOperations(Protocol):
+    """An optional part of a `Implementation`: of an algorithm with fewer operations."""
+
+    def operations_of(self, task: Task, alternative: str) -> int:
+        """That every config of the alternative does, a multiply-add counting two."""
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """Name, what it is for, and a thunk to its implementation.

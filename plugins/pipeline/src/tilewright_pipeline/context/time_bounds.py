@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tilewright.roles import TellsLeastWork
 from tilewright.space.config_space import ConfigSpace
-from tilewright.strategies.strategy import strategy_of
+from tilewright.strategies.strategy import CountsOperations, strategy_of
 
 if TYPE_CHECKING:
     from tilewright.strategies.strategy import Strategy
@@ -28,7 +28,8 @@ class TimeBounds:
 
     Operations at the device's peak in what the strategy computes with, and bytes at the bandwidth
     of main memory, as far as they cannot be in a cache. Strategies of fewer operations than the
-    direct algorithm's have no bound, nor has anything without a measured peak.
+    direct algorithm's have no bound, but their alternatives where they count operations of their
+    own; nor has anything without a measured peak.
     """
 
     seconds: Mapping[str, float]
@@ -49,6 +50,12 @@ class TimeBounds:
                 moved = _seconds_of_reads(reads, strategy, task, context)
                 found = max(moved, operations / peak if peak else 0.0)
             seconds[name] = found
+            implementation = context.host.implementation(name)
+            if peak and not strategy.direct_error and isinstance(implementation, CountsOperations):
+                for each in space.alternatives:
+                    if strategy_of(each.name) == name:
+                        own = implementation.operations_of(task, each.name)
+                        seconds[each.name] = own / peak
         return cls(seconds)
 
     def promising(
@@ -66,7 +73,8 @@ class TimeBounds:
         return ConfigSpace(kept) if 0 < len(kept) < len(space.alternatives) else space
 
     def _least(self, alternative: str) -> float:
-        return self.seconds.get(strategy_of(alternative), 0.0)
+        of_strategy = self.seconds.get(strategy_of(alternative), 0.0)
+        return self.seconds.get(alternative, of_strategy)
 
 
 def _peak(strategy: Strategy, task: Task, context: RunContext) -> float | None:

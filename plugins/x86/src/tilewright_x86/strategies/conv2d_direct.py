@@ -37,6 +37,7 @@ from tilewright_x86.strategies.tiles.vector_blocks import (
     channel_blocks,
     lanes,
     largest_divisor,
+    panel_counts,
     registers,
 )
 
@@ -229,19 +230,13 @@ class Conv2dDirect(ScheduledImplementation):
     def _vectors(self, task: Task) -> list[int]:
         """Numbers of vectors of filters of register tiles.
 
-        They divide the vectors of all filters. Where only 1 does, the last tile may have fewer, as
-        long as at most an eighth of the vectors of all tiles is empty.
-
         Only AVX-512 multiplies with an element of memory: without it, one vector takes a broadcast
         for every multiply-add, and is left out where others hide the latency of their sums.
         """
         filters, _, _ = group_of(task)
         vectors = -(-filters // min(lanes(task), output_blocks(task)[0]))
         limit = registers(task) - 1
-        missing = {n: -vectors % n for n in range(1, _VECTORS + 1)}
-        counts = [n for n, left in missing.items() if not left]
-        if len(counts) == 1 and task.workload.attributes["groups"] == 1:
-            counts = [n for n, left in missing.items() if 8 * left <= vectors + left]
+        counts = panel_counts(vectors, _VECTORS, padded=task.workload.attributes["groups"] == 1)
         if isa_of(task.target).vector_bits == 512:
             return counts
         return [n for n in counts[1:] if (limit - 1 - n) // n * n >= CHAINS] or counts

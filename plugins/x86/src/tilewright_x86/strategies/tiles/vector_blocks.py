@@ -50,6 +50,19 @@ def vector_counts(channels: int, lane_count: int, most: int) -> list[int]:
     return [n for n in range(1, most + 1) if vectors % n == 0]
 
 
+def panel_counts(vectors: int, most: int, *, padded: bool = True) -> list[int]:
+    """How many vectors of filters may be side by side in a panel: divisors of all vectors.
+
+    Where only 1 is one, the last panel may have fewer, as long as at most an eighth of the vectors
+    of all panels is empty; none is unless `padded`.
+    """
+    missing = {n: -vectors % n for n in range(1, most + 1)}
+    counts = [n for n, left in missing.items() if not left]
+    if len(counts) == 1 and padded:
+        counts = [n for n, left in missing.items() if 8 * left <= vectors + left]
+    return counts
+
+
 def blocked(block: int) -> str:
     """`NCHW16c` for 16, `NCHW` for 1."""
     return f"NCHW{block}c" if block > 1 else "NCHW"

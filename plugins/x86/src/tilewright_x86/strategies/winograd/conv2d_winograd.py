@@ -1,0 +1,209 @@
+"""3x3 convolutions by Winograd's F(2x2, 3x3) and F(4x4, 3x3), one block of tiles at a time.
+
+A thread transforms the tiles of a block, multiplies each of their points with the filters, which
+were transformed at compile time, and transforms the products back into the output, epilogue
+included. All that is between stays in its second-level cache (Lavin and Gray, CVPR 2016; in blocks,
+Jia et al., PPoPP 2018). The products are those of register tiles: rows of tiles times vectors of
+filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.space.alternative import Alternative
+from tilewright.space.knobs import Knobs
+from tilewright.strategies.strategy import variant_of
+from tilewright.vocabulary.config import ConfigEntity, Layouts
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.algorithms.winograd_convolution import WinogradConvolution
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
+from tilewright_tensor.features.footprint import LINE_BYTES
+from tilewright_tensor.ir.dag import Dag
+from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.layouts.winograd import TAPS
+from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.sketches.structure.loops import fused, inlined_behind
+from tilewright_tensor.strategies.scheduled_implementation import (
+    ScheduledImplementation,
+    constants,
+    epilogue_layouts,
+    is_float32,
+)
+from tilewright_x86.strategies.tiles.vector_blocks import blocked, channel_blocks, lanes
+from tilewright_x86.strategies.winograd.tile_blocks import TileBlocks
+
+_OUTPUTS = (2, 4)
+_FEWEST_TILES, _FEWEST_CHANNELS = 12, 32
+"""That make it worth while for sure; channels and filters."""
+_UNROLLED = 1, 2, 4
+_AHEAD = 0, 2048, 4096
+"""Bytes by which filters may be fetched ahead."""
+_MOST_CHANNELS = 4096
+"""More leave no room for the tiles of a block."""
+
+
+class Conv2dWinograd(ScheduledImplementation):
+    """3x3 convolutions of stride 1; an alternative a size of tiles."""
+
+    name = "conv2d_winograd.x86"
+
+    def applies(self, task: Task) -> bool:
+        """float32, constant 3x3 filters, strides and dilation 1, no groups."""
+        attributes, weight = task.workload.attributes, task.workload.inputs[1]
+        return (
+            is_float32(task)
+            and weight.role == "constant"
+            and weight.shape[2:] == (TAPS, TAPS)
+            and weight.shape[1] <= _MOST_CHANNELS
+            and attributes["groups"] == 1
+            and {*attributes["strides"], *attributes["dilation"]} == {1}
+        )
+
+    def alternatives(self, task: Task) -> Sequence[Alternative]:
+        """Blocks of tiles and of filters with the register tile inside, unrolling, prefetches."""
+        return [self._alternative(task, outputs) for outputs in _OUTPUTS]
+
+    def operations_of(self, task: Task, alternative: str) -> int:
+        """Those of the products: tiles times points, channels and filters."""
+        form = self._form(task, _outputs(alternative))
+        product = form.product()
+        return 2 * product.batch * product.rows * product.columns * product.depth
+
+    def fallback(self, task: Task) -> ConfigEntity | None:
+        """F(4x4) but for few tiles, in blocks that promise most; none where it may not pay.
+
+        With few channels or filters the transforms take what the products save; with few tiles a
+        core waits for filters, of which F(4x4) has four times the direct ones.
+        """
+        many = [n for n in _OUTPUTS if self._form(task, n).places >= _FEWEST_TILES]
+        if not many or min(task.workload.inputs[1].shape[:2]) < _FEWEST_CHANNELS:
+            return None
+        alternative = self._alternative(task, max(many))
+        blocks = self._blocks(task, max(many))
+        return ConfigEntity(
+            alternative.name, {**blocks.usual(alternative), "unroll_ic": 1, "prefetch": 0}
+        )
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """Images in blocks of a vector; filters transformed, in the order of their products."""
+        form = self._form(task, _outputs(config.strategy))
+        image, output = (
+            blocked(channel_blocks(shape[1], lanes(task))[0]) for shape in (form.image, form.result)
+        )
+        panel = config["tile_oc"][-1] * self._blocks(task, form.outputs).width
+        filters = f"winograd{form.outputs}:OABI" + (f"{panel}o" if panel > 1 else "")
+        epilogue = epilogue_layouts(task, 2, output)
+        return Layouts((image, filters, *epilogue), (output,), constants(task))
+
+    def variant(self, task: Task, config: ConfigEntity) -> int:
+        """Outputs of a tile along an axis."""
+        return _outputs(config.strategy)
+
+    def dag(self, task: Task, variant: int) -> Dag:
+        """Transforms and products, as many of them as there are tiles."""
+        form = self._form(task, variant)
+        product = form.product()
+        return self.operators.compute_dag(
+            task.workload,
+            lambda tensors, _: form.computed(tensors, product.padded(1, 1, 1)),
+            {1: Layout.parse(form.filters).transformed_shape(task.workload.inputs[1].shape)},
+        )
+
+    def start(self, task: Task, variant: int) -> Schedule:
+        """The two transforms, and the products between."""
+        s = inlined_behind(super().start(task, variant), "outputs")
+        for stage in ("left", "right", "results"):
+            s = s.inline(stage)
+        return s
+
+    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
+        """One parallel loop over blocks of tiles, and over parts of the filters."""
+        outputs = _outputs(config.strategy)
+        form, width = self._form(task, outputs), self._blocks(task, outputs).width
+        s, final = schedule, schedule.dag.outputs[0].name
+        # products -> image
+        _, pieces, rows = config["tile_p"]
+        _, around, panels, vectors = config["tile_oc"]
+        n, c, h, w = s.loops(final)
+        s = s.split(final, h, [outputs]).split(final, w, [outputs])
+        s = s.split(final, c, [around, panels * vectors, width])
+        outside, inside = [n, f"{h}.0", f"{w}.0"], [f"{h}.1", f"{w}.1", f"{c}.3"]
+        s = s.reorder(final, [*outside, f"{c}.0", f"{c}.1", f"{c}.2", *inside])
+        s, p = fused(s, final, outside)
+        s = s.split(final, p, [pieces * rows])
+        s = s.reorder(final, [f"{c}.0", f"{p}.0", f"{c}.1", f"{c}.2", f"{p}.1"])
+        s, block = fused(s, final, [f"{c}.0", f"{p}.0"])
+        s = s.parallel(final, block).unroll(final, *inside[:2]).vectorize(final, inside[2])
+        for stage, order in (("outputs", (0, 1)), ("result_rows", (1, 0))):
+            x, y, oc, tile = s.loops(stage)
+            s = s.reorder(stage, [tile, *((x, y)[i] for i in order), oc]).unroll(stage, x, y)
+            s = s.vectorize(stage, oc).compute_at(stage, final, f"{p}.1", "register")
+        # tiles -> products
+        block_ic = channel_blocks(form.image[1], lanes(task))[0]
+        s = _multiplied(s, config, width, block_ic)
+        s = s.compute_at("product", final, f"{c}.1", "local")
+        # image -> tiles
+        s = _transformed(s, min(lanes(task), block_ic))
+        return s.compute_at("tiles", final, block, "local")
+
+    def _form(self, task: Task, outputs: int) -> WinogradConvolution:
+        anchor = task.workload.anchor
+        shape = self.operators.output(anchor).shape
+        return WinogradConvolution(
+            outputs, "NCHW", anchor.inputs[0].shape, shape, tuple(anchor.attributes["padding"][:2])
+        )
+
+    def _blocks(self, task: Task, outputs: int) -> TileBlocks:
+        return TileBlocks.of(task, self._form(task, outputs))
+
+    def _alternative(self, task: Task, outputs: int) -> Alternative:
+        knobs = Knobs(f"{self.name}/F{outputs}")
+        self._blocks(task, outputs).define_knobs(knobs)
+        block_ic = channel_blocks(task.workload.inputs[0].shape[1], lanes(task))[0]
+        knobs.define_knob("unroll_ic", [n for n in _UNROLLED if block_ic % n == 0])
+        knobs.define_knob("prefetch", _AHEAD)
+        return knobs.alternative()
+
+
+def _multiplied(s: Schedule, config: ConfigEntity, width: int, block_ic: int) -> Schedule:
+    """Products point by point, in register tiles, with the filters of a panel for all tiles."""
+    rows, vectors = config["tile_p"][-1], config["tile_oc"][-1]
+    s, total = s.cache_write("product", "register"), "product.register"
+    b, oc, p = s.loops("product")
+    s = s.split("product", oc, [vectors, width]).split("product", p, [rows])
+    inside = [f"{p}.1", f"{oc}.1"]
+    s = s.reorder("product", [b, f"{oc}.0", f"{p}.0", *inside, f"{oc}.2"])
+    s = s.unroll("product", *inside).vectorize("product", f"{oc}.2").overhang("product", p)
+    s = s.compute_at(total, "product", f"{p}.0", "register")
+    b, oc, p, c = s.loops(total)
+    s = s.split(total, oc, [width]).split(total, c, [block_ic])
+    s = s.split(total, f"{c}.1", [config["unroll_ic"]])
+    step, unrolled = f"{c}.1.0", f"{c}.1.1"
+    s = s.reorder(total, [f"{c}.0", step, unrolled, b, p, f"{oc}.0", f"{oc}.1"])
+    s = s.unroll(total, unrolled, b, p, f"{oc}.0").vectorize(total, f"{oc}.1")
+    if config["prefetch"]:
+        step_bytes = config["unroll_ic"] * vectors * width * ITEM_BYTES["float32"]
+        for offset in range(0, step_bytes, LINE_BYTES):
+            s = s.prefetch(total, step, "weight", config["prefetch"] + offset)
+    return s
+
+
+def _transformed(s: Schedule, width: int) -> Schedule:
+    """Tiles by vectors of channels, columns first."""
+    a, b, c, p = s.loops("tiles")
+    s = s.split("tiles", c, [width]).reorder("tiles", [p, f"{c}.0", a, b, f"{c}.1"])
+    s = s.unroll("tiles", a, b).vectorize("tiles", f"{c}.1")
+    for stage in ("rows", "image"):
+        i, j, channel, p = s.loops(stage)
+        s = s.reorder(stage, [p, j, i, channel]).unroll(stage, i, j).vectorize(stage, channel)
+    s = s.compute_at("rows", "tiles", f"{c}.0", "register")
+    return s.compute_at("image", "rows", s.loops("rows")[1], "register")
+
+
+def _outputs(alternative: str) -> int:
+    """Outputs of a tile along an axis."""
+    return int(variant_of(alternative)[1:])
+
+
+make = Conv2dWinograd

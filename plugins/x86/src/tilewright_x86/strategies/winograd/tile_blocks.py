@@ -1,0 +1,143 @@
+"""Which blocks of tiles and of filters a Winograd convolution may be made in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+from tilewright.space.alternative import Alternative
+from tilewright.space.entities.split import divisors
+from tilewright.space.feasible.constraint import holds
+from tilewright.space.knobs import Knobs
+from tilewright.vocabulary.task import Task
+from tilewright_tensor.algorithms.winograd_convolution import WinogradConvolution
+from tilewright_tensor.expressions.dtype import ITEM_BYTES
+from tilewright_x86.strategies.tiles.vector_blocks import (
+    CHAINS,
+    channel_blocks,
+    lanes,
+    panel_counts,
+    registers,
+)
+
+_SCRATCH_BYTES = (4 << 20) - (64 << 10)
+"""Of local memory of a thread; the rest is for what is kept in registers where they suffice."""
+_VECTORS, _PANELS, _TILES = 6, 4, 64
+"""Most vectors of a panel, panels that are multiplied together unless all are, and tiles."""
+_CHOICES = 16
+_TRANSFORMED = 8
+"""What it takes to transform a tile, in filters with which it might be multiplied meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileBlocks:
+    """Of a convolution: its tiles in all images, channels in whole vectors, vectors of filters.
+
+    points     of a tile, each of which is multiplied
+    edges      of the image, right and below, at which tiles overhang
+    width      filters of a vector
+    registers  for a register tile
+    """
+
+    points: int
+    edges: int
+    tiles: int
+    channels: int
+    vectors: int
+    width: int
+    registers: int
+    threads: int
+
+    @classmethod
+    def of(cls, task: Task, form: WinogradConvolution) -> TileBlocks:
+        """Of a task's convolution."""
+        block_ic, block_oc = (
+            min(lanes(task), channel_blocks(shape[1], lanes(task))[0])
+            for shape in (form.image, form.result)
+        )
+        return cls(
+            form.matrices.inputs**2,
+            sum(extent % form.outputs > 0 for extent in form.result[2:]),
+            form.places,
+            -(-form.image[1] // block_ic) * block_ic,
+            -(-form.result[1] // block_oc),
+            block_oc,
+            registers(task) - 1,
+            task.target.threads,
+        )
+
+    def define_knobs(self, knobs: Knobs) -> None:
+        """`tile_p` and `tile_oc`, of which the innermost are a register tile that fits.
+
+        tile_p    blocks of tiles, register tiles of a block, rows: tiles of a register tile
+        tile_oc   parts of the filters, blocks of a part, panels of a block, vectors of a panel
+        """
+        tile_p = knobs.define_split(
+            "tile_p", self.tiles, num_outputs=3, policy="candidate", candidate=self._of_tiles()
+        )
+        tile_oc = knobs.define_split(
+            "tile_oc", self.vectors, num_outputs=4, policy="candidate", candidate=self._of_filters()
+        )
+        sums = tile_p[-1] * tile_oc[-1]
+        knobs.constrain(sums + tile_oc[-1] + 1 <= self.registers)
+        knobs.constrain(sums >= min(CHAINS, max(map(prod, self._register_tiles()))))
+        scratch = self._scratch(tile_p[1] * tile_p[2], tile_oc[2] * tile_oc[3])
+        knobs.constrain(scratch <= _SCRATCH_BYTES)
+        # a last block that is not full has code and scratch of its own, as has one at an edge
+        own = scratch // (1 + self.edges)
+        knobs.constrain((tile_p.product() == self.tiles) | (scratch + own <= _SCRATCH_BYTES))
+
+    def usual(self, alternative: Alternative) -> dict[str, tuple[int, ...]]:
+        """The values that promise most: large register tiles, and threads that end together."""
+        knobs = {knob.name: knob.values for knob in alternative.knobs}
+        pairs = product(knobs["tile_p"], knobs["tile_oc"])
+        found = [{"tile_p": p, "tile_oc": oc} for p, oc in pairs]
+        return min(
+            (one for one in found if all(holds(c, one) for c in alternative.constraints)),
+            key=self._cost,
+        )
+
+    def _cost(self, values: Mapping[str, tuple[int, ...]]) -> tuple[float, int]:
+        (blocks, pieces, rows), (parts, _, panels, vectors) = values["tile_p"], values["tile_oc"]
+        tiles, turns = pieces * rows, -(-blocks * parts // self.threads)
+        work = turns * tiles * (self.vectors / parts + _TRANSFORMED / self.width)
+        # a register tile is stored, and filters are read, the less often the larger they are
+        return work * (1 + 1 / (rows * vectors)) * (1 + 1 / tiles), abs(panels * vectors - _PANELS)
+
+    def _scratch(self, tiles: Any, vectors: Any) -> Any:
+        """Bytes for the tiles of a block and their products with so many vectors of filters."""
+        versions = self.points * ITEM_BYTES["float32"] * (1 + self.edges)
+        return tiles * (self.channels + vectors * self.width) * versions
+
+    def _of_tiles(self) -> list[tuple[int, int, int]]:
+        """Those that add the fewest tiles, to what a last block lacks."""
+        most = max(rows for rows, _ in self._register_tiles())
+        found = [
+            (-(-self.tiles // (pieces * rows)), pieces, rows)
+            for rows in range(1, most + 1)
+            for pieces in range(1, min(_TILES, self.tiles + rows - 1) // rows + 1)
+            if self._scratch(pieces * rows, 1) <= _SCRATCH_BYTES
+        ]
+        found.sort(key=lambda block: (prod(block), -block[2], block[1]))
+        return sorted(found[:_CHOICES])
+
+    def _of_filters(self) -> list[tuple[int, int, int, int]]:
+        found = []
+        for vectors in self._panels():
+            panels = -(-self.vectors // vectors)
+            for parts in sorted({1, self.threads}):
+                own, left = divmod(panels, parts)
+                together = [n for n in divisors(own) if n <= _PANELS or n == own]
+                found += [(-1, own // n, n, vectors) for n in together if not left]
+        return found
+
+    def _register_tiles(self) -> list[tuple[int, int]]:
+        """(rows, vectors): the most rows for each number of vectors."""
+        return [(min(self.tiles, (self.registers - 1 - n) // n), n) for n in self._panels()]
+
+    def _panels(self) -> list[int]:
+        counts = panel_counts(self.vectors, _VECTORS)
+        return counts[1:] or counts
