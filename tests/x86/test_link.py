@@ -48,6 +48,42 @@ def test_a_call_that_does_not_fit_its_kernel_is_refused() -> None:
         X86Backend().link(program, Target("x86"))
 
 
+@pytest.mark.parametrize("calls", [4, 300])
+def test_a_call_launches_the_program_that_it_was_told_last(calls: int) -> None:
+    """300: the network is a function of several parts."""
+    program = _network()
+    first, *middle, last = program.calls
+    others = (binary("sub", "vectorized"), binary("mul", "vectorized", "parallel"))
+    last = replace(last, others=others)
+    many = (first,) * (calls - 3) + (*middle, last)
+    backend = X86Backend()
+    artifact = backend.link(replace(program, calls=many), Target("x86", {"threads": "2"}))
+    kernel = backend.load(artifact, backend.probe()[0])
+    operands, y, z = arrays()
+    t0, t1 = (z - y) / 2, (z + y) / 2
+    kernel.bind(operands, {})
+    for number, wanted in ((1, t1 - t0), (2, t1 * t0), (0, t1 + t0)):
+        backend.swap_kernel(kernel, calls - 1, number)
+        kernel.launch()
+        np.testing.assert_allclose(kernel.read(3), wanted, rtol=1e-4, atol=1e-6)
+        np.testing.assert_array_equal(kernel.read(2), y)
+    kernel.close()
+
+
+def test_a_program_of_other_operands_cannot_be_another_of_a_call() -> None:
+    program = _network()
+    wrong = replace(program.calls[0], others=(binary("add", "vectorized", count=36),))
+    with pytest.raises(ValueError, match="first"):
+        X86Backend().link(replace(program, calls=(wrong,)), Target("x86"))
+
+
+def test_calls_without_others_are_direct() -> None:
+    """A network that nobody exchanges kernels of pays for no table."""
+    artifact = X86Backend().link(_network(), Target("x86"))
+    assert b"tilewright_calls" not in artifact.data
+    assert "programs" not in artifact.metadata
+
+
 @pytest.fixture(scope="module")
 def linked():
     return X86Backend().link(_network(), Target("x86"))

@@ -130,6 +130,18 @@ class TellsReuseDistance(Protocol):
 
 
 @runtime_checkable
+class SwapsKernels(Protocol):
+    """An optional part of a `TargetBackend`: a linked network's kernels are exchanged in place."""
+
+    def swap_kernel(self, kernel: Kernel, call: int, program: int) -> None:
+        """From now on a loaded network launches another of a call's programs; links nothing.
+
+        `call` counts the calls of the network's program from 0; `program` is 0 for the call's own
+        program, else the place, from 1, among those of its `others`. It takes microseconds.
+        """
+
+
+@runtime_checkable
 class TellsItsParts(Protocol):
     """An optional part of a `TargetBackend`: what it depends on, and what of that is missing."""
 

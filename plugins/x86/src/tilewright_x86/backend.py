@@ -71,6 +71,10 @@ class X86Backend:
         _check_emulation(Target.parse(artifact.target), device)
         return load_kernel(artifact)
 
+    def swap_kernel(self, kernel: X86Kernel, call: int, program: int) -> None:
+        """Writes one pointer into the network's table of calls."""
+        kernel.swap(call, program)
+
     def measure_peak(self, device: Device, target: Target) -> tuple[float, float]:
         """(float32 operations a second, bytes read a second from main memory) of the target."""
         from tilewright_x86.device.peak import measure_bandwidth, measure_flops

@@ -29,11 +29,16 @@ class NetworkBuffer:
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """One kernel launch; `operands` name buffers, the program's inputs first, then its outputs."""
+    """One kernel launch; `operands` name buffers, the program's inputs first, then its outputs.
+
+    others  programs of the same operands that may take the program's place once the network is
+            loaded (see `SwapsKernels`); a backend without that leaves them out
+    """
 
     node: str
     program: LoopProgram
     operands: tuple[str, ...]
+    others: tuple[LoopProgram, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

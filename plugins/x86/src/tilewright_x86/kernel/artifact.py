@@ -24,6 +24,9 @@ FORMAT = "elf-objects"
 NETWORK = "network"
 """The function of a network's code that calls all others."""
 
+CALLS = "tilewright_calls"
+"""The table of a network whose calls have a choice of kernels: a pointer a call."""
+
 _SIZES = ".tilewright"
 """The section in which a network's code says what it was compiled for."""
 
@@ -36,12 +39,14 @@ def artifact_of(
     symbol: str,
     operands: Sequence[tuple[Sequence[int], str]],
     workspace_bytes: int,
+    programs: Sequence[Sequence[int]] = (),
 ) -> Artifact:
     """An artefact of object files.
 
     isa       the level that a machine needs to run it
     symbol    the function to call
     operands  (shape, dtype) in its order
+    programs  by call, the numbers of the kernels that it may launch; empty where none has a choice
     """
     data = b"".join(objects)
     return Artifact(
@@ -56,6 +61,7 @@ def artifact_of(
             "workspace_bytes": workspace_bytes,
             "sha256": sha256(data).hexdigest(),
             "object_bytes": [len(data) for data in objects],
+            **({"programs": programs} if programs else {}),
         },
     )
 

@@ -13,7 +13,7 @@ from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
 from tilewright_tensor.kernels.host_kernel import HostKernel
 from tilewright_x86.kernel import jit
-from tilewright_x86.kernel.artifact import objects_of
+from tilewright_x86.kernel.artifact import CALLS, objects_of
 from tilewright_x86.kernel.parallel import hold_pool, parallel_for
 from tilewright_x86.machine.isa import ISAS, Isa, features, isa_of
 from tilewright_x86.machine.tile_permission import permit_tiles
@@ -39,10 +39,17 @@ class X86Kernel(HostKernel):
                 remedy="the file is damaged; build it again",
             )
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._address)
+        self._programs: Sequence[Sequence[int]] = metadata.get("programs", ())
 
     def run(self, row: int) -> None:
         """Call the code."""
         self._function(row)
+
+    def swap(self, call: int, program: int) -> None:
+        """Let a call of a network launch another of its programs."""
+        address = self._code.address(f"kernel{self._programs[call][program]}")
+        table = (ctypes.c_void_p * len(self._programs)).from_address(self._code.address(CALLS))
+        table[call] = address
 
     def bind(self, arrays: Sequence[Any], copies: Mapping[int, int]) -> None:
         """As `HostKernel`, with fewer copies where that many are not needed: they are evicted."""

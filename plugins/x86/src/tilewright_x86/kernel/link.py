@@ -4,7 +4,8 @@ Every distinct kernel compiled once, a main function that calls them in order.
 
 The main function `void @network(ptr %operands)` gets the inputs, the constants, the outputs and one
 block of memory that holds the arena and, behind it, the workspace that all kernels share. It writes
-each call's pointers to its stack and calls; no Python runs between operators.
+each call's pointers to its stack and calls; no Python runs between operators. A call that has other
+programs goes through `@tilewright_calls`, a table of one pointer a call.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tilewright.vocabulary.target import Target
 from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
 from tilewright_x86.kernel import jit
-from tilewright_x86.kernel.artifact import NETWORK, artifact_of, sizes_text
+from tilewright_x86.kernel.artifact import CALLS, NETWORK, artifact_of, sizes_text
 from tilewright_x86.kernel.program import X86Program, as_x86_program
 from tilewright_x86.llvm_ir.module_text import KernelText, module_text
 from tilewright_x86.machine.isa import isa_needed, isa_of_code
@@ -32,13 +33,15 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
     isa = isa_of_code(target)
     programs: dict[X86Program, int] = {}
     by_identity: dict[int, int] = {}
-    calls: list[int] = []
-    for call in network.calls:
-        number = by_identity.get(id(call.program))
+
+    def number_of(program: LoopProgram) -> int:
+        number = by_identity.get(id(program))
         if number is None:
-            number = programs.setdefault(as_x86_program(call.program), len(programs))
-            by_identity[id(call.program)] = number
-        calls.append(number)
+            number = programs.setdefault(as_x86_program(program), len(programs))
+            by_identity[id(program)] = number
+        return number
+
+    calls = [[*map(number_of, (call.program, *call.others))] for call in network.calls]
     kernels = [
         emit(program.loops, isa, target.threads, f"kernel{number}")
         for program, number in programs.items()
@@ -59,39 +62,49 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
         symbol=NETWORK,
         operands=network.operands,
         workspace_bytes=workspace_bytes,
+        programs=calls if any(call.others for call in network.calls) else (),
     )
 
 
 def _main_function(
     network: NetworkProgram,
     kernels: Sequence[KernelText],
-    calls: Sequence[int],
+    calls: Sequence[Sequence[int]],
     arena_bytes: int,
     sizes: str,
 ) -> str:
     """The function itself, or one that calls parts of it in order."""
-    launches = list(zip(calls, network.calls, strict=True))
+    launches = [*zip(range(len(calls)), calls, network.calls, strict=True)]
     parts = [
         launches[begin : begin + _MOST_CALLS] for begin in range(0, len(launches), _MOST_CALLS)
     ]
     buffers = {buffer.name: buffer for buffer in network.buffers}
     places, memory = network.places, (len(network.operands), arena_bytes)
     called = frozenset(f"void @{kernel.name}(ptr)" for kernel in kernels)
+    data = (sizes, *_table_of(calls))
     if len(parts) < 2:
         whole = _launching("@network", launches, buffers, places, memory)
-        return module_text((sizes, whole), called)
+        return module_text((*data, whole), called)
     functions = [
         _launching(f"@network.{number}", part, buffers, places, memory)
         for number, part in enumerate(parts)
     ]
     steps = [f"  call void @network.{number}(ptr %operands)" for number in range(len(parts))]
     functions.append(_function("@network", steps))
-    return module_text((sizes, *functions), called)
+    return module_text((*data, *functions), called)
+
+
+def _table_of(calls: Sequence[Sequence[int]]) -> Sequence[str]:
+    """Where each call finds its kernel, once one of them has a choice."""
+    if all(len(choice) == 1 for choice in calls):
+        return ()
+    listed = ", ".join(f"ptr @kernel{first}" for first, *_ in calls)
+    return (f"@{CALLS} = global [{len(calls)} x ptr] [{listed}]",)
 
 
 def _launching(
     name: str,
-    launches: Sequence[tuple[int, KernelCall]],
+    launches: Sequence[tuple[int, Sequence[int], KernelCall]],
     buffers: Mapping[str, NetworkBuffer],
     places: Mapping[str, tuple[int, int]],
     memory: tuple[int, int],
@@ -100,10 +113,10 @@ def _launching(
 
     `memory`: the operand that holds the arena, and the bytes of that.
     """
-    widest = max((len(call.operands) for _, call in launches), default=0) + 1
+    widest = max((len(call.operands) for *_, call in launches), default=0) + 1
     lines = [f"  %call = alloca [{widest} x ptr], align 64"]
     last, arena_bytes = memory
-    touched = dict.fromkeys(name for _, call in launches for name in call.operands)
+    touched = dict.fromkeys(name for *_, call in launches for name in call.operands)
     for slot in sorted({last, *(places[name][0] for name in touched)}):
         lines.append(f"  %at{slot} = getelementptr ptr, ptr %operands, i64 {slot}")
         lines.append(f"  %operand{slot} = load ptr, ptr %at{slot}, align 8")
@@ -114,12 +127,19 @@ def _launching(
         lines.append(f"  %buffer{number} = getelementptr i8, ptr %operand{slot}, i64 {offset}")
     lines.append(f"  %workspace = getelementptr i8, ptr %operand{last}, i64 {arena_bytes}")
     lines += [f"  %slot{slot} = getelementptr ptr, ptr %call, i64 {slot}" for slot in range(widest)]
-    for kernel, call in launches:
-        _check_call(call.node, call.program, [buffers[name] for name in call.operands])
+    for place, choice, call in launches:
+        for program in (call.program, *call.others):
+            _check_call(call.node, program, [buffers[name] for name in call.operands])
         arguments = [pointers[name] for name in call.operands]
         for slot, argument in enumerate((*arguments, "%workspace")):
             lines.append(f"  store ptr {argument}, ptr %slot{slot}")
-        lines.append(f"  call void @kernel{kernel}(ptr %call)")
+        kernel = f"@kernel{choice[0]}"
+        if len(choice) > 1:
+            kernel = f"%kernel{place}"
+            lines.append(
+                f"  {kernel} = load ptr, ptr getelementptr (ptr, ptr @{CALLS}, i64 {place})"
+            )
+        lines.append(f"  call void {kernel}(ptr %call)")
     return _function(name, lines)
 
 
