@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError
 from tilewright.vocabulary.measure import Conditions
-from tilewright.vocabulary.record import BudgetRecord, ErrorBound, GraphRecord, Query
+from tilewright.vocabulary.record import BudgetRecord, ErrorBound, GraphRecord, Query, WonInNetwork
 from tilewright.vocabulary.revisions import Revisions
 from tilewright_records.checks import merge_logs, verify_log
 from tilewright_records.decoding import RecordDecoder
@@ -42,14 +42,17 @@ def test_every_kind_of_record_comes_back_as_it_was(store, samples):
     graph = GraphRecord("n0", samples.fused, samples.config(3), "cpu", samples.here.fingerprint, 1)
     bound = ErrorBound(1e-2, {"bfloat16:float32": 2e-3})
     within = replace(graph, node="n1", bound=bound)
+    won = WonInNetwork("net", "conv", over=samples.config(2))
+    inside = replace(graph, node="n2", won=won)
     budget = BudgetRecord("s", "cpu", samples.here.fingerprint, True, 59.5, 200)
-    written = [samples.record(1), samples.record(2, failure="crash"), graph, within, budget]
+    written = [samples.record(1), samples.record(2, failure="crash"), graph, within, inside, budget]
     store.append(written)
     again = JsonlRecordStore(store.path)
     assert list(again.records()) == [replace(r, sequence=i) for i, r in enumerate(written[:2])]
     assert again.graph_choices(samples.here.fingerprint, INSTALLED) == {
         "n0": replace(graph, sequence=2),
         "n1": replace(within, sequence=3),
+        "n2": replace(inside, sequence=4),
     }
     assert again.spent("s", samples.here) == (True, 59.5, 200)
     assert again.spent("s", samples.elsewhere) == (False, 0, 0)

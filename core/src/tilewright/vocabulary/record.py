@@ -85,11 +85,25 @@ class ErrorBound:
 
 
 @dataclass(frozen=True, slots=True)
+class WonInNetwork:
+    """Where a config made a whole network faster, measured in turns inside it.
+
+    network, node  their names
+    over           the config that was chosen for the node before, by the kernels' own times
+    """
+
+    network: str
+    node: str
+    over: ConfigEntity
+
+
+@dataclass(frozen=True, slots=True)
 class GraphRecord:
-    """The config that a graph tuner chose for one node of a network.
+    """The config that was chosen for one node of a network: by a graph tuner, or inside it.
 
     node   hash of the node's workload, its inputs, and its rank among equals
     bound  None where the network's error was not bounded
+    won    None where the choice rests on the kernels' own times
     """
 
     kind: ClassVar[str] = "graph"
@@ -102,6 +116,7 @@ class GraphRecord:
     revision: int
     sequence: int = 0
     bound: ErrorBound | None = None
+    won: WonInNetwork | None = None
 
 
 @dataclass(frozen=True, slots=True)

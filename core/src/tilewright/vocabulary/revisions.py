@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.record import GraphRecord, Record
 
 
 class Revisions(Mapping[str, int]):
@@ -56,3 +56,9 @@ def present_record(record: Record, revisions: Mapping[str, int]) -> Record:
         return record
     trial = record.trial
     return replace(record, trial=replace(trial, input=replace(trial.input, config=config)))
+
+
+def present_choice(choice: GraphRecord, revisions: Mapping[str, int]) -> GraphRecord:
+    """The choice with its configs under the present names of their strategies."""
+    won = choice.won and replace(choice.won, over=present_config(choice.won.over, revisions))
+    return replace(choice, config=present_config(choice.config, revisions), won=won)

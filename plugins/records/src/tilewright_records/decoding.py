@@ -22,6 +22,7 @@ from tilewright.vocabulary.record import (
     ErrorBound,
     GraphRecord,
     Record,
+    WonInNetwork,
 )
 from tilewright.vocabulary.task import Task
 from tilewright_records.encoding import VERSION
@@ -75,7 +76,7 @@ class RecordDecoder:
     def _graph(self, data: Mapping[str, Any]) -> GraphRecord:
         node = _text(data["node"])
         made_of = (node, self._task(data), _config(data), *_device(data), *_numbers(data))
-        return GraphRecord(*made_of, bound=_bound(data))
+        return GraphRecord(*made_of, bound=_bound(data), won=_won(data))
 
     def _budget(self, data: Mapping[str, Any]) -> BudgetRecord:
         if not isinstance(data["finished"], bool):
@@ -155,6 +156,13 @@ def _bound(data: Mapping[str, Any]) -> ErrorBound | None:
     for error in alone.values():
         _check(error, (int, float), 0, MAX_ERROR)
     return ErrorBound(_check(said["most"], (int, float), 0, MAX_ERROR), alone)
+
+
+def _won(data: Mapping[str, Any]) -> WonInNetwork | None:
+    if "won" not in data:
+        return None
+    said = data["won"]
+    return WonInNetwork(_text(said["network"]), _text(said["node"]), _config(said["over"]))
 
 
 def _device(data: Mapping[str, Any]) -> tuple[str, str]:

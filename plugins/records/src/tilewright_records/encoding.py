@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.canonical import thaw
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.record import AnyRecord, GraphRecord, Record
+from tilewright.vocabulary.record import AnyRecord, GraphRecord, Record, WonInNetwork
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
 
@@ -25,12 +25,13 @@ def record_json(record: AnyRecord) -> dict[str, Any]:
     if isinstance(record, Record):
         return head | _trial(record)
     if isinstance(record, GraphRecord):
-        bound = record.bound
+        bound, won = record.bound, record.won
         kept = {} if bound is None else {"most": bound.most, "alone": thaw(bound.alone)}
         return head | {
             "node": record.node,
             **_choice(record.task, record.config, record.revision),
             **({"bound": kept} if kept else {}),
+            **({} if won is None else {"won": _won(won)}),
         }
     return head | {
         "stage": record.stage,
@@ -50,6 +51,11 @@ def _trial(record: Record) -> dict[str, Any]:
         "timings": dict(result.timings),
         **({"budget": {name: getattr(charge, name) for name in paid}} if paid else {}),
     }
+
+
+def _won(won: WonInNetwork) -> dict[str, Any]:
+    over = {"strategy": won.over.strategy, "config": thaw(won.over.values)}
+    return {"network": won.network, "node": won.node, "over": over}
 
 
 def _choice(task: Task, config: ConfigEntity, revision: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Failure, Trial
 from tilewright.vocabulary.race import Standings
 from tilewright.vocabulary.record import AnyRecord, BudgetRecord, GraphRecord, Query, Record
-from tilewright.vocabulary.revisions import present_config, present_name, present_record
+from tilewright.vocabulary.revisions import present_choice, present_name, present_record
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
@@ -99,7 +99,7 @@ class MemoryRecordStore:
     ) -> dict[str, GraphRecord]:
         choices = [record for record in self._kept if isinstance(record, GraphRecord)]
         return {
-            record.node: replace(record, config=present_config(record.config, revisions))
+            record.node: present_choice(record, revisions)
             for record in choices
             if record.fingerprint == device_fingerprint and _is_current(record, revisions)
         }

@@ -20,7 +20,7 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Failure, Trial
 from tilewright.vocabulary.race import Race, ranked
 from tilewright.vocabulary.record import AnyRecord, BudgetRecord, Charge, GraphRecord, Query, Record
-from tilewright.vocabulary.revisions import present_config, present_name, present_record
+from tilewright.vocabulary.revisions import present_choice, present_name, present_record
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
@@ -164,7 +164,7 @@ class JsonlRecordStore:
     ) -> dict[str, GraphRecord]:
         """The last choice for each node."""
         return {
-            record.node: replace(record, config=present_config(record.config, revisions))
+            record.node: present_choice(record, revisions)
             for record in self._graph
             if record.fingerprint == device_fingerprint
             if _current(record.config.strategy, record.revision, revisions)
