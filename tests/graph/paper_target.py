@@ -92,6 +92,7 @@ class PaperKernel:
         self.data = data
         self.host = host
         self.closed = False
+        self.programs = [0] * len(data["calls"])
 
     def bind(self, arrays, copies):
         buffers = self.data["buffers"]
@@ -111,13 +112,17 @@ class PaperKernel:
     def read(self, operand):
         return self.operands[operand]
 
+    def swap(self, call, program):
+        self.programs[call] = program
+
     def launch(self):
         buffers = {b["name"]: b for b in self.data["buffers"]}
-        for call in self.data["calls"]:
-            task = Task.from_json(call["task"])
+        for which, call in zip(self.programs, self.data["calls"], strict=True):
+            program = call["programs"][which]
+            task = Task.from_json(program["task"])
             reference = self.host.reference(task.workload.operator)
             *reads, write = (self._memory(buffers[name]) for name in call["operands"])
-            layouts = [Layout.parse(text) for text in call["layouts"]]
+            layouts = [Layout.parse(text) for text in program["layouts"]]
             inputs = [
                 layout.unpack(
                     memory.copy().view(spec.dtype).reshape(layout.physical_shape(spec.shape)),
@@ -161,8 +166,13 @@ class PaperBackend:
     def link(self, network, target):
         calls = [
             {
-                "task": call.program.task.to_json(),
-                "layouts": [*call.program.layouts.inputs, *call.program.layouts.outputs],
+                "programs": [
+                    {
+                        "task": one.task.to_json(),
+                        "layouts": [*one.layouts.inputs, *one.layouts.outputs],
+                    }
+                    for one in (call.program, *call.others)
+                ],
                 "operands": list(call.operands),
             }
             for call in network.calls
@@ -193,6 +203,9 @@ class PaperBackend:
                 f"paper of {artifact.metadata['grain']} grain: this desk takes fine grain"
             )
         return PaperKernel(json.loads(artifact.data), self.host)
+
+    def swap_kernel(self, kernel, call, program):
+        kernel.swap(call, program)
 
     def measure_peak(self, device, target):
         return 1e9, 1e9

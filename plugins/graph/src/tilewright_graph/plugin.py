@@ -73,6 +73,7 @@ def tilewright_stages() -> Sequence[Component[Any]]:
         stage("import", "a model becomes a network"),
         stage("extract", "a network becomes tasks"),
         stage("graph-tune", "one config for every kernel, over the whole network"),
+        stage("finals", "the network itself chooses among its kernels' best"),
         stage("compile", "a network becomes an artefact"),
         stage("verify", "answers compared with an oracle's"),
         stage("benchmark", "latency beside that of others"),

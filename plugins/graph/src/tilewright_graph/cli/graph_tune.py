@@ -10,7 +10,9 @@ from tilewright_graph.stages.graph_tune_options import GraphTuneOptions
 
 @stage_verb("graph-tune", "graph-tune")
 @flags_of(
-    GraphTuneOptions, ("graph_tuner", "max_error", "proof", "svg"), types={"svg": shared.NAMED_FILE}
+    GraphTuneOptions,
+    ("graph_tuner", "max_error", "proof", "finals", "svg"),
+    types={"svg": shared.NAMED_FILE},
 )
 def graph_tune() -> None:
     """Choose a config for every kernel, over the whole network."""

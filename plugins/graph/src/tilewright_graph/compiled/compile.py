@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.errors import UsageError
 from tilewright.roles import TellsReuseDistance
 from tilewright.strategies.strategy import PRECISIONS
+from tilewright.vocabulary.config import ConfigEntity
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.linking import lower_network
 from tilewright_graph.compiled.saved_network import NetworkSignature
@@ -64,8 +65,12 @@ def link_assembly(
     assembly: Assembly,
     context: RunContext,
     max_error: float | None = None,
+    others: Mapping[int, Sequence[ConfigEntity]] | None = None,
 ) -> tuple[CompiledNetwork, MemoryPlan]:
-    """The network as an assembly computes it, and how its memory is planned."""
+    """The network as an assembly computes it, and how its memory is planned.
+
+    `others`: by number of a call, configs of equal layouts that `CompiledNetwork.swap` may take.
+    """
     host, network = context.host, extracted.network
     backend = host.backend(extracted.target.kind)
     distance = (
@@ -74,7 +79,7 @@ def link_assembly(
         else 0
     )
     names = (network.name, network.fed, network.made)
-    lowered = lower_network(*names, assembly, host, reuse_distance=distance)
+    lowered = lower_network(*names, assembly, host, reuse_distance=distance, others=others)
     try:
         artifact = backend.link(lowered.program, extracted.target)
     except ValueError as error:  # what its dtypes or shapes ask for, the target does not have

@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.host.plugin_host import PluginHost
-from tilewright.roles import Artifact, Kernel
+from tilewright.roles import Artifact, Kernel, SwapsKernels
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.workload import TensorSpec
@@ -161,6 +161,16 @@ class CompiledNetwork:
         """Seconds of one run on the inputs written last."""
         with self._alone() as kernel:
             return kernel.time(1)
+
+    def swap(self, call: int, program: int) -> None:
+        """Let a call launch another of the programs that it was linked with; 0 is its own.
+
+        Of a target that has `SwapsKernels` only.
+        """
+        backend = self._host.backend(self.target.kind)
+        assert isinstance(backend, SwapsKernels)
+        with self._alone() as kernel:
+            backend.swap_kernel(kernel, call, program)
 
     def save(self, folder: str | Path) -> None:
         """Object code, packed constants and manifest in a folder, which is replaced whole."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.host.plugin_host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
 from tilewright_graph.extraction.memory_plan import (
     ALIGNMENT,
     Lifetime,
@@ -37,10 +39,12 @@ def lower_network(
     host: PluginHost,
     *,
     reuse_distance: int = 0,
+    others: Mapping[int, Sequence[ConfigEntity]] | None = None,
 ) -> LoweredNetwork:
     """The program of an assembly; equal kernels share one lowered program.
 
-    `reuse_distance`: see `TellsReuseDistance`.
+    `reuse_distance`: see `TellsReuseDistance`; `others`: by number of a call, configs of equal
+    layouts that may take its place (see `SwapsKernels`).
     """
     memory = plan_memory(rested(_lifetimes(assembly), _touched(assembly), reuse_distance))
     outside = [t.bytes for t in assembly.tensors.values() if t.kind != "intermediate"]
@@ -60,11 +64,13 @@ def lower_network(
     )
     lowered: dict[Any, Any] = {}
     calls = []
-    for call in assembly.calls:
-        which = (call.task, call.config)
-        if which not in lowered:
-            lowered[which] = host.lower(*which)
-        calls.append(KernelCall(call.node, lowered[which], (*call.reads, call.write)))
+    for number, call in enumerate(assembly.calls):
+        configs = (call.config, *(others or {}).get(number, ()))
+        for which in ((call.task, config) for config in configs):
+            if which not in lowered:
+                lowered[which] = host.lower(*which)
+        own, *rest = (lowered[call.task, config] for config in configs)
+        calls.append(KernelCall(call.node, own, (*call.reads, call.write), tuple(rest)))
     program = NetworkProgram(name, buffers, tuple(calls), memory.arena_bytes, constants.nbytes)
     return LoweredNetwork(program, constants, memory)
 

@@ -20,6 +20,8 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
         made.append(_layouts(graph))
         if error := graph.get("error"):
             made.append(_error(error, graph["precisions"]))
+    if finals := report.get("finals"):
+        made.append(_finals(finals))
     if compiled := report.get("compile"):
         configs = compiled["configs"]
         columns = ("kernels", *(f"by {source}" for source in configs), "transforms")
@@ -62,6 +64,24 @@ def _error(error: Mapping[str, Any], precisions: Mapping[str, int]) -> Section:
     shown = ("-" if figure is None else f"{figure:.3g}" for figure in error.values())
     columns = (*error, *(f"kernels in {precision}" for precision in precisions))
     return Section("error", columns, ((*shown, *map(str, precisions.values())),))
+
+
+def _finals(finals: Mapping[str, Any]) -> Section:
+    """The winners, and all of them together."""
+
+    def row(what: str, told: Mapping[str, Any]) -> tuple[str, ...]:
+        shares = (told["gain"], told["gain_low"], told["gain_high"])
+        shown = ("-" if share is None else f"{share * 100:.2f} %" for share in shares)
+        return (what, *shown, str(told["pairs"]))
+
+    rows = [row(told["node"], told) for told in finals["tried"] if told["won"]]
+    remark = "nothing faster found"
+    if finals["total"] is not None:
+        remark = "kept" if finals["kept"] else "no gain for certain: all stays as it was"
+        rows.append(row("the network", finals["total"]))
+    rows.append((f"{len(finals['tried'])} tried in {finals['runs']} runs: {remark}", *[""] * 4))
+    columns = ("finals", "gain", "at least", "at most", "pairs")
+    return Section("inside the network", columns, tuple(rows))
 
 
 def _layouts(graph: Mapping[str, Any]) -> Section:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Set
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 from tilewright.host.fallback import fallback_besides
 from tilewright.strategies.dispatch import Answer, DispatchContext, asked_first, current, entered
 from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.record import GraphRecord
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.selection.assembly import Assembly, assemble
@@ -73,16 +74,16 @@ def dispatch_network(
     """Every kernel and transform with the config that the stack of dispatch contexts gives it.
 
     First are asked the contexts that the caller has entered. Else a node takes the graph tuner's
-    choice, else the best record of its task, else the best of its
-    anchor, else the fallback. Where less of the network failed without the choice, or the records
-    predict a faster one, it is passed over, with a warning. One that keeps the network's error
-    within a bound is not passed over for being slower.
+    choice, else the best record of its task, else the best of its anchor, else the fallback. Where
+    less of the network failed without the choice, or the records predict a faster one, it is passed
+    over, with a warning. There, what won inside the network counts as what it won over. A choice
+    that keeps the network's error within a bound is not passed over for being slower.
     """
     found = _dispatched(extracted, context, accuracy, best)
     if not found.sources[GRAPH_CHOICE]:
         return found
     without = _dispatched(extracted, context, accuracy, "history")
-    if not found.prediction.beaten_by(without.prediction):
+    if not _by_own_times(found, extracted).beaten_by(without.prediction):
         return found
     if found.max_error is not None and found.prediction.failed <= without.prediction.failed:
         return found
@@ -95,6 +96,28 @@ def dispatch_network(
         without.prediction,
     )
     return without
+
+
+def _by_own_times(found: Dispatched, extracted: ExtractedNetwork) -> Prediction:
+    """The prediction of a choice as it was before the last word inside the network."""
+    choices = _choices(found.context)
+    over = {}
+    for kernel in extracted.kernels:
+        choice = choices.get(kernel.key)
+        if choice is not None and choice.won and choice.config == found.configs[kernel.key]:
+            over[kernel.name, kernel.task] = choice.won.over
+    if not over:
+        return found.prediction
+    before = (
+        replace(call, config=over.get((call.node, call.task), call.config))
+        for call in found.assembly.calls
+    )
+    return predict(before, found.context)
+
+
+def _choices(context: RunContext) -> dict[str, GraphRecord]:
+    """The last choice for each node."""
+    return context.store.graph_choices(context.device.fingerprint, context.host.revisions)
 
 
 def _dispatched(
@@ -129,8 +152,7 @@ def _kept_error(nodes: Set[str], context: RunContext) -> float | None:
     """The widest bound within which choices for these nodes were made, None without any."""
     if context.host.precision == "float32":  # which adds no error to keep within a bound
         return None
-    choices = context.store.graph_choices(context.device.fingerprint, context.host.revisions)
-    bounds = (choice.bound for node, choice in choices.items() if node in nodes)
+    bounds = (choice.bound for node, choice in _choices(context).items() if node in nodes)
     return max((bound.most for bound in bounds if bound is not None), default=None)
 
 
@@ -215,9 +237,8 @@ class _History(DispatchContext):
 def _contexts(context: RunContext, accuracy: Accuracy, best: Best) -> tuple[DispatchContext, ...]:
     """From the outermost in."""
     host = context.host
-    choices = context.store.graph_choices(context.device.fingerprint, host.revisions)
     graph = ApplyGraphBest(
-        choices,
+        _choices(context),
         GRAPH_CHOICE,
         where=lambda task, config: (
             allowed(config.strategy, host, accuracy)

@@ -12,11 +12,9 @@ from math import inf
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright.strategies.strategy import strategy_of
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import ErrorBound as RecordedBound
-from tilewright.vocabulary.record import GraphRecord
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import WeightedTask
 from tilewright_graph.extraction.extraction import ExtractedNetwork
@@ -33,6 +31,7 @@ from tilewright_graph.selection.graph_problem import (
     InfeasibleProblemError,
     Solution,
 )
+from tilewright_graph.selection.kept_choice import keep_choice
 from tilewright_graph.selection.layout_problem import LayoutProblem, layout_problem
 from tilewright_graph.selection.prediction import Prediction, has_failed, predict, recorded_seconds
 from tilewright_graph.selection.transform_prices import family
@@ -188,8 +187,14 @@ class _GraphTuning:
             error,
         )
         free = [kernel for kernel in self._extracted.kernels if kernel.key not in self._fixed]
-        _keep(free, choice, self._context)
+        keep_choice(free, configs, self._context, self._bounds(error))
         return choice
+
+    def _bounds(self, error: KeptError | None) -> dict[str, RecordedBound]:
+        if error is None:
+            return {}
+        keys = [kernel.key for kernel in self._extracted.kernels]
+        return {key: RecordedBound(error.most, error.alone.get(key, {})) for key in keys}
 
     def _problem(self) -> LayoutProblem:
         """The problem as it stands; notes every transform that it asks for."""
@@ -319,25 +324,3 @@ def _by_turns(transforms: Iterable[Task]) -> list[Task]:
         families.setdefault(family(task), []).append(task)
     rounds = zip_longest(*families.values())
     return [task for turn in rounds for task in turn if task is not None]
-
-
-def _keep(kernels: Iterable[KernelNode], choice: GraphChoice, context: RunContext) -> None:
-    """Write what differs from the choices that the store holds."""
-    device, revisions = context.device, context.host.revisions
-    known = context.store.graph_choices(device.fingerprint, revisions)
-    records = []
-    for kernel in kernels:
-        config = choice.configs[kernel.key]
-        held = known.get(kernel.key)
-        bound = None
-        if choice.error is not None:
-            bound = RecordedBound(choice.error.most, choice.error.alone.get(kernel.key, {}))
-        said = (kernel.task, config, bound)
-        if held is None or (held.task, held.config, held.bound) != said:
-            revision = revisions[strategy_of(config.strategy)]
-            where = (device.name, device.fingerprint)
-            records.append(
-                GraphRecord(kernel.key, kernel.task, config, *where, revision, bound=bound)
-            )
-    if records:
-        context.store.append(records)

@@ -16,6 +16,12 @@ class GraphTuneOptions(Effort):
         default=None, description="Who knows the answers, where errors are bounded; as in `verify`."
     )
     proof: bool = Field(default=False, description="Exit with 3 unless the choice is proved best.")
+    finals: float = Field(
+        default=0.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds of the stage `finals` afterwards.",
+    )
     svg: str | None = Field(
         default=None,
         description="Draw the layouts before and after; several networks each into FILE-NETWORK.",

@@ -12,6 +12,8 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Place, completed
 from tilewright_graph.compiled.measured_error import MeasuredError
 from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.finals.finals_options import FinalsOptions
+from tilewright_graph.finals.last_word import last_word
 from tilewright_graph.pictures.layout_flow import layout_flow
 from tilewright_graph.pictures.layout_picture import layout_picture
 from tilewright_graph.selection.graph_problem import MAX_ERROR
@@ -79,6 +81,9 @@ class GraphTuneStage:
             self._draw(picture, extracted, choice)
         graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
         report = {"graph": graph, "measurement": choice.measurement}
+        if options.finals:
+            last = FinalsOptions(seconds=options.finals, accuracy=options.accuracy)
+            report["finals"] = last_word(extracted, context, last)
         return StageResult((choice,), report, partial=unproved or exceeds)
 
     def _picture_of(self, svg: str) -> Path:
