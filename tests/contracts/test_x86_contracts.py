@@ -26,6 +26,7 @@ TASKS = (
     "conv2d(1x16x9x9, 16x16x3x3, padding=1) + add(1x16x1x1:const) + relu()",
     "conv2d(1x24x7x7, 24x1x3x3, padding=1, groups=24)",
     "max_pool2d(1x16x7x5, pool_size=3, strides=2, padding=1)",
+    "resize(1x16x5x3, shape=[1, 16, 9, 7], mode=linear, coordinates=half_pixel)",
     "softmax(3x11)",
     "concat(1x3x5x5, 1x7x5x5, axis=1)",
     "add(1x5x3x7, 1x5x3x7) + relu()",
@@ -57,6 +58,7 @@ class TestX86StrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
     precision = "bfloat16"
     strategies = "*_bf16.x86"
     tasks = (
+        "resize(1x16x5x3, shape=[1, 16, 9, 7], mode=linear, coordinates=half_pixel)",
         "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
         "conv2d(3x48x7x11, 32x48x5x5, strides=2, padding=2)",
         "conv2d(1x32x7x7, 48x32x1x1) + add(1x48x1x1:const) + relu()",

@@ -83,6 +83,8 @@ STRATEGIES = (
     _bfloat16("dense_packed", ("dense",)),
     _strategy("pool2d", _POOLS, revision=2),
     _bfloat16("pool2d", _POOLS),
+    _strategy("resize", ("resize",)),
+    _bfloat16("resize", ("resize",)),
     _strategy("softmax_rows", ("softmax",)),
     _strategy("layout_transform", ("layout_transform",), revision=2),
     _strategy("concat", ("concat",)),

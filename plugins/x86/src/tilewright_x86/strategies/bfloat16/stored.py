@@ -17,6 +17,7 @@ from tilewright_x86.strategies.dense_packed import DensePacked
 from tilewright_x86.strategies.derived import limits
 from tilewright_x86.strategies.elementwise import Elementwise
 from tilewright_x86.strategies.pool2d import Pool2d
+from tilewright_x86.strategies.resize import Resize
 from tilewright_x86.strategies.tiles.stored_formats import (
     like_output,
     rounds_natively,
@@ -63,6 +64,22 @@ class Pool2dBfloat16(Pool2d):
     """Pooling of images that are stored as bfloat16."""
 
     name = "pool2d_bf16.x86"
+
+    def applies(self, task: Task) -> bool:
+        """As in float32, where the processor rounds to bfloat16."""
+        return _gains(task) and super().applies(task)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """As in float32, images stored as bfloat16."""
+        found = super().layouts(task, config)
+        output_dtype = self.operators.output(task.workload).dtype
+        return stored_in_bfloat16(task, found, like_output(task, found), output_dtype)
+
+
+class ResizeBfloat16(Resize):
+    """Resizing of images that are stored as bfloat16."""
+
+    name = "resize_bf16.x86"
 
     def applies(self, task: Task) -> bool:
         """As in float32, where the processor rounds to bfloat16."""
@@ -123,5 +140,5 @@ class ConcatBfloat16(Concat):
 
 
 conv2d_depthwise = Conv2dDepthwiseBfloat16
-dense_packed, pool2d = DensePackedBfloat16, Pool2dBfloat16
+dense_packed, pool2d, resize = DensePackedBfloat16, Pool2dBfloat16, ResizeBfloat16
 elementwise, concat, rows = ElementwiseBfloat16, ConcatBfloat16, RowsBfloat16
