@@ -58,6 +58,7 @@ class TestX86StrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
     precision = "bfloat16"
     strategies = "*_bf16.x86"
     tasks = (
+        "conv3d(1x16x3x5x7, 16x16x3x3x3, padding=1) + relu()",
         "resize(1x16x5x3, shape=[1, 16, 9, 7], mode=linear, coordinates=half_pixel)",
         "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
         "conv2d(3x48x7x11, 32x48x5x5, strides=2, padding=2)",

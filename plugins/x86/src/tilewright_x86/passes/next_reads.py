@@ -39,9 +39,9 @@ _Added = Callable[[Loop, Affine], list[Statement]]
 """What is to be done in the innermost rolled loop at the turn of that number."""
 
 
-def fetch_next_filters(rows: int, columns: int) -> ProgramPass:
-    """For a convolution in register tiles of rows times columns."""
-    run = partial(_fetching_next_filters, rows, columns)
+def fetch_next_filters(rows: int, columns: int, axes: int = 2) -> ProgramPass:
+    """For a convolution over so many axes in register tiles of rows times columns."""
+    run = partial(_fetching_next_filters, rows, columns, axes)
     return ProgramPass(f"fetch next filters, tiles of {rows} x {columns}", run)
 
 
@@ -51,23 +51,25 @@ def fetch_next_pixels(columns: int) -> ProgramPass:
     return ProgramPass(f"fetch next pixels, tiles of 1 x {columns}", run)
 
 
-def _fetching_next_filters(rows: int, columns: int, program: LoopProgram) -> LoopProgram:
+def _fetching_next_filters(rows: int, columns: int, axes: int, program: LoopProgram) -> LoopProgram:
     """The program of a convolution in register tiles of rows times columns.
 
     The first dimension of the filters is the outermost loop, and a tile reads all that lies at one
     place of it.
     """
     output, filters = program.outputs[0], program.operand("weight")
-    _, _, height, width = output.shape[:4]
-    together = prod(filters.shape[1:])
+    extents = output.shape[2 : 2 + axes]
+    pixels, together = prod(extents), prod(filters.shape[1:])
 
     def fetching(tile: Statement) -> _Added:
         start = dict.fromkeys(ranges(tile), Affine())
-        row, column = (index.substitute(start) for index in _place(tile, output)[2:4])
+        *place, column = (index.substitute(start) for index in _place(tile, output)[2 : 2 + axes])
         now, *_ = (index.substitute(start) for index in _read(tile, filters))
-        pixels_before = row * width + column * rows
-        first = pixels_before * (together // (height * width)) + together
-        each = -(-together * rows * columns // (height * width * _turns(tile)))
+        pixels_before = column * rows
+        for axis, index in enumerate(place, 1):
+            pixels_before = index * prod(extents[axis:]) + pixels_before
+        first = pixels_before * (together // pixels) + together
+        each = -(-together * rows * columns // (pixels * _turns(tile)))
 
         def added(_: Loop, turn: Affine) -> list[Statement]:
             indices = (now, *[Affine()] * (len(filters.shape) - 2), first + turn * each)

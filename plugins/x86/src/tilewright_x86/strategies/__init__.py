@@ -65,6 +65,8 @@ STRATEGIES = (
         priority=12,
         direct_error=False,
     ),
+    _strategy("conv3d_direct", ("conv3d",)),
+    _bfloat16("conv3d_direct", ("conv3d",), "bfloat16.conv3d_direct", arithmetic=_DOTS),
     _strategy("conv2d_depthwise", _CONV2D),
     _bfloat16("conv2d_depthwise", _CONV2D),
     _strategy("conv2d_pixels", _CONV2D),

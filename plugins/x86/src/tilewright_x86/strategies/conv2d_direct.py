@@ -57,10 +57,12 @@ class Conv2dDirect(ScheduledImplementation):
     """Convolutions whose groups hold several filters; knobs choose layouts, tile and loop order.
 
     terms   input channels that one instruction multiplies and adds
+    axes    letters of the image's spatial axes; tiles are cut of the last two
     """
 
     name = "conv2d_direct.x86"
     terms = 1
+    axes = "HW"
 
     def applies(self, task: Task) -> bool:
         """Floats of at most 32 bits, constant filters, of which groups have at least four."""
@@ -137,13 +139,11 @@ class Conv2dDirect(ScheduledImplementation):
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Blocked images; filters in the order in which the micro-kernel reads them."""
-        output = blocked(config["block_oc"])
+        image, output = (blocked(config[block], self.axes) for block in ("block_ic", "block_oc"))
         inner = config["vectors"] * min(lanes(task), config["block_oc"])
-        filters = widened_filters(task, _filters_layout(config["block_ic"], inner))
+        filters = widened_filters(task, self._filters_layout(config["block_ic"], inner))
         epilogue = epilogue_layouts(task, 2, output)
-        return Layouts(
-            (blocked(config["block_ic"]), filters, *epilogue), (output,), constants(task)
-        )
+        return Layouts((image, filters, *epilogue), (output,), constants(task))
 
     def viewed(self, task: Task) -> Task:
         """Several rows as one, where neighbours do not matter."""
@@ -154,7 +154,7 @@ class Conv2dDirect(ScheduledImplementation):
         rows, columns = config["tile_oh"][-1], config["tile_ow"][-1]
         found = [skip_zero_terms]
         if config["prefetch"] == "filters":
-            found.append(fetch_next_filters(rows, columns))
+            found.append(fetch_next_filters(rows, columns, len(self.axes)))
         elif config["prefetch"] == "pixels":
             found.append(fetch_next_pixels(columns))
         if self.viewed(task) is not task:
@@ -164,7 +164,7 @@ class Conv2dDirect(ScheduledImplementation):
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """The register tile, and the sum over blocks of channels and taps around it."""
         s = schedule.inline("pad") if "pad" in schedule.stages else schedule
-        s, total, final = accumulate_in_registers(s, "conv2d")
+        s, total, final = accumulate_in_registers(s, task.workload.operator)
         tile = RegisterTile(
             config["tile_oh"][-1],
             config["tile_ow"][-1],
@@ -172,7 +172,7 @@ class Conv2dDirect(ScheduledImplementation):
             min(lanes(task), config["block_oc"]),
         )
         s = tile.stored(s, total, final, rows_outermost=config["outer"] == "rows")
-        ic, kh, kw = s.loops(total)[4:]
+        ic, *outer_taps, kw = s.loops(total)[2 + len(self.axes) :]
         s = s.overhang(total, ic) if self.terms > 1 else s
         s = s.split(total, ic, [config["block_ic"]])
         factors = [config["unroll_ic"]] if self.terms == 1 else [config["unroll_ic"], self.terms]
@@ -182,7 +182,7 @@ class Conv2dDirect(ScheduledImplementation):
         return tile.accumulated(
             s,
             total,
-            [block, kh, *taps, unrolled],
+            [block, *outer_taps, *taps, unrolled],
             [unrolled, kw] if config["unroll_kw"] else [unrolled],
             self._dot(f"{ic}.1.2", tile.width),
         )
@@ -195,6 +195,12 @@ class Conv2dDirect(ScheduledImplementation):
         """Blocks of the image's layout, 1 for none."""
         return [1] if channels < _NARROW else channel_blocks(channels, lane_count)
 
+    def _filters_layout(self, block_ic: int, inner: int) -> str:
+        """A block of input channels, each with the filters of a tile."""
+        channels = f"{block_ic}i" if block_ic > 1 else ""
+        filters = f"{inner}o" if inner > 1 else ""
+        return f"OI{self.axes}{channels}{filters}"
+
     def _dot(self, loop: str, width: int) -> tuple[str, TensorInstruction] | None:
         """The instruction that adds the terms of a loop to a vector of filters; None for one."""
         del loop, width
@@ -206,7 +212,7 @@ class Conv2dDirect(ScheduledImplementation):
 
     def _image(self, task: Task) -> tuple[int, int]:
         """Rows and columns of the output that are cut into tiles."""
-        _, _, height, width = self.operators.output(self.viewed(task).workload).shape
+        *_, height, width = self.operators.output(self.viewed(task).workload).shape
         return height, width
 
     def _columns(self, task: Task) -> list[int]:
@@ -261,7 +267,7 @@ def _fewest_sums(tiles: Sequence[tuple[int, int, int]]) -> int:
 
 def group_of(task: Task) -> tuple[int, int, int]:
     """(filters, input channels, taps in a row) of one group."""
-    filters, channels, _, taps = task.workload.inputs[1].shape
+    filters, channels, *_, taps = task.workload.inputs[1].shape
     return filters // task.workload.attributes["groups"], channels, taps
 
 
@@ -308,11 +314,6 @@ def output_blocks(task: Task) -> list[int]:
     blocks = channel_blocks(filters, lanes(task))
     grouped = task.workload.attributes["groups"] > 1
     return [largest_divisor(filters, lanes(task))] if grouped and blocks == [filters] else blocks
-
-
-def _filters_layout(block_ic: int, inner: int) -> str:
-    channels = f"{block_ic}i" if block_ic > 1 else ""
-    return f"OIHW{channels}{inner}o" if inner > 1 else f"OIHW{channels}"
 
 
 make = Conv2dDirect

@@ -47,7 +47,7 @@ class Conv2dDirectBfloat16(Conv2dDirect):
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """As in float32, elements stored as bfloat16; pairs of channels innermost in filters."""
         inner = config["vectors"] * min(lanes(task), config["block_oc"])
-        filters = f"OIHW{config['block_ic'] // 2}i{inner}o2i"
+        filters = f"OI{self.axes}{config['block_ic'] // 2}i{inner}o2i"
         found = super().layouts(task, config)
         image, _, *epilogue = found.inputs
         found = replace(found, inputs=(image, filters, *epilogue))

@@ -12,7 +12,7 @@ from tilewright_tensor.sketches.structure.loops import fused, inlined_behind
 
 @dataclass(frozen=True, slots=True)
 class RegisterTile:
-    """Rows times columns of an NCHW output, times `vectors` vectors of `width` channels."""
+    """Rows times columns of an NC[D]HW output, times `vectors` vectors of `width` channels."""
 
     rows: int
     columns: int
@@ -28,11 +28,12 @@ class RegisterTile:
         `rows_outermost`. Rows of tiles of which the last is lower stay a loop of their own inside,
         so that it can be peeled.
         """
-        n, c, h, w = schedule.loops(final)
-        _, _, height, _ = schedule.dag.outputs[0].shape
+        n, c, *depth, h, w = schedule.loops(final)
+        *_, height, _ = schedule.dag.outputs[0].shape
         s = schedule.split(final, c, [self.vectors, self.width])
         s = s.split(final, h, [self.rows]).split(final, w, [self.columns])
-        around = [n, *([f"{h}.0", f"{c}.0"] if rows_outermost else [f"{c}.0", f"{h}.0"])]
+        rows = [*depth, f"{h}.0"]
+        around = [n, *([*rows, f"{c}.0"] if rows_outermost else [f"{c}.0", *rows])]
         inside = [f"{h}.1", f"{w}.1", f"{c}.1"]
         if height % self.rows:
             around.remove(f"{h}.0")
@@ -58,9 +59,9 @@ class RegisterTile:
         `dot`: the terms of one more loop are added by an instruction, to a vector of channels. The
         last vector is whole in the filters, padded with zeros.
         """
-        n, c, h, w = schedule.loops(total)[:4]
+        n, c, *places = schedule.loops(total)[: len(schedule.dag.outputs[0].shape)]
         s = schedule.split(total, c, [self.width])
-        inside = [n, h, w, f"{c}.0"]
+        inside = [n, *places, f"{c}.0"]
         s = s.reorder(total, [*terms, *inside, f"{c}.1", *([dot[0]] if dot else [])])
         s = s.unroll(total, *unrolled, *inside).vectorize(total, f"{c}.1")
         if dot is None:

@@ -63,9 +63,9 @@ def panel_counts(vectors: int, most: int, *, padded: bool = True) -> list[int]:
     return counts
 
 
-def blocked(block: int) -> str:
-    """`NCHW16c` for 16, `NCHW` for 1."""
-    return f"NCHW{block}c" if block > 1 else "NCHW"
+def blocked(block: int, axes: str = "HW") -> str:
+    """`NCHW16c` for 16, `NCHW` for 1; `axes` are the spatial ones."""
+    return f"NC{axes}{block}c" if block > 1 else f"NC{axes}"
 
 
 def image_layouts(shape: tuple[int, ...], lane_count: int) -> list[str]:
