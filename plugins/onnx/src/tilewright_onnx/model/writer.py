@@ -23,12 +23,12 @@ def write_model(network: Network) -> Any:
     """
     from onnx import helper, numpy_helper
 
-    used = {name for node in network.nodes for name in node.inputs}
     sites = [_Site(node, network) for node in network.nodes]
     for node, site in zip(network.nodes, sites, strict=True):
         if node.operator not in WRITERS:
             raise site.error(f"ONNX has no operator for {node.operator!r}")
         WRITERS[node.operator](site)
+    used = {name for site in sites for name in site.node.input}
     constants = {name: array for name, array in network.constants.items() if name in used}
     for site in sites:
         constants |= site.constants
@@ -62,6 +62,8 @@ class _Site:
         self.constants: dict[str, Any] = {}
         self.node: Any = None
         self.shape = network.specs[node.output].shape
+        self._inputs = [*node.inputs]
+        self._known = network.constants
         self._node = node
         self._dtype = network.specs[node.output].dtype
         self._where = f"{network.name}: node {node.name!r}"
@@ -74,6 +76,13 @@ class _Site:
         """A further operand of the output's type; none where there is no value."""
         return "" if value is None else self._constant(np.asarray(value, self._dtype), what)
 
+    def turned(self, position: int, turn: Callable[[Any], Any]) -> None:
+        """A constant operand as ONNX has it. Raises UsageError where it is none."""
+        name = self._inputs[position]
+        if name not in self._known:
+            raise self.error(f"ONNX needs operand {position} in another order: make it a constant")
+        self._inputs[position] = self._constant(turn(self._known[name]), f"operand {position}")
+
     def emit(
         self, operator: str, *operands: str, unused: Sequence[str] = (), **attributes: Any
     ) -> None:
@@ -84,7 +93,7 @@ class _Site:
         from onnx import helper
 
         name, output = self._node.name, self._node.output
-        inputs = [*self._node.inputs, *operands]
+        inputs = [*self._inputs, *operands]
         outputs = [*(f"{output}:{word}" for word in unused), output]
         self.node = helper.make_node(operator, inputs, outputs, name=name, **attributes)
 
@@ -123,6 +132,24 @@ def _convolution(site: _Site) -> None:
         pads=given["padding"],
         dilations=given["dilation"],
         group=given["groups"],
+    )
+
+
+def _transposed_convolution(site: _Site) -> None:
+    given = site.attributes
+    groups = given["groups"]
+
+    def inputs_first(weight: Any) -> Any:
+        parts = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
+        return np.ascontiguousarray(parts.reshape(-1, *parts.shape[2:]))
+
+    site.turned(1, inputs_first)
+    site.emit(
+        "ConvTranspose",
+        strides=given["strides"],
+        pads=given["padding"],
+        output_padding=given["output_padding"],
+        group=groups,
     )
 
 
@@ -289,6 +316,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "conv1d": _convolution,
     "conv2d": _convolution,
     "conv3d": _convolution,
+    "conv2d_transpose": _transposed_convolution,
     "dense": lambda site: site.emit("Gemm", transB=1),
     "flatten": _reshape,
     "grid_sample": _grid_sample,

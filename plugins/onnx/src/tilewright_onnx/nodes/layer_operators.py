@@ -57,6 +57,41 @@ def _margins(
 
 
 def _conv_transpose(site: NodeSite) -> None:
+    """The operator where an image grows, else a convolution of which strides are channels."""
+    strides = site.attribute("strides", [1] * (len(site.spec(0).shape) - 2))
+    if len(strides) == 2 and prod(strides) > 1:
+        _conv2d_transpose(site, strides)
+    else:
+        _conv_of_residues(site, strides)
+
+
+def _conv2d_transpose(site: NodeSite, strides: Sequence[int]) -> None:
+    """Filters of a dilation have zeros between them; what is cut off may be less than nothing."""
+    shape, groups = site.spec(0).shape, site.attribute("group", 1)
+    weight = _spread(site, site.value(1), site.attribute("dilations", [1, 1]), [1, 1])
+    sizes, begins = _transposed_extents(site, shape[2:], strides)
+    ends = [
+        (n - 1) * s + k - b - size
+        for n, s, k, b, size in zip(
+            shape[2:], strides, weight.shape[2:], begins, sizes, strict=True
+        )
+    ]
+    attributes = {
+        "strides": strides,
+        "padding": [*begins, *(max(0, end) for end in ends)],
+        "output_padding": [max(0, -end) for end in ends],
+        "groups": groups,
+    }
+    filters = _phase_filters(weight, groups, weight.shape[2:], [1, 1])[..., ::-1, ::-1]
+    operands = site.tensor(0), site.constant(np.ascontiguousarray(filters))
+    if not site.has(2):
+        site.finish("conv2d_transpose", *operands, **attributes)
+        return
+    bias = site.reshaped(site.tensor(2), (1, -1, 1, 1))
+    site.finish("add", site.emit("conv2d_transpose", *operands, **attributes), bias)
+
+
+def _conv_of_residues(site: NodeSite, strides: Sequence[int]) -> None:
     """A convolution that makes all places between two strides as channels, then puts them in order.
 
     With strides s, place s*q + r of the whole result is the sum over j of data[q - j] times
@@ -65,7 +100,6 @@ def _conv_transpose(site: NodeSite) -> None:
     shape, weight = site.spec(0).shape, site.value(1)
     spatial = len(shape) - 2
     groups = site.attribute("group", 1)
-    strides = site.attribute("strides", [1] * spatial)
     weight = _spread(site, weight, site.attribute("dilations", [1] * spatial), strides)
     sizes, begins = _transposed_extents(site, shape[2:], strides)
     taps = [n // s for n, s in zip(weight.shape[2:], strides, strict=True)]

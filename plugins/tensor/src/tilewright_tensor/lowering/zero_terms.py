@@ -31,7 +31,10 @@ def _conditional(term: Value) -> tuple[list[Condition], Value] | None:
         return None
     if term.name == "select" and term.args[2] == Const(0.0, term.dtype):
         conditions = _conditions(term.args[0])
-        return None if conditions is None else (conditions, term.args[1])
+        if conditions is None:
+            return None
+        further, inner = _conditional(term.args[1]) or ([], term.args[1])
+        return [*conditions, *further], inner
     if term.name == "mul":
         for place, factor in enumerate(term.args):
             if found := _conditional(factor):

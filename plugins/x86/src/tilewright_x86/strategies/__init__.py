@@ -7,9 +7,14 @@ from tilewright_tensor.strategies.strategy_modules import implementation_of
 
 
 def _strategy(
-    name: str, operators: tuple[str, ...], *, revision: int = 1, priority: int = 10
+    name: str,
+    operators: tuple[str, ...],
+    folder: str = "",
+    *,
+    revision: int = 1,
+    priority: int = 10,
 ) -> Strategy:
-    load = implementation_of(f"{__name__}.{name}")
+    load = implementation_of(f"{__name__}.{folder}{name}")
     recorded = f"{name}.x86"
     return Strategy(recorded, revision, ("x86",), operators, load, priority, aliases=(name,))
 
@@ -65,8 +70,9 @@ STRATEGIES = (
         priority=12,
         direct_error=False,
     ),
-    _strategy("conv3d_direct", ("conv3d",)),
+    _strategy("conv3d_direct", ("conv3d",), "images."),
     _bfloat16("conv3d_direct", ("conv3d",), "bfloat16.conv3d_direct", arithmetic=_DOTS),
+    _strategy("conv2d_transpose", ("conv2d_transpose",), "images."),
     _strategy("conv2d_depthwise", _CONV2D),
     _bfloat16("conv2d_depthwise", _CONV2D),
     _strategy("conv2d_pixels", _CONV2D),
@@ -85,7 +91,7 @@ STRATEGIES = (
     _bfloat16("dense_packed", ("dense",)),
     _strategy("pool2d", _POOLS, revision=2),
     _bfloat16("pool2d", _POOLS),
-    _strategy("resize", ("resize",)),
+    _strategy("resize", ("resize",), "images."),
     _bfloat16("resize", ("resize",)),
     _strategy("softmax_rows", ("softmax",)),
     _strategy("layout_transform", ("layout_transform",), revision=2),

@@ -55,6 +55,31 @@ def _convolution(arrays: Sequence[Array], attributes: Attributes) -> Array:
     return result.reshape(len(data), weight.shape[0], *places)
 
 
+def _transposed_convolution(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    """Each tap adds its products to places a stride apart of the whole result, which is cut."""
+    data, weight = arrays
+    groups, strides = attributes["groups"], attributes["strides"]
+    height, width = data.shape[2:]
+    grouped = data.reshape(len(data), groups, -1, height, width)
+    filters = weight.reshape(groups, -1, *weight.shape[1:])
+    whole = [
+        (n - 1) * s + k + more
+        for n, s, k, more in zip(
+            (height, width), strides, weight.shape[2:], attributes["output_padding"], strict=True
+        )
+    ]
+    result = np.zeros((len(data), weight.shape[0], *whole))
+    for y, x in np.ndindex(*weight.shape[2:]):
+        product = np.einsum("ngchw,goc->ngohw", grouped, filters[..., y, x])
+        rows, columns = (
+            slice(at, at + (n - 1) * s + 1, s)
+            for at, n, s in zip((y, x), (height, width), strides, strict=True)
+        )
+        result[:, :, rows, columns] += product.reshape(len(data), -1, height, width)
+    top, left, bottom, right = attributes["padding"]
+    return result[:, :, top : whole[0] - bottom, left : whole[1] - right]
+
+
 def _pool_places(extents: Sequence[int], attributes: Attributes) -> list[int]:
     """Windows along each axis, counted one by one; none begins after the data."""
     found = []
@@ -327,6 +352,7 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "conv1d": _convolution,
     "conv2d": _convolution,
     "conv3d": _convolution,
+    "conv2d_transpose": _transposed_convolution,
     "dense": lambda arrays, _attributes: arrays[0] @ arrays[1].T,
     "matmul": lambda arrays, _attributes: arrays[0] @ arrays[1],
     "matmul_integer": lambda arrays, _attributes: (

@@ -16,8 +16,8 @@ from tilewright_x86.strategies.conv2d_depthwise import Conv2dDepthwise
 from tilewright_x86.strategies.dense_packed import DensePacked
 from tilewright_x86.strategies.derived import limits
 from tilewright_x86.strategies.elementwise import Elementwise
+from tilewright_x86.strategies.images.resize import Resize
 from tilewright_x86.strategies.pool2d import Pool2d
-from tilewright_x86.strategies.resize import Resize
 from tilewright_x86.strategies.tiles.stored_formats import (
     like_output,
     rounds_natively,
