@@ -21,6 +21,7 @@ TASKS = (
     "conv2d(1x3x13x11, 32x3x5x5, strides=2, padding=2)",
     "conv2d(1x32x7x7, 48x32x1x1)",
     "conv2d(1x17x5x7, 19x17x1x1)",
+    "conv3d(1x16x3x5x7, 16x16x3x3x3, padding=1) + relu()",
     "conv2d_transpose(1x16x5x7, 16x16x3x3, strides=2, padding=1) + relu()",
     "dense(1x37, 11x37)",
     "dense(5x64, 32x64)",

@@ -57,7 +57,16 @@ def test_a_run_calls_every_hook_with_the_arguments_specified(call, folder, plugi
         code, _, err = call("run", "tiny.yaml", *arguments)
         assert code == 0, err
     called = dict(sys.modules["tilewright_plugin_file_every_hook"].CALLED)
-    for verb in (("explain", "tiny.yaml"), ("targets",)):
+    # A network made in Python is written for a peer that reads files.
+    raced = (
+        "run",
+        "zoo:perceptron",
+        "--set",
+        "benchmark.peers=[openvino]",
+        "--set",
+        "tune.budget=1",
+    )
+    for verb in (("explain", "tiny.yaml"), ("targets",), raced):
         code, _, err = call(*verb, "--plugin", plugin)
         assert code == 0, err
         called |= sys.modules["tilewright_plugin_file_every_hook"].CALLED

@@ -65,14 +65,15 @@ class Conv2dTranspose(ScheduledImplementation):
         unroll_ic = knobs.define_knob("unroll_ic", [1, 2, 4])
         knobs.constrain(unroll_ic <= block_ic)
         knobs.constrain(columns * vectors + vectors + 1 <= registers(task) - 1)
-        fits = max(columns * vectors for columns, vectors in self._tiles(task))
-        knobs.constrain(columns * vectors >= min(CHAINS, fits))
+        knobs.constrain(columns * vectors >= self._fewest_sums(task))
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
-        """The tile with most sums of at most two vectors of filters."""
+        """The tile with most sums of two vectors of filters, of any number where those are few."""
+        fewest = self._fewest_sums(task)
         columns, vectors = max(
-            self._tiles(task), key=lambda tile: (tile[1] == 2, tile[0] * tile[1], tile)
+            (tile for tile in self._tiles(task) if tile[0] * tile[1] >= fewest),
+            key=lambda tile: (tile[1] == 2, tile[0] * tile[1], tile),
         )
         return ConfigEntity(
             self.name,
@@ -142,6 +143,10 @@ class Conv2dTranspose(ScheduledImplementation):
             found.add(-(-places // -(-places // most)))
             found.add(largest_divisor(places, most))
         return sorted(found)
+
+    def _fewest_sums(self, task: Task) -> int:
+        """Of a register tile: enough to hide the latency of an addition, where that many fit."""
+        return min(CHAINS, max(columns * vectors for columns, vectors in self._tiles(task)))
 
     def _tiles(self, task: Task) -> list[tuple[int, int]]:
         """(columns, vectors) of the register tiles that fit the registers."""
