@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -119,6 +119,18 @@ class EmulatesTargets(Protocol):
 
     def emulated_target(self, target: Target) -> Target:
         """The target whose code an emulated device runs in place of this one's."""
+
+
+@runtime_checkable
+class ReadsInPlace(Protocol):
+    """A kernel that may read operands where they lie, so that several share them."""
+
+    def bind_shared(self, arrays: Sequence[Array], shared: Collection[int]) -> None:
+        """As `bind`, one place an operand; those of the numbers in `shared` are not copied.
+
+        Nothing may change them as long as the kernel has them. One that does not begin on a cache
+        line of 64 bytes is copied nevertheless.
+        """
 
 
 @runtime_checkable

@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.host.plugin_host import PluginHost
-from tilewright.roles import Artifact, Kernel, SwapsKernels
+from tilewright.roles import Artifact, Kernel, ReadsInPlace, SwapsKernels
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.workload import TensorSpec
@@ -106,7 +106,11 @@ class CompiledNetwork:
         fed = [name for name, spec in self.inputs.items() if 0 not in spec.shape]
         made = [n for n, spec in results.items() if 0 not in spec.shape and n not in self.inputs]
         arrays = [_zeros(self.inputs[name]) for name in fed]
-        kernel.bind([*arrays, constants, *(_zeros(results[name]) for name in made)], {})
+        operands = [*arrays, constants, *(_zeros(results[name]) for name in made)]
+        if isinstance(kernel, ReadsInPlace):
+            kernel.bind_shared(operands, {len(fed)})
+        else:
+            kernel.bind(operands, {})
         self._kernel: Kernel | None = kernel
         self._turn = Lock()
         self._places = {name: place for place, name in enumerate([*fed, "", *made]) if name}

@@ -20,6 +20,7 @@ from tilewright_graph.extraction.memory_plan import (
 from tilewright_graph.network.network_bytes import check_network_bytes
 from tilewright_graph.selection.assembly import Assembly
 from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
+from tilewright_tensor.kernels.guarded_memory import GuardedMemory
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ def _pack(assembly: Assembly) -> tuple[Any, dict[str, int]]:
     for name, array in assembly.constants.items():
         offsets[name] = end
         end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
-    block = np.zeros(end, np.uint8)
+    block = GuardedMemory(end).bytes  # on a cache line, so that kernels share it
+    block.fill(0)
     for name, array in assembly.constants.items():
         block[offsets[name] : offsets[name] + array.nbytes] = array.reshape(-1).view(np.uint8)
     return block, offsets

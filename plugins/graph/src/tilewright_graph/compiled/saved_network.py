@@ -7,23 +7,24 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tilewright.canonical import canonical_json, thaw
 from tilewright.errors import UsageError
-from tilewright.reading import read_file
+from tilewright.reading import open_file, read_file
 from tilewright.roles import Artifact
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_pipeline.writing import writing
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
+from tilewright_tensor.kernels.guarded_memory import GuardedMemory
 
 _VERSION = 1
 _MOST_BYTES = 2**40
+_PIECE = 1 << 22  # bytes that are read at a time
 _CODE, _CONSTANTS, _MANIFEST = "code", "constants", "manifest.json"
 _REMEDY = "compile and save it again"
 
@@ -110,7 +111,7 @@ def load(folder: Path) -> tuple[Artifact, Any, NetworkSignature]:
     """Artefact, constants and signature. Raises UsageError unless every byte is as it was saved."""
     try:
         manifest = json.loads(read_file(folder / _MANIFEST).decode())
-        files = {name: read_file(folder / name) for name in (_CODE, _CONSTANTS)}
+        code = read_file(folder / _CODE)
         if manifest["version"] != _VERSION:
             raise UsageError(
                 f"saved in format {manifest['version']}, expected {_VERSION}",
@@ -121,8 +122,10 @@ def load(folder: Path) -> tuple[Artifact, Any, NetworkSignature]:
             raise UsageError(
                 "the manifest was changed since it was saved", where=str(folder), remedy=_REMEDY
             )
-        for name, data in files.items():
-            if hashlib.sha256(data).hexdigest() != manifest["sha256"][name]:
+        constants, constants_hash = _read_block(folder / _CONSTANTS)
+        hashes = {_CODE: hashlib.sha256(code).hexdigest(), _CONSTANTS: constants_hash}
+        for name, found in hashes.items():
+            if found != manifest["sha256"][name]:
                 raise UsageError(
                     f"{name!r} was changed since it was saved", where=str(folder), remedy=_REMEDY
                 )
@@ -130,7 +133,7 @@ def load(folder: Path) -> tuple[Artifact, Any, NetworkSignature]:
         _check_sizes(signature)
         target, format_ = manifest["target"], manifest["format"]
         _check_texts(signature.name, signature.precision, target, format_, *signature.tensors)
-        artifact = Artifact(target, format_, files[_CODE], manifest["metadata"])
+        artifact = Artifact(target, format_, code, manifest["metadata"])
     except OSError as error:
         raise UsageError(
             f"no saved network: {error.strerror} ({Path(error.filename).name})",
@@ -139,7 +142,24 @@ def load(folder: Path) -> tuple[Artifact, Any, NetworkSignature]:
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError("the manifest is damaged", where=str(folder), remedy=_REMEDY) from error
-    return artifact, np.frombuffer(files[_CONSTANTS], np.uint8), signature
+    return artifact, constants, signature
+
+
+def _read_block(path: Path) -> tuple[Any, str]:
+    """(a file's bytes, read-only and beginning on a cache line, their SHA-256).
+
+    One thread hashes what the other has read.
+    """
+    with open_file(path) as file, ThreadPoolExecutor(1) as pool:
+        block = GuardedMemory(os.fstat(file.fileno()).st_size).bytes
+        digest, read = hashlib.sha256(), 0
+        while count := file.readinto(block[read : read + _PIECE]):
+            pool.submit(digest.update, block[read : read + count])
+            read += count
+        pool.shutdown()
+    block = block[:read]
+    block.flags.writeable = False
+    return block, digest.hexdigest()
 
 
 def _check_texts(*texts: object) -> None:

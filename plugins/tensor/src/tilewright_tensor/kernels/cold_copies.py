@@ -43,6 +43,10 @@ class Copies:
         self.places[...] = array
         self._made = len(self.places)
 
+    def overrun(self) -> tuple[int, int]:
+        """As `GuardedMemory` says it, of all places together."""
+        return self.memory.overrun()
+
 
 class ColdCopies:
     """Makes copies of arrays, and reuses those of a read-only array.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from tilewright_tensor.expressions.dtype import numpy_type
 from tilewright_tensor.kernels.cold_copies import ColdCopies, Copies
 from tilewright_tensor.kernels.guarded_memory import GuardedMemory
 from tilewright_tensor.kernels.operand_checks import check_operand, check_operands
+from tilewright_tensor.kernels.shared_operand import SharedOperand, may_be_shared
 
 _NAN_WORDS = 127  # the words that GuardedMemory asks for
 _MORE_THAN_CACHES = 128 << 20  # bytes
@@ -42,7 +43,7 @@ class HostKernel(ABC):
         self._specs = [(tuple(shape), numpy_type(dtype)) for shape, dtype in operands]
         self._workspace = GuardedMemory(workspace_bytes)
         self._workspace.bytes.fill(0xFF)  # NaN: an answer that was left there is no answer
-        self._operands: list[Copies] = []
+        self._operands: list[Copies | SharedOperand] = []
         self.table: NDArray[np.uint64] = np.empty((0, 0), np.uint64)
         self.turn = 0
 
@@ -57,9 +58,21 @@ class HostKernel(ABC):
 
         Raises ValueError on another shape or dtype.
         """
+        self._bind(arrays, copies, ())
+
+    def bind_shared(self, arrays: Sequence[Any], shared: Collection[int]) -> None:
+        """As `ReadsInPlace` says. Raises ValueError on another shape or dtype."""
+        self._bind(arrays, {}, shared)
+
+    def _bind(
+        self, arrays: Sequence[Any], copies: Mapping[int, int], shared: Collection[int]
+    ) -> None:
         check_operands(arrays, self._specs)
         self._operands = []
         for position, array in enumerate(arrays):
+            if position in shared and may_be_shared(array):
+                self._operands.append(SharedOperand(array))
+                continue
             word = 0xFFFFFFFE - position % (_NAN_WORDS - 1)
             self._operands.append(_cold_copies.of(array, copies.get(position, 1), word))
         every = [operand.places for operand in self._operands]
@@ -74,8 +87,10 @@ class HostKernel(ABC):
     def write(self, operand: int, array: Any) -> None:
         """Overwrite every copy of an operand. Raises ValueError on another shape or dtype."""
         check_operand(operand, array, *self._specs[operand])
-        _cold_copies.forget(self._operands[operand])
-        self._operands[operand].write(array)
+        held = self._operands[operand]
+        if isinstance(held, Copies):
+            _cold_copies.forget(held)
+        held.write(array)
 
     def read(self, operand: int) -> NDArray[Any]:
         """The first copy's present content, as a copy."""
@@ -117,7 +132,7 @@ class HostKernel(ABC):
 
     def find_overrun(self) -> str:
         """Where launches since `bind` wrote outside the operands and the workspace."""
-        pieces = {f"operand {i}": operand.memory for i, operand in enumerate(self._operands)}
+        pieces = {f"operand {i}": operand for i, operand in enumerate(self._operands)}
         found = []
         for name, memory in {**pieces, "the workspace": self._workspace}.items():
             before, behind = memory.overrun()
