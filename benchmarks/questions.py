@@ -156,7 +156,8 @@ SECTIONS = (
         "Medians. One fork and join of the thread pool (`pool.py`); lowering and compiling a "
         "candidate (`tilewright bench trial`); the runner's times beside a plain loop of calls "
         "(`direct_run.py`); a million records (`tests/faults`, in full); trials a second of a "
-        "fleet whose driver is on the same two cores (`fleet.py`).",
+        "fleet whose driver is on the same two cores (`fleet.py`). A saved network in a process of "
+        "its own: loading, and most memory in MB, Python and LLVM included (`service.py`).",
         (
             Question("pool", "fork and join", "us", "less", None, 2.0),
             Question("compile", "lower and compile", "ms", "less", None, 25.0),
@@ -164,6 +165,8 @@ SECTIONS = (
             Question("records", "load a million records", "s", "less"),
             Question("fleet_devices", "two devices", "trials/s", "more", "one device", 1.8),
             Question("fleet_worker", "one worker", "trials/s", "more", "the runner `local`", 0.95),
+            Question("loading", "load a network", "ms", "less", "ONNX Runtime", 1.0),
+            Question("memory", "memory of a network", "MB", "less", "ONNX Runtime", 0.83),
             Question("network_errors", "relative error, nine networks", "", "less"),
         ),
     ),
