@@ -152,9 +152,9 @@ def _read_block(path: Path) -> tuple[Any, str]:
     """
     with open_file(path) as file, ThreadPoolExecutor(1) as pool:
         block = GuardedMemory(os.fstat(file.fileno()).st_size).bytes
-        digest, read = hashlib.sha256(), 0
-        while count := file.readinto(block[read : read + _PIECE]):
-            pool.submit(digest.update, block[read : read + count])
+        view, digest, read = block.data, hashlib.sha256(), 0
+        while count := file.readinto(view[read : read + _PIECE]):
+            pool.submit(digest.update, view[read : read + count])
             read += count
         pool.shutdown()
     block = block[:read]
