@@ -255,6 +255,21 @@ def test_neighbours_differ_in_one_knob_and_are_feasible(seed):
         assert sum(config[k] != near[k] for k in config.values) == 1
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32))
+def test_by_index_the_same_moves_are_made(seed):
+    space = ConfigSpace([*BOTH.alternatives, *VAST.alternatives])
+    drawn = space.sample(random.Random(seed), 4, balanced=True)
+    indexes = space.sample_indexes(random.Random(seed), 4, balanced=True)
+    assert drawn == list(map(space.get, indexes))
+    for a, b in itertools.pairwise(range(4)):
+        near = space.neighbour(drawn[a], random.Random(seed))
+        assert space.index(near) == space.neighbour_index(indexes[a], random.Random(seed))
+        child = space.crossover(drawn[a], drawn[b], random.Random(seed))
+        mixed = space.crossover_index(indexes[a], indexes[b], random.Random(seed))
+        assert space.index(child) == mixed
+
+
 def test_every_feasible_point_that_differs_in_one_knob_is_a_neighbour():
     config = SMALL.sample(random.Random(4), 1)[0]
     near = {
@@ -333,6 +348,18 @@ def test_hash_sees_names_values_order_and_constraints():
         space(values=(1, True)),
     ]
     assert len({same, *changed}) == 6
+
+
+def test_a_part_that_two_constraints_share_counts_in_both():
+    knobs = Knobs("shared")
+    a, b, c = (knobs.define_knob(name, range(6)) for name in "abc")
+    twice = a * 2
+    knobs.constrain(twice + b <= 7)
+    knobs.constrain(twice * c == 8)
+    space = ConfigSpace([knobs.alternative()])
+    assert space.valid_count() == len(brute(space)) > 4
+    rng = random.Random(0)
+    assert {space.sample_indexes(rng, 1)[0] for _ in range(400)} == set(brute(space))
 
 
 def test_alternatives_of_one_name_are_refused():

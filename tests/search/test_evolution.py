@@ -21,44 +21,45 @@ def _split_space(length, **options):
 
 def test_a_move_keeps_the_product_of_a_split():
     space = _split_space(360)
-    config = space.sample(random.Random(0), 1)[0]
+    (index,) = space.sample_indexes(random.Random(0), 1)
     for seed in range(200):
-        config = TileMoves(space).mutate(config, random.Random(seed))
-        assert np.prod(config["tile"]) == 360
+        index = TileMoves(space).mutate(index, random.Random(seed))
+        assert np.prod(space.get(index)["tile"]) == 360
 
 
 @pytest.mark.parametrize("policy", ["power2", "verbose"])
 @pytest.mark.parametrize("length", [7, 17, 1000])
 def test_moves_reach_everything_where_tiles_leave_tails(length, policy):
     space = _split_space(length, policy=policy)
-    config, seen, generator = space.first(), set(), random.Random(0)
+    index, seen, generator = 0, set(), random.Random(0)
     for _ in range(40 * len(space)):
-        config = TileMoves(space).mutate(config, generator)
-        assert space.is_valid(config)
-        seen.add(config)
+        index = TileMoves(space).mutate(index, generator)
+        assert space.is_index_valid(index)
+        seen.add(index)
     assert len(seen) == len(space)
 
 
 def test_a_point_alone_stays_where_it_is():
     space = _split_space(1)
-    assert TileMoves(space).mutate(space.first(), random.Random(0)) == space.first()
+    assert TileMoves(space).mutate(0, random.Random(0)) == 0
 
 
 def test_generations_climb_and_stay_feasible():
     landscape = Landscape()
+    get = landscape.space.get
 
-    def score(configs):
-        seconds = [landscape.true_seconds(config) for config in configs]
+    def score(indexes):
+        seconds = [landscape.true_seconds(get(index)) for index in indexes]
         return np.array([1e-3 / s if s else 0.0 for s in seconds], np.float32)
 
-    sample = landscape.space.sample(random.Random(0), 64, balanced=True)
+    sample = landscape.space.sample_indexes(random.Random(0), 64, balanced=True)
     start = [sample[place] for place in np.argsort(score(sample))[:32]]  # the slow half
     scored = evolve(
         landscape.space, start, score, random.Random(1), generations=6, children=32, crossover=0.5
     )
     assert max(scored.values()) > 1.5 * max(score(start))
-    assert all(landscape.space.is_valid(config) for config in scored)
-    assert {config.strategy for config in scored} == {"hill/narrow", "hill/wide"}
+    assert all(map(landscape.space.is_index_valid, scored))
+    assert {get(index).strategy for index in scored} == {"hill/narrow", "hill/wide"}
 
 
 def test_children_of_the_fastest_are_better_than_chance(host):

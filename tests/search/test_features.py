@@ -55,6 +55,28 @@ def test_columns_stay_in_place_when_later_configs_bring_new_ones():
     assert not after[:, before.shape[1] :].any()
 
 
+def test_a_config_has_the_same_row_whatever_was_looked_at_before(monkeypatch):
+    from tilewright_search.models import knob_features as module
+
+    configs = [
+        ConfigEntity("a", {"x": (2, 3, 4), "y": "word"}),
+        ConfigEntity("a", {"y": "other", "x": (2, 3, 4), "z": None, "u": (5, 7)}),
+        ConfigEntity("b", {"order": (4, 3, 2, 1, 0)}),
+        ConfigEntity("b", {}),
+    ]
+    alone = [_columns(knob_features(TASK, [config]), 0) for config in configs]
+    assert alone[1]["tiles.1"] == pytest.approx(math.log2(4 * 7))
+    for remembered in (1 << 16, 2):
+        monkeypatch.setattr(module, "_REMEMBERED", remembered)
+        featurizer = Featurizer(PluginHost.load(), "knobs")
+        for config in (*configs, *reversed(configs)):
+            rows = featurizer.rows(TASK, [*configs, config])
+            for row, expected in zip(rows, [*alone, alone[configs.index(config)]], strict=True):
+                told = dict(zip(featurizer.names, row.tolist(), strict=True))
+                assert {name: told.get(name) for name in expected} == expected
+                assert not any(told[name] for name in told.keys() - expected.keys())
+
+
 PLUGIN = """
 from tilewright import hookimpl
 

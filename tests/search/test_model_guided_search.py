@@ -41,14 +41,14 @@ def test_without_scores_the_pick_fills_the_space():
 def test_annealing_climbs_above_its_starts():
     landscape = Landscape()
 
-    def score(configs):
-        seconds = [landscape.true_seconds(config) for config in configs]
+    def score(indexes):
+        seconds = [landscape.true_seconds(landscape.space.get(index)) for index in indexes]
         return np.array([1e-3 / s if s else 0.0 for s in seconds], np.float32)
 
-    starts = landscape.space.sample(random.Random(0), 16)
+    starts = landscape.space.sample_indexes(random.Random(0), 16)
     visited = anneal(landscape.space, starts, score, random.Random(1), 20)
     assert max(visited.values()) > max(score(starts)) * 1.05
-    assert all(landscape.space.is_valid(config) for config in visited)
+    assert all(map(landscape.space.is_index_valid, visited))
 
 
 def test_a_batch_after_the_first_is_better_than_chance(host):
@@ -173,7 +173,7 @@ def test_the_population_holds_every_alternative_and_the_fastest_measured(host, m
     narrow = [c for c in landscape.space.points() if c.strategy == "hill/narrow"][:300:10]
     history = landscape.measure_all(narrow)
     host.make("tuner", "evolutionary", {}, context_for(landscape, host, history=history)).propose(4)
-    (population,) = populations
+    population = [landscape.space.get(index) for index in populations[0]]
     shares = Counter(config.strategy for config in population if config not in narrow)
     assert shares.total() == 128
     assert min(shares["hill/narrow"], shares["hill/wide"]) > 128 / 3

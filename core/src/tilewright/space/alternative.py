@@ -45,7 +45,7 @@ class Alternative:
                     remedy=f"constrain knobs that are declared: {sorted(declared)}",
                 )
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of raw points: the product of the knobs' lengths."""
         return math.prod(self._lengths)
@@ -54,16 +54,16 @@ class Alternative:
     def valid_count(self) -> int | None:
         """Number of feasible points, None where counting would take long."""
         total = 1
-        for group, _ in self._groups:
+        for group, _, _ in self._groups:
             if group.count is None:
                 return None
             total *= group.count
         return total
 
-    @property
+    @cached_property
     def roughly(self) -> float:
         """Number of feasible points, without counting many (see `KnobGroup.roughly`)."""
-        return math.prod(group.roughly for group, _ in self._groups)
+        return math.prod(group.roughly for group, _, _ in self._groups)
 
     def get(self, index: int) -> ConfigEntity:
         """The point at a raw index, feasible or not. Raises IndexError outside the product."""
@@ -86,7 +86,7 @@ class Alternative:
     def accepts(self, index: int) -> bool:
         """Whether the point at a raw index satisfies every constraint."""
         digits = self._digits(index)
-        return all(group.accepts([digits[i] for i in places]) for group, places in self._groups)
+        return all(group.accepts([digits[i] for i in places]) for group, places, _ in self._groups)
 
     def indexes(
         self, start: int = 0, stop: int | None = None, *, backwards: bool = False
@@ -101,11 +101,11 @@ class Alternative:
     def draw(self, rng: random.Random) -> int | None:
         """The index of a random feasible point (see `KnobGroup.draw`), None where there is none."""
         index = 0
-        for group, places in self._groups:
+        for group, _, strides in self._groups:
             digits = group.draw(rng)
             if digits is None:
                 return None
-            index += self._join(places, digits)
+            index += _joined(digits, strides)
         return index
 
     def neighbour(self, index: int, rng: random.Random) -> int | None:
@@ -114,8 +114,7 @@ class Alternative:
         others = list(range(len(self.knobs)))
         while others:
             place = others.pop(int(rng.random() * len(others)))
-            group, places = self._group_of[place]
-            level = places.index(place)
+            group, places, level = self._group_of[place]
             other = group.redraw(rng, [digits[i] for i in places], level)
             if other is not None:
                 return index + (other - digits[place]) * self._strides[place]
@@ -129,7 +128,7 @@ class Alternative:
         """
         mine, yours = self._digits(a), self._digits(b)
         index = 0
-        for group, places in self._groups:
+        for group, places, strides in self._groups:
             for _ in range(_MIX_TRIES):
                 digits = [rng.choice((mine[i], yours[i])) for i in places]
                 if group.accepts(digits):
@@ -137,7 +136,7 @@ class Alternative:
             else:
                 parent = rng.choice((mine, yours))
                 digits = [parent[i] for i in places]
-            index += self._join(places, digits)
+            index += _joined(digits, strides)
         return index
 
     def to_json(self) -> dict[str, Any]:
@@ -164,12 +163,20 @@ class Alternative:
         return tuple(map(len, self.knobs))
 
     @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(knob.name for knob in self.knobs)
+
+    @cached_property
+    def _values(self) -> tuple[tuple[Any, ...], ...]:
+        return tuple(knob.values for knob in self.knobs)
+
+    @cached_property
     def _strides(self) -> tuple[int, ...]:
         return tuple(accumulate(self._lengths[:-1], operator.mul, initial=1))[: len(self.knobs)]
 
     @cached_property
-    def _groups(self) -> tuple[tuple[KnobGroup, tuple[int, ...]], ...]:
-        """Knobs that constraints connect, with their places, the most significant first."""
+    def _groups(self) -> tuple[tuple[KnobGroup, tuple[int, ...], tuple[int, ...]], ...]:
+        """Knobs that constraints connect, places and strides, the most significant first."""
         parts = [{knob.name} for knob in self.knobs]
         reads = [constraint.knobs() for constraint in self.constraints]
         for names in reads:
@@ -179,12 +186,18 @@ class Alternative:
         for part in parts:
             places = [i for i in reversed(range(len(self.knobs))) if self.knobs[i].name in part]
             own = [c for c, names in zip(self.constraints, reads, strict=True) if names <= part]
-            groups.append((KnobGroup([self.knobs[i] for i in places], own), tuple(places)))
+            strides = tuple(self._strides[i] for i in places)
+            groups.append((KnobGroup([self.knobs[i] for i in places], own), tuple(places), strides))
         return tuple(groups)
 
     @cached_property
-    def _group_of(self) -> dict[int, tuple[KnobGroup, tuple[int, ...]]]:
-        return {place: (group, places) for group, places in self._groups for place in places}
+    def _group_of(self) -> dict[int, tuple[KnobGroup, tuple[int, ...], int]]:
+        """By place of a knob: its group, the places of that, and its level there."""
+        return {
+            place: (group, places, level)
+            for group, places, _ in self._groups
+            for level, place in enumerate(places)
+        }
 
     def _digits(self, index: int) -> list[int]:
         digits = []
@@ -194,13 +207,8 @@ class Alternative:
         return digits
 
     def _entity(self, digits: Sequence[int]) -> ConfigEntity:
-        chosen = zip(self.knobs, digits, strict=True)
-        return ConfigEntity(self.name, {knob.name: knob.values[digit] for knob, digit in chosen})
-
-    def _join(self, places: Sequence[int], digits: Sequence[int]) -> int:
-        return sum(
-            digit * self._strides[place] for place, digit in zip(places, digits, strict=True)
-        )
+        values = map(operator.getitem, self._values, digits)
+        return ConfigEntity.of_frozen(self.name, dict(zip(self._names, values, strict=True)))
 
     def _walk(
         self, place: int, base: int, chosen: list[Classes], within: range, backwards: bool
@@ -213,11 +221,16 @@ class Alternative:
         first = max(0, (within.start - base) // stride)
         last = min(len(self.knobs[place]), -(-(within.stop - base) // stride))
         digits = range(first, last)
-        group, places = self._group_of[place]
-        mine = next(i for i, (other, _) in enumerate(self._groups) if other is group)
-        before, level = chosen[mine], places.index(place)
+        group, _, level = self._group_of[place]
+        mine = next(i for i, (other, *_) in enumerate(self._groups) if other is group)
+        before = chosen[mine]
         for digit in reversed(digits) if backwards else digits:
             chosen[mine] = (*before, group.tree.class_of(level, digit))
             if group.tree.completable(chosen[mine]):
                 yield from self._walk(place - 1, base + digit * stride, chosen, within, backwards)
         chosen[mine] = before
+
+
+def _joined(digits: Sequence[int], strides: Sequence[int]) -> int:
+    """What some digits add to an index."""
+    return sum(map(operator.mul, digits, strides))

@@ -146,6 +146,21 @@ class ConfigSpace:
     ) -> list[ConfigEntity]:
         """Up to `count` distinct feasible configs in random order; fewer where there are no more.
 
+        See `sample_indexes`.
+        """
+        drawn = self.sample_indexes(rng, count, exclude=exclude, balanced=balanced)
+        return list(map(self.get, drawn))
+
+    def sample_indexes(
+        self,
+        rng: random.Random,
+        count: int,
+        *,
+        exclude: Container[int] = frozenset(),
+        balanced: bool = False,
+    ) -> list[int]:
+        """The indexes of up to `count` distinct feasible configs in random order.
+
         The last ones of a space whose points were not counted come in order of index.
 
         Every feasible point is equally likely, as far as that is known without counting many
@@ -155,7 +170,7 @@ class ConfigSpace:
         """
         if self._has_at_most(2 * (count + (len(exclude) if isinstance(exclude, Sized) else 0))):
             left = [index for index in self._listed if index not in exclude]
-            return [self.get(index) for index in rng.sample(left, min(count, len(left)))]
+            return rng.sample(left, min(count, len(left)))
         roughly = [alternative.roughly for alternative in self.alternatives]
         chosen: dict[int, None] = {}
         if balanced:
@@ -164,7 +179,7 @@ class ConfigSpace:
         if len(chosen) < count:  # few are left: luck would find them late
             others = (i for i in self.indexes() if i not in exclude and i not in chosen)
             chosen.update(dict.fromkeys(tuple(islice(others, count - len(chosen)))))
-        return [self.get(index) for index in chosen]
+        return list(chosen)
 
     def _draw(
         self,
@@ -177,33 +192,42 @@ class ConfigSpace:
         """Draw until there are enough, or until too many draws fail."""
         # Half of what is drawn at worst is drawn twice; where feasible points are few and
         # uncounted, it is more.
+        places, up_to = range(len(weights)), list(accumulate(weights))
         for _ in range(_DRAWS_PER_POINT * count):
-            if len(chosen) == count or not any(weights):
+            if len(chosen) == count or not any(up_to):
                 break
-            (place,) = rng.choices(range(len(weights)), weights)
+            (place,) = rng.choices(places, cum_weights=up_to)
             index = self.alternatives[place].draw(rng)
             if index is None:
                 weights[place] = 0.0
+                up_to = list(accumulate(weights))
             elif (index := index + self._offsets[place]) not in exclude:
                 chosen[index] = None
 
     def neighbour(self, config: ConfigEntity, rng: random.Random) -> ConfigEntity:
         """A feasible config that differs in one knob, or failing that another one, or itself."""
-        index = self.index(config)
-        place = self._places[config.strategy]
-        near = self.alternatives[place].neighbour(index - self._offsets[place], rng)
+        return self.get(self.neighbour_index(self.index(config), rng))
+
+    def neighbour_index(self, index: int, rng: random.Random) -> int:
+        """As `neighbour`, by index: a search need not make a config of every step."""
+        place = bisect_right(self._offsets, index) - 1
+        offset = self._offsets[place]
+        near = self.alternatives[place].neighbour(index - offset, rng)
         if near is not None:
-            return self.alternatives[place].get(near)
-        return next(iter(self.sample(rng, 1, exclude={index})), config)
+            return offset + near
+        return next(iter(self.sample_indexes(rng, 1, exclude={index})), index)
 
     def crossover(self, a: ConfigEntity, b: ConfigEntity, rng: random.Random) -> ConfigEntity:
         """A feasible mix of two feasible configs; across alternatives, a neighbour of one."""
-        if a.strategy != b.strategy:
-            return self.neighbour(rng.choice((a, b)), rng)
-        place = self._places[a.strategy]
-        offset, alternative = self._offsets[place], self.alternatives[place]
-        mixed = alternative.crossover(self.index(a) - offset, self.index(b) - offset, rng)
-        return alternative.get(mixed)
+        return self.get(self.crossover_index(self.index(a), self.index(b), rng))
+
+    def crossover_index(self, a: int, b: int, rng: random.Random) -> int:
+        """As `crossover`, by index."""
+        place = bisect_right(self._offsets, a) - 1
+        offset = self._offsets[place]
+        if not offset <= b < self._offsets[place + 1]:
+            return self.neighbour_index(rng.choice((a, b)), rng)
+        return offset + self.alternatives[place].crossover(a - offset, b - offset, rng)
 
     @cached_property
     def _listed(self) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from tilewright.canonical import canonical_json, freeze, thaw
@@ -25,6 +26,13 @@ class ConfigEntity:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", freeze(self.values))
+
+    @classmethod
+    def of_frozen(cls, strategy: str, values: dict[str, Any]) -> ConfigEntity:
+        """The config with values that are frozen already, as knobs have them; it keeps the dict."""
+        made = cls.__new__(cls)
+        made.__dict__.update(strategy=strategy, values=MappingProxyType(values))
+        return made
 
     def __getitem__(self, knob: str) -> Any:
         return self.values[knob]

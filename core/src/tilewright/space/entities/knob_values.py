@@ -48,7 +48,9 @@ class KnobValues:
             place = self._places.get((type(value), value))
         except TypeError:  # a mapping, from a record of something else: unhashable
             return None
-        return place if place is not None and _alike(value, self.values[place]) else None
+        if place is None or self.values[place] is value:  # as in every config that a space made
+            return place
+        return place if _alike(value, self.values[place]) else None
 
     @cached_property
     def _places(self) -> dict[tuple[type, Any], int]:

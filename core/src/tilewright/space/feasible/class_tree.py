@@ -43,7 +43,7 @@ class ClassTree:
         self._knobs = knobs
         self._constraints = constraints
         depth = range(len(knobs))
-        self._closing = [[c.value for c in constraints if c.levels[-1] == i] for i in depth]
+        self._closing = [[c.holds for c in constraints if c.levels[-1] == i] for i in depth]
         self._open_after = [[c.bound for c in constraints if i in c.levels[:-1]] for i in depth]
         self._prefix: tuple[Classes | None, list[Interval]] = (None, [])
         self._completable: dict[Classes, bool] = {}
@@ -104,7 +104,7 @@ class ClassTree:
     @cached_property
     def _open(self) -> list[Interval]:
         """The intervals of all atoms while no knob is chosen."""
-        atoms: list[Interval] = [None] * sum(len(c.slots) for c in self._constraints)
+        atoms: list[Interval] = [None] * sum(len(knob.slots) for knob in self._knobs)
         for knob in self._knobs:
             knob.open(atoms)
         return atoms
@@ -131,7 +131,7 @@ class ClassTree:
                 self._knobs[first].assign(atoms, here[0])
                 for there in theirs:
                     self._knobs[second].assign(atoms, there[0])
-                    if all_hold([constraint.value], atoms):
+                    if constraint.holds(atoms):
                         kept[first].update(here)
                         kept[second].update(there)
             for level, places in kept.items():

@@ -19,18 +19,15 @@ class KnobClasses:
     Sorting asks every value, which takes milliseconds, and is done when a class is first asked for;
     `at` asks one value.
 
-    slots   of the atoms (see `atoms_of`) that read this knob
+    size    number of values
+    slots   of the atoms (see `atoms_of`) that read this knob; other knobs' come before and after
     """
 
-    def __init__(self, knob: KnobValues, atoms: Sequence[tuple[int, Expression]]) -> None:
-        self.slots = tuple(slot for slot, _ in atoms)
-        self._knob = knob
-        self._atoms = tuple(atom for _, atom in atoms)
-        self._at: list[Known | None] = [None] * len(knob)
-
-    def __len__(self) -> int:
-        """Number of values."""
-        return len(self._knob)
+    def __init__(self, knob: KnobValues, atoms: Sequence[Expression], slots: range) -> None:
+        self.size, self.slots = len(knob), slots
+        self._knob, self._atoms = knob, atoms
+        self._own = slice(slots.start, slots.stop)
+        self._at: list[Known | None] = [None] * self.size
 
     def at(self, digit: int) -> Known:
         """The atoms' values at one of the knob's, as intervals of one point, in order of `slots`.
@@ -47,7 +44,7 @@ class KnobClasses:
     def _sorted(self) -> dict[Known, list[int]]:
         """Digits by what the constraints see of them, in order of the first ones."""
         members: dict[Known, list[int]] = {}
-        for digit in range(len(self)):
+        for digit in range(self.size):
             members.setdefault(self.at(digit), []).append(digit)
         return members
 
@@ -64,7 +61,7 @@ class KnobClasses:
     @cached_property
     def class_of(self) -> tuple[int, ...]:
         """By digit: its class."""
-        class_of = [0] * len(self)
+        class_of = [0] * self.size
         for place, digits in enumerate(self.members):
             for digit in digits:
                 class_of[digit] = place
@@ -72,13 +69,11 @@ class KnobClasses:
 
     def assign_value(self, atoms: list[Interval], digit: int) -> None:
         """Set the knob's atoms to what they are at one value."""
-        for slot, interval in zip(self.slots, self.at(digit), strict=True):
-            atoms[slot] = interval
+        atoms[self._own] = self.at(digit)
 
     def assign(self, atoms: list[Interval], place: int) -> None:
         """Set the knob's atoms to what they are in one class."""
-        for slot, interval in zip(self.slots, self.known[place], strict=True):
-            atoms[slot] = interval
+        atoms[self._own] = self.known[place]
 
     def open(self, atoms: list[Interval]) -> None:
         """Set the knob's atoms to the hulls of what they may become."""

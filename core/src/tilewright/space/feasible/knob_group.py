@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import accumulate, chain
 
 from tilewright.space.entities.knob_values import KnobValues
 from tilewright.space.feasible.class_tree import ClassTree
@@ -28,21 +29,22 @@ class KnobGroup:
 
     def __init__(self, knobs: Sequence[KnobValues], constraints: Iterable[Expression]) -> None:
         level_of = {knob.name: level for level, knob in enumerate(knobs)}
-        read: list[list[tuple[int, Expression]]] = [[] for _ in knobs]
-        tied = []
-        slots = range(0)
-        for expression in constraints:
-            atoms = atoms_of(expression)
-            slots = range(slots.stop, slots.stop + len(atoms))
-            for slot, atom in zip(slots, atoms, strict=True):
-                (name,) = atom.knobs()
-                read[level_of[name]].append((slot, atom))
-            tied.append(TiedConstraint.compile(expression, atoms, slots, level_of))
-        self._knobs = tuple(map(KnobClasses, knobs, read))
-        self._slots = slots.stop
+        atoms_in = [(expression, atoms_of(expression)) for expression in constraints]
+        read: list[dict[int, Expression]] = [{} for _ in knobs]
+        for atom in chain.from_iterable(atoms for _, atoms in atoms_in):
+            (name,) = atom.knobs()
+            read[level_of[name]][id(atom)] = atom
+        ends = list(accumulate(map(len, read), initial=0))
+        slot_of = {key: slot for slot, key in enumerate(chain.from_iterable(read))}
+        tied = [TiedConstraint.compile(*each, slot_of, level_of) for each in atoms_in]
+        self._knobs = tuple(
+            KnobClasses(knob, tuple(own.values()), range(*ends[level : level + 2]))
+            for level, (knob, own) in enumerate(zip(knobs, read, strict=True))
+        )
         self._constraints = tied
+        self._free = 0 if tied else self._knobs[0].size  # a knob alone, of which any value will do
         depth = range(len(self._knobs))
-        self._concerning = [[c.value for c in tied if level in c.levels] for level in depth]
+        self._concerning = [[c.holds for c in tied if level in c.levels] for level in depth]
 
     @cached_property
     def roughly(self) -> float:
@@ -51,7 +53,7 @@ class KnobGroup:
         Where one point in fifty or fewer is feasible: counted, or where that would take long the
         number of points, feasible or not.
         """
-        points = math.prod(map(len, self._knobs))
+        points = math.prod(knob.size for knob in self._knobs)
         if points > FEW and self._blind.share:
             return points * self._blind.share
         return points if self.count is None else self.count
@@ -69,7 +71,7 @@ class KnobGroup:
     def accepts(self, digits: Sequence[int]) -> bool:
         """Whether a point satisfies every constraint."""
         atoms = self._assigned(digits)
-        return all_hold([constraint.value for constraint in self._constraints], atoms)
+        return all_hold([constraint.holds for constraint in self._constraints], atoms)
 
     def draw(self, rng: random.Random) -> list[int] | None:
         """Digits of a feasible point, None where there is none.
@@ -77,6 +79,8 @@ class KnobGroup:
         Uniform by rejection where one point in fifty is feasible, of all or of those that the tree
         leaves; else the tree's own draw.
         """
+        if self._free:
+            return [int(rng.random() * self._free)]
         return self.tree.draw(rng) if self._rejection is None else self._rejection.draw(rng)
 
     def redraw(self, rng: random.Random, digits: Sequence[int], level: int) -> int | None:
@@ -84,10 +88,11 @@ class KnobGroup:
         own, knob, concerned = digits[level], self._knobs[level], self._concerning[level]
         atoms = self._assigned(digits)
         for _ in range(_TRIES):
-            digit = int(rng.random() * len(knob))
-            knob.assign_value(atoms, digit)
-            if digit != own and all_hold(concerned, atoms):
-                return digit
+            digit = int(rng.random() * knob.size)
+            if digit != own:
+                knob.assign_value(atoms, digit)
+                if all_hold(concerned, atoms):
+                    return digit
         free: list[int] = []
         for place, members in enumerate(knob.members):
             knob.assign(atoms, place)
@@ -98,7 +103,7 @@ class KnobGroup:
 
     @cached_property
     def _blind(self) -> Rejection:
-        return self._rejecting([range(len(knob)) for knob in self._knobs])
+        return self._rejecting([range(knob.size) for knob in self._knobs])
 
     @cached_property
     def _rejection(self) -> Rejection | None:
@@ -112,7 +117,7 @@ class KnobGroup:
         return Rejection(self._knobs, self._constraints, pools)
 
     def _assigned(self, digits: Sequence[int]) -> list[Interval]:
-        atoms: list[Interval] = [None] * self._slots
+        atoms: list[Interval] = []
         for knob, digit in zip(self._knobs, digits, strict=True):
-            knob.assign_value(atoms, digit)
+            atoms += knob.at(digit)
         return atoms

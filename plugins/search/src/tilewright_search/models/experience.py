@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,11 +32,15 @@ _OWN_ROWS = 512
 
 @dataclass
 class _Known:
-    """One task's trials: seconds (None: failed) by config, and the first so many's features."""
+    """One task's trials: seconds (None: failed) by config, and the first so many's features.
+
+    scores   of all of them (see `scores_of`), None where there are new ones
+    """
 
     task: Task
     seconds: dict[ConfigEntity, float | None] = field(default_factory=dict)
     rows: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    scores: Floats | None = None
 
 
 class Experience:
@@ -44,6 +50,7 @@ class Experience:
         self._featurizer = Featurizer(host, kind)
         self._limit = _FOREIGN_ROWS[kind]
         self._known: dict[str, _Known] = {}
+        self._counts: Counter[tuple[str, str]] = Counter()  # by operator and alternative
 
     @classmethod
     def of(cls, context: TunerContext, kind: FeatureKind) -> Experience:
@@ -63,8 +70,11 @@ class Experience:
             if trial.result.spoiled:
                 continue
             task = trial.input.task
-            known = self._known.setdefault(task.key, _Known(task))
-            known.seconds[trial.input.config] = trial.result.seconds
+            known = self._known.get(task.key) or self._known.setdefault(task.key, _Known(task))
+            config = trial.input.config
+            if config not in known.seconds:
+                self._counts[task.workload.operator, config.strategy] += 1
+            known.seconds[config], known.scores = trial.result.seconds, None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,12 +83,7 @@ class Experience:
 
     def count(self, task: Task, alternatives: Collection[str]) -> int:
         """How many trials of these alternatives are known, over all tasks of the operator."""
-        return sum(
-            config.strategy in alternatives
-            for known in self._known.values()
-            if known.task.workload.operator == task.workload.operator
-            for config in known.seconds
-        )
+        return sum(self._counts[task.workload.operator, name] for name in alternatives)
 
     def best(self, task: Task) -> list[ConfigEntity]:
         """The configs of the task that did not fail, fastest first."""
@@ -106,28 +111,37 @@ class Experience:
         share = -(-self._limit // max(1, len(foreign)))
         taken = [(known, np.arange(min(share, len(known.seconds)))) for known in foreign]
         if task.key in self._known:
-            taken.append((self._known[task.key], _telling(self._known[task.key].seconds)))
+            own = self._known[task.key]
+            taken.append((own, _telling(_scores(own))))
         features = [self._features(known, int(rows.max()) + 1)[rows] for known, rows in taken]
-        width = len(self.names)
-        stacked = np.concatenate([widen(rows, width) for rows in features])
-        scores = np.concatenate([scores_of(known.seconds)[rows] for known, rows in taken])
-        groups = np.repeat(np.arange(len(taken)), [len(rows) for _, rows in taken])
+        ends = np.cumsum([0, *map(len, features)])
+        stacked = np.zeros((ends[-1], len(self.names)), np.float32)
+        for part, start, end in zip(features, ends[:-1], ends[1:], strict=True):
+            stacked[start:end, : part.shape[1]] = part
+        scores = np.concatenate([_scores(known)[rows] for known, rows in taken])
+        groups = np.repeat(np.arange(len(taken)), np.diff(ends))
         return stacked, scores, groups
 
     def _features(self, known: _Known, count: int) -> Floats:
-        fresh = list(known.seconds)[len(known.rows) : count]
+        fresh = list(islice(known.seconds, len(known.rows), count))
         if fresh:
             rows = self._featurizer.rows(known.task, fresh)
             known.rows = np.concatenate([widen(known.rows, rows.shape[1]), rows])
         return known.rows[:count]
 
 
-def _telling(seconds: dict[ConfigEntity, float | None]) -> NDArray[np.int64]:
+def _scores(known: _Known) -> Floats:
+    if known.scores is None:
+        known.scores = scores_of(known.seconds)
+    return known.scores
+
+
+def _telling(scores: Floats) -> NDArray[np.int64]:
     """Which of a task's trials to learn from: all, or the fastest half and the latest half."""
-    count = len(seconds)
+    count = len(scores)
     if count <= _OWN_ROWS:
         return np.arange(count)
-    fastest = np.argsort(-scores_of(seconds), kind="stable")[: _OWN_ROWS // 2]
+    fastest = np.argsort(-scores, kind="stable")[: _OWN_ROWS // 2]
     return np.union1d(fastest, np.arange(count - _OWN_ROWS // 2, count))
 
 

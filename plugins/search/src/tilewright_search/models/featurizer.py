@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tilewright.errors import UsageError
 from tilewright_search.models.features import FeatureKind, Features, Floats
-from tilewright_search.models.knob_features import knob_features
+from tilewright_search.models.knob_features import KnobTable, finite, knob_features
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -20,12 +18,6 @@ if TYPE_CHECKING:
 
 
 _REMEMBERED = 1 << 14
-_log = logging.getLogger("tilewright")
-
-
-@cache
-def _say_that_it_is_no_number(name: str) -> None:
-    _log.warning("the feature '%s' is not always a finite number: cost models see 0 there", name)
 
 
 class Featurizer:
@@ -40,6 +32,7 @@ class Featurizer:
         self._host = host
         self._kind = kind
         self._columns: dict[str, int] = {}
+        self._table = KnobTable(self._columns)
         self._known: dict[tuple[str, ConfigEntity], Floats] = {}
 
     @property
@@ -50,7 +43,7 @@ class Featurizer:
     def rows(self, task: Task, configs: Sequence[ConfigEntity]) -> Floats:
         """One row a config, a column a name; a feature that was not named is 0."""
         if self._kind == "knobs":
-            return self._aligned(knob_features(task, configs))
+            return self._table.rows(task, configs)
         missing = [config for config in configs if (task.key, config) not in self._known]
         if missing:
             if len(self._known) > _REMEMBERED:
@@ -85,11 +78,7 @@ class Featurizer:
         columns = self._columns
         places = [columns.setdefault(name, len(columns)) for name in features.names]
         aligned = np.zeros((len(features.rows), len(columns)), np.float32)
-        # As numbers of twice the precision, since a feature may overflow: then it is none either.
-        finite = np.abs(np.asarray(features.rows, np.float64)) < np.finfo(np.float32).max
-        if not finite.all():
-            _say_that_it_is_no_number(features.names[int((~finite).any(axis=0).argmax())])
-        aligned[:, places] = np.where(finite, features.rows, 0)
+        aligned[:, places] = finite(features.names, features.rows)
         return aligned
 
 

@@ -11,17 +11,16 @@ from tilewright_search.models.features import Floats
 
 if TYPE_CHECKING:
     from tilewright.space.config_space import ConfigSpace
-    from tilewright.vocabulary.config import ConfigEntity
 
 
 def anneal(
     space: ConfigSpace,
-    starts: Sequence[ConfigEntity],
-    score: Callable[[Sequence[ConfigEntity]], Floats],
+    starts: Sequence[int],
+    score: Callable[[Sequence[int]], Floats],
     generator: random.Random,
     steps: int,
-) -> dict[ConfigEntity, float]:
-    """Every config that one chain per start came by, with its score.
+) -> dict[int, float]:
+    """The index of every config that one chain per start came by, with its score.
 
     A step changes one knob of every chain. Better configs are always taken, worse ones with a
     probability that falls with the loss and with time; the temperature starts at a quarter of the
@@ -29,15 +28,15 @@ def anneal(
     steps find as much, for one batch is measured and learned from before the next is planned.
     """
     chains = list(starts)
-    scores = [float(value) for value in score(chains)]
+    scores = score(chains).tolist()
     visited = dict(zip(chains, scores, strict=True))
     heat = (max(scores) - min(scores)) / 4 + 1e-9
     for step in range(steps):
         temperature = heat * (1 - step / steps)
-        moves = [space.neighbour(config, generator) for config in chains]
-        for place, (config, value) in enumerate(zip(moves, score(moves), strict=True)):
-            visited[config] = float(value)
-            gain = float(value) - scores[place]
+        moves = [space.neighbour_index(index, generator) for index in chains]
+        for place, (index, value) in enumerate(zip(moves, score(moves).tolist(), strict=True)):
+            visited[index] = value
+            gain = value - scores[place]
             if gain >= 0 or generator.random() < math.exp(gain / temperature):
-                chains[place], scores[place] = config, float(value)
+                chains[place], scores[place] = index, value
     return visited

@@ -12,20 +12,19 @@ from tilewright_search.moves.tile_moves import TileMoves
 
 if TYPE_CHECKING:
     from tilewright.space.config_space import ConfigSpace
-    from tilewright.vocabulary.config import ConfigEntity
 
 
 def evolve(
     space: ConfigSpace,
-    population: Sequence[ConfigEntity],
-    score: Callable[[Sequence[ConfigEntity]], Floats],
+    population: Sequence[int],
+    score: Callable[[Sequence[int]], Floats],
     generator: random.Random,
     *,
     generations: int,
     children: int,
     crossover: float,
-) -> dict[ConfigEntity, float]:
-    """Every config of every generation with its score.
+) -> dict[int, float]:
+    """The index of every config of every generation with its score.
 
     Parents are the best of all that was scored, as many as there are children, drawn in proportion
     to how far they stand above the worst of these. A child is a mix of two parents with the chance
@@ -37,12 +36,12 @@ def evolve(
     for _ in range(generations):
         ranked = sorted(scored, key=scored.__getitem__, reverse=True)[: max(2, children)]
         floor = scored[ranked[-1]]
-        shares = list(accumulate(scored[config] - floor + 1e-9 for config in ranked))
-        fresh: dict[ConfigEntity, None] = {}
+        shares = list(accumulate(scored[index] - floor + 1e-9 for index in ranked))
+        fresh: dict[int, None] = {}
         for _ in range(children):
             first, second = generator.choices(ranked, cum_weights=shares, k=2)
-            if first is not second and generator.random() < crossover:
-                child = space.crossover(first, second, generator)
+            if first != second and generator.random() < crossover:
+                child = space.crossover_index(first, second, generator)
             else:
                 child = moves.mutate(first, generator)
             if child not in scored:

@@ -18,7 +18,7 @@ _TILE_SHARE = 0.6
 
 
 class TileMoves:
-    """Mutations of a space's configs, as Ansor makes them: mostly of tile sizes.
+    """Mutations of a space's configs, by index, as Ansor makes them: mostly of tile sizes.
 
     A split's factor loses a divisor to another factor of the same split; every other knob, and a
     split that no factor can move in, is redrawn by the space itself.
@@ -31,8 +31,9 @@ class TileMoves:
             for alternative in space.alternatives
         }
 
-    def mutate(self, config: ConfigEntity, generator: random.Random) -> ConfigEntity:
+    def mutate(self, index: int, generator: random.Random) -> int:
         """A feasible config near a feasible one; itself only where it has no neighbour."""
+        config = self._space.get(index)
         splits = self._splits[config.strategy]
         if splits and generator.random() < _TILE_SHARE:
             for _ in range(_TRIES):
@@ -40,10 +41,11 @@ class TileMoves:
                 moved = _move_factor(knob, config[knob.name], generator)
                 if moved is None:
                     continue
-                near = ConfigEntity(config.strategy, {**config.values, knob.name: moved})
-                if self._space.is_valid(near):
+                values = {**config.values, knob.name: moved}
+                near = self._space.find(ConfigEntity.of_frozen(config.strategy, values))
+                if near is not None and self._space.is_index_valid(near):
                     return near
-        return self._space.neighbour(config, generator)
+        return self._space.neighbour_index(index, generator)
 
 
 def _move_factor(knob: KnobValues, sizes: Any, generator: random.Random) -> Any:

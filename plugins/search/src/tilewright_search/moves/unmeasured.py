@@ -8,26 +8,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tilewright.host.contexts import TunerContext
-    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.measure import Trial
 
 
 class Unmeasured:
-    """The feasible configs that were neither measured nor proposed."""
+    """The feasible configs that were neither measured nor proposed, by their indexes."""
 
     def __init__(self, context: TunerContext) -> None:
         self._space = context.space
         self._name = f"{context.seed}/{context.task.key}"
         self._seen: set[int] = set()
         key = context.task.key
-        self.mark(t.input.config for t in context.history if t.input.task.key == key)
+        self.observe(trial for trial in context.history if trial.input.task.key == key)
 
-    def __contains__(self, config: ConfigEntity) -> bool:
-        return self._space.index(config) not in self._seen
+    def __contains__(self, index: int) -> bool:
+        return index not in self._seen
 
-    def mark(self, configs: Iterable[ConfigEntity]) -> None:
-        """Leave these out from now on; configs that the space does not have are passed over."""
-        for config in configs:
-            index = self._space.find(config)
+    def mark(self, indexes: Iterable[int]) -> None:
+        """Leave these out from now on, which are feasible."""
+        self._seen.update(indexes)
+
+    def observe(self, trials: Iterable[Trial]) -> None:
+        """Leave what was measured out from now on; what the space does not have is passed over."""
+        for trial in trials:
+            index = self._space.find(trial.input.config)
             if index is None or index in self._seen:  # what was seen is feasible
                 continue
             if self._space.is_index_valid(index):
@@ -41,11 +45,9 @@ class Unmeasured:
         """
         return random.Random(f"{self._name}/{len(self._seen)}")
 
-    def draw(
-        self, generator: random.Random, count: int, *, balanced: bool = False
-    ) -> list[ConfigEntity]:
-        """Distinct unmeasured configs at random; fewer only where fewer are left.
+    def draw(self, generator: random.Random, count: int, *, balanced: bool = False) -> list[int]:
+        """Distinct unmeasured ones at random; fewer only where fewer are left.
 
         Every config is equally likely, or every alternative where `balanced`.
         """
-        return self._space.sample(generator, count, exclude=self._seen, balanced=balanced)
+        return self._space.sample_indexes(generator, count, exclude=self._seen, balanced=balanced)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from tilewright_search.moves.evolution import evolve
 from tilewright_search.tuners.guided import GuidedOptions, GuidedTuner, Score
-
-if TYPE_CHECKING:
-    from tilewright.vocabulary.config import ConfigEntity
 
 
 class EvolutionaryOptions(GuidedOptions):
@@ -30,11 +26,11 @@ class EvolutionaryTuner(GuidedTuner):
 
     def explore(
         self,
-        best: Iterator[ConfigEntity],
-        sample: Sequence[ConfigEntity],
+        best: Iterator[int],
+        sample: Sequence[int],
         score: Score,
         generator: random.Random,
-    ) -> dict[ConfigEntity, float]:
+    ) -> dict[int, float]:
         fastest = islice(best, self._options.measured)
         population = list(dict.fromkeys([*fastest, *sample]))
         return evolve(

@@ -40,37 +40,37 @@ class GeneticTuner:
         self._options = options
         self._space = context.space
         self._unmeasured = Unmeasured(context)
-        self._seconds: dict[ConfigEntity, float] = {}
+        self._seconds: dict[int, float] = {}
         self._trials = 0
         self._learn([t for t in context.history if t.input.task == context.task])
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
         generator = self._unmeasured.generator()
         elite = sorted(self._seconds, key=self._seconds.__getitem__)[: self._options.elite]
-        configs: dict[ConfigEntity, None] = {}
+        children: dict[int, None] = {}
         if self._trials >= self._options.population and len(elite) > 1:
             for _ in range(_PATIENCE * count):
-                if len(configs) == count:
+                if len(children) == count:
                     break
                 child = self._child(elite, generator)
                 if child in self._unmeasured:
-                    configs[child] = None
-        self._unmeasured.mark(configs)
-        missing = self._unmeasured.draw(generator, count - len(configs), balanced=True)
+                    children[child] = None
+        self._unmeasured.mark(children)
+        missing = self._unmeasured.draw(generator, count - len(children), balanced=True)
         self._unmeasured.mark(missing)
-        return [*configs, *missing]
+        return [self._space.get(index) for index in (*children, *missing)]
 
     def observe(self, trials: Sequence[Trial]) -> None:
-        self._unmeasured.mark(trial.input.config for trial in trials)
+        self._unmeasured.observe(trials)
         self._learn(trials)
 
-    def _child(self, elite: Sequence[ConfigEntity], generator: random.Random) -> ConfigEntity:
+    def _child(self, elite: Sequence[int], generator: random.Random) -> int:
         """A mix of two parents; the faster a config, the likelier it is one."""
         ranks = range(len(elite), 0, -1)
         first, second = generator.choices(elite, ranks, k=2)
-        child = self._space.crossover(first, second, generator)
+        child = self._space.crossover_index(first, second, generator)
         if child in (first, second) or generator.random() < self._options.mutation:
-            child = self._space.neighbour(child, generator)
+            child = self._space.neighbour_index(child, generator)
         return child
 
     def _learn(self, trials: Sequence[Trial]) -> None:
@@ -79,8 +79,10 @@ class GeneticTuner:
             if trial.result.spoiled:
                 continue
             self._trials += 1
-            config, seconds = trial.input.config, trial.result.seconds
+            index, seconds = self._space.find(trial.input.config), trial.result.seconds
+            if index is None or not self._space.is_index_valid(index):
+                continue
             if seconds is None:
-                self._seconds.pop(config, None)
-            elif config in self._space:
-                self._seconds[config] = seconds
+                self._seconds.pop(index, None)
+            else:
+                self._seconds[index] = seconds

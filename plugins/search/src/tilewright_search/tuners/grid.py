@@ -18,13 +18,14 @@ class GridTuner:
     """Every feasible config once, alternative by alternative, in the order of the index."""
 
     def __init__(self, _options: Any, context: TunerContext) -> None:
+        self._space = context.space
         self._unmeasured = Unmeasured(context)
-        self._rest = iter(context.space.points())
+        self._rest = context.space.indexes()
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
-        configs = list(islice((c for c in self._rest if c in self._unmeasured), count))
-        self._unmeasured.mark(configs)
-        return configs
+        indexes = list(islice((i for i in self._rest if i in self._unmeasured), count))
+        self._unmeasured.mark(indexes)
+        return list(map(self._space.get, indexes))
 
     def observe(self, trials: Sequence[Trial]) -> None:
-        self._unmeasured.mark([trial.input.config for trial in trials])
+        self._unmeasured.observe(trials)

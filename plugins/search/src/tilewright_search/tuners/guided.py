@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 _SHORTLIST = 8
 _LOOP_SHORTLIST = 2
 
-Score = Callable[[Sequence["ConfigEntity"]], Floats]
+Score = Callable[[Sequence[int]], Floats]
 
 
 class GuidedOptions(Options):
@@ -85,29 +84,29 @@ class GuidedTuner(ABC):
     @abstractmethod
     def explore(
         self,
-        best: Iterator[ConfigEntity],
-        sample: Sequence[ConfigEntity],
+        best: Iterator[int],
+        sample: Sequence[int],
         score: Score,
         generator: random.Random,
-    ) -> dict[ConfigEntity, float]:
-        """Feasible configs with their scores, the sample's among them.
+    ) -> dict[int, float]:
+        """The indexes of feasible configs with their scores, the sample's among them.
 
         best     what was measured, fastest first
         sample   random ones that were not measured, every alternative alike
         """
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
-        configs = self._batch(count)
-        self._unmeasured.mark(configs)
-        return configs
+        indexes = self._batch(count)
+        self._unmeasured.mark(indexes)
+        return self._configs(indexes)
 
     def observe(self, trials: Sequence[Trial]) -> None:
-        self._unmeasured.mark(trial.input.config for trial in trials)
+        self._unmeasured.observe(trials)
         for ranker in (self._knobs, self._loops):
             if ranker is not None:
                 ranker.experience.add(trials)
 
-    def _batch(self, count: int) -> list[ConfigEntity]:
+    def _batch(self, count: int) -> list[int]:
         generator = self._unmeasured.generator()
         sample = self._unmeasured.draw(
             generator, max(2 * count, self._options.sample), balanced=True
@@ -119,42 +118,51 @@ class GuidedTuner(ABC):
             return self._ranked(sample, count, generator)
         if self._saved is not None:
             shortlist = sample[: _SHORTLIST * count]
-            return self._pick(shortlist, _shares(self._saved.score(self._task, shortlist)), count)
+            scores = self._saved.score(self._task, self._configs(shortlist))
+            return self._pick(shortlist, _shares(scores), count)
         # Not the most spread out: these lie at the edges, where tiles are useless.
         return sample[:count]
 
-    def _ranked(
-        self, sample: Sequence[ConfigEntity], count: int, generator: random.Random
-    ) -> list[ConfigEntity]:
+    def _ranked(self, sample: Sequence[int], count: int, generator: random.Random) -> list[int]:
         """The best that the models find; with a small chance each, a random one instead."""
         self._knobs.fit(self._task)
-        best = filter(self._space.is_valid, self._knobs.experience.best(self._task))
-        visited = self.explore(best, sample, partial(self._knobs.score, self._task), generator)
-        candidates = [config for config in visited if config in self._unmeasured]
+        visited = self.explore(self._best(), sample, self._score, generator)
+        candidates = [index for index in visited if index in self._unmeasured]
         candidates.sort(key=visited.__getitem__, reverse=True)
-        scores = _shares(np.array([visited[config] for config in candidates], np.float32))
+        scores = _shares(np.array([visited[index] for index in candidates], np.float32))
         if self._loops is not None:
             candidates = candidates[: _LOOP_SHORTLIST * count]
             self._loops.fit(self._task)
-            second = _shares(self._loops.score(self._task, candidates))
+            second = _shares(self._loops.score(self._task, self._configs(candidates)))
             scores = np.mean([scores[: len(candidates)], second], axis=0, dtype=np.float32)
         shortlist = candidates[: _SHORTLIST * count]
         chosen = self._pick(shortlist, scores[: len(shortlist)], count)
         lucky = [
             place for place in range(len(chosen)) if generator.random() < self._options.epsilon
         ]
-        strangers = (config for config in sample if config not in chosen)
-        for place, config in zip(lucky, strangers, strict=False):
-            chosen[place] = config
+        strangers = (index for index in sample if index not in chosen)
+        for place, index in zip(lucky, strangers, strict=False):
+            chosen[place] = index
         return chosen
 
-    def _pick(
-        self, configs: Sequence[ConfigEntity], scores: Floats, count: int
-    ) -> list[ConfigEntity]:
-        features = self._knobs.experience.features(self._task, configs)
+    def _best(self) -> Iterator[int]:
+        """What was measured and is feasible here, fastest first."""
+        for config in self._knobs.experience.best(self._task):
+            index = self._space.find(config)
+            if index is not None and self._space.is_index_valid(index):
+                yield index
+
+    def _score(self, indexes: Sequence[int]) -> Floats:
+        return self._knobs.score(self._task, self._configs(indexes))
+
+    def _configs(self, indexes: Sequence[int]) -> list[ConfigEntity]:
+        return list(map(self._space.get, indexes))
+
+    def _pick(self, indexes: Sequence[int], scores: Floats, count: int) -> list[int]:
+        features = self._knobs.experience.features(self._task, self._configs(indexes))
         by_name = np.argsort(self._knobs.experience.names)  # sums depend on their order
         places = pick_diverse(features[:, by_name], scores, count, self._options.diversity)
-        return [configs[place] for place in places]
+        return [indexes[place] for place in places]
 
     def _ranker(self, context: TunerContext, kind: FeatureKind) -> Ranker:
         model = _make_model(self._options, context)

@@ -17,12 +17,13 @@ class RandomTuner:
     """Feasible configs in random order, each once."""
 
     def __init__(self, _options: Any, context: TunerContext) -> None:
+        self._space = context.space
         self._unmeasured = Unmeasured(context)
 
     def propose(self, count: int) -> Sequence[ConfigEntity]:
-        configs = self._unmeasured.draw(self._unmeasured.generator(), count)
-        self._unmeasured.mark(configs)
-        return configs
+        indexes = self._unmeasured.draw(self._unmeasured.generator(), count)
+        self._unmeasured.mark(indexes)
+        return list(map(self._space.get, indexes))
 
     def observe(self, trials: Sequence[Trial]) -> None:
-        self._unmeasured.mark([trial.input.config for trial in trials])
+        self._unmeasured.observe(trials)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from tilewright_search.moves.annealing import anneal
 from tilewright_search.tuners.guided import GuidedOptions, GuidedTuner, Score
-
-if TYPE_CHECKING:
-    from tilewright.vocabulary.config import ConfigEntity
 
 
 class XgbOptions(GuidedOptions):
@@ -29,11 +25,11 @@ class XgbTuner(GuidedTuner):
 
     def explore(
         self,
-        best: Iterator[ConfigEntity],
-        sample: Sequence[ConfigEntity],
+        best: Iterator[int],
+        sample: Sequence[int],
         score: Score,
         generator: random.Random,
-    ) -> dict[ConfigEntity, float]:
+    ) -> dict[int, float]:
         scores = score(sample)
         half = self._options.chains // 2
         starts = list(islice(best, half))
