@@ -16,6 +16,7 @@ from fleet_bench import until
 
 from tilewright_cli.terminal.group import run
 from tilewright_dask.driver.fleet_link import FleetLink
+from tilewright_dask.security.certificates import make_certificates
 from tilewright_pipeline.run.run_report import SCHEMA_FILE
 
 MATMUL = "matmul(16x16, 16x16)"
@@ -213,6 +214,16 @@ def test_a_port_that_is_taken_is_told(fleet):
     assert again.process.wait(120) == 2
     (error,) = [line for line in again.lines() if line.startswith("error: ")]
     assert "cannot listen on 127.0.0.1" in error
+
+
+def test_a_host_of_another_machine_is_told(fleet, tmp_path):
+    make_certificates(tmp_path / "certs", 1)
+    options = ("--builds", "--host", "192.0.2.1", "--tls", tmp_path / "certs")
+    started = fleet.start("worker", "tls://127.0.0.1:1", *options)
+    assert started.process.wait(120) == 2
+    (error,) = [line for line in started.lines() if line.startswith("error: ")]
+    assert error.startswith("error: --host: cannot listen on 192.0.2.1: ")
+    assert not any("Traceback" in line for line in started.lines())
 
 
 def test_an_unknown_device_is_told(fleet):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tilewright.errors import UsageError
+from tilewright_dask.listening import listening
 from tilewright_dask.quiet_dask import quiet_dask
 from tilewright_dask.security.access import check_host, security_of
 
@@ -26,16 +26,8 @@ async def run_scheduler(
         security=security,
         dashboard_address=f"127.0.0.1:{dashboard_port}",
     )
-    try:
+    with listening(f"{host}:{port}", option="--port", remedy="take another: --port 0 finds one"):
         await scheduler
-    except RuntimeError as error:  # Dask's, of what happened
-        if not isinstance(error.__cause__, OSError):
-            raise
-        raise UsageError(
-            f"cannot listen on {host}:{port}: {error.__cause__.strerror}",
-            where="--port",
-            remedy="take another: --port 0 finds one",
-        ) from error
     try:
         say(scheduler.address)
         await scheduler.finished()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tilewright_dask.listening import listening
 from tilewright_dask.messages import ANNOUNCEMENT, STATE
 from tilewright_dask.quiet_dask import quiet_dask
 from tilewright_dask.worker.serving import STATIONS
@@ -59,7 +60,10 @@ class FleetWorker:
             del STATIONS[self.name]
 
     async def _serve_once(self) -> None:
-        """Serve until the scheduler is lost; one that is not there yet is waited for."""
+        """Serve until the scheduler is lost; one that is not there yet is waited for.
+
+        Raises UsageError for a host to listen on that is not this machine's.
+        """
         quiet_dask()
         from distributed import Worker
 
@@ -79,7 +83,10 @@ class FleetWorker:
             watch = asyncio.create_task(self._watch(worker))
             telling = asyncio.get_running_loop().call_later(_TELL_SECONDS, self._tell_that_it_waits)
             try:
-                await worker
+                with listening(
+                    self.host, option="--host", remedy="name an address of this machine"
+                ):
+                    await worker
                 telling.cancel()
                 self.say(f"serving {worker.address}")
                 await worker.finished()
