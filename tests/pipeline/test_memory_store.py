@@ -90,8 +90,9 @@ def answers(store, tasks, samples):
 def queries(tasks, samples):
     marks = [samples.here.fingerprint, samples.elsewhere.fingerprint]
     odd = (None, lambda config: config["tile"][1] % 2 == 1)
-    for task, constants, mark, where in product(tasks, ("cold", "warm"), marks, odd):
-        yield Query(task, Conditions(constants), mark, INSTALLED, where)
+    some = (None, lambda name: name == "plain/a")
+    for task, constants, mark, *asked in product(tasks, ("cold", "warm"), marks, odd, some):
+        yield Query(task, Conditions(constants), mark, INSTALLED, *asked)
 
 
 @given(data=st.data())
@@ -114,7 +115,7 @@ def test_the_best_of_a_track_is_the_best_in_memory(data, samples, drawn):
     for records in data.draw(lists):
         store.append(records)
     for query in queries(tasks, samples):
-        if query.where is None:
+        if query.where is None and query.alternatives is None:
             track = TaskTrack(WeightedTask(query.task, 1.0, "t"), query.conditions, lambda: None)
             track.add(
                 [

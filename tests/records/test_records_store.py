@@ -20,6 +20,7 @@ from tilewright_records.decoding import RecordDecoder
 from tilewright_records.encoding import record_json
 from tilewright_records.line import seal, unseal
 from tilewright_records.store.store import JsonlRecordStore
+from tilewright_records.store.trial_index import TrialIndex
 
 DATA = Path(__file__).parent / "data"
 INSTALLED = {"plain": 1}
@@ -166,6 +167,22 @@ def test_a_narrowed_query_counts_what_it_asks_for(store, samples):
     assert store.count(asked) == (5, 2)
     assert store.count(replace(asked, where=lambda config: config["tile"][1] == 1)) == (3, 1)
     assert store.count(replace(asked, where=lambda config: config.strategy == "plain/b")) == (1, 0)
+
+
+def test_trials_of_some_alternatives_are_counted_without_reading_a_record(
+    store, samples, monkeypatch
+):
+    renamed = Revisions(INSTALLED, {"was": "plain"})
+    store.append(
+        [
+            samples.record(1),
+            samples.record(2, failure="crash", strategy="was/a"),
+            samples.record(3, strategy="plain/b"),
+        ]
+    )
+    monkeypatch.delattr(TrialIndex, "record")
+    wanted = {"revisions": renamed, "alternatives": lambda name: name == "plain/a"}
+    assert store.count(replace(query(samples, samples.task), **wanted)) == (2, 1)
 
 
 def test_trials_are_of_this_device_and_these_revisions_failures_included(store, samples):

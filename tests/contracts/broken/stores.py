@@ -201,9 +201,9 @@ class NeverForgives(Good):
     fails = {TURNED, BEFORE}
 
     def failed(self, query):
-        wanted = query.where or (lambda _: True)
-        trials = (record.trial for record in self.records(query.task.key) if wanted(record.config))
-        return {t.input.config: t.result.failure for t in trials if t.result.failure}
+        trials = (record.trial for record in self.records(query.task.key))
+        asked = (trial for trial in trials if query.asks_for(trial.input.config))
+        return {t.input.config: t.result.failure for t in asked if t.result.failure}
 
 
 class AsksOtherTargetsForKin(Good):

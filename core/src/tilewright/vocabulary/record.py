@@ -151,6 +151,7 @@ class Query:
                  strategy that is not in it, is a miss; where they are `Revisions`, a record under a
                  name of before counts as one under the present name, which its config then has
     where        narrows the configs
+    alternatives narrows their alternatives, by present name: to count needs no config then
     """
 
     task: Task
@@ -158,3 +159,10 @@ class Query:
     fingerprint: str
     revisions: Mapping[str, int]
     where: Callable[[ConfigEntity], bool] | None = None
+    alternatives: Callable[[str], bool] | None = None
+
+    def asks_for(self, config: ConfigEntity) -> bool:
+        """Whether a config, with the present name of its alternative, is one that counts."""
+        if self.alternatives is not None and not self.alternatives(config.strategy):
+            return False
+        return self.where is None or self.where(config)

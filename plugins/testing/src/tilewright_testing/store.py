@@ -134,8 +134,12 @@ class StoreContract(ComponentContract):
         stranger = _asked_of(Landscape(32).task, trials[0])
         store.append(Record.of(trial, _DEVICE, 3) for trial in [*trials, stranger])
         whole = Query(task, Conditions(), _DEVICE.fingerprint, _REVISIONS)
-        for query in (whole, replace(whole, where=lambda config: config.strategy == "hill/wide")):
-            own = [t for t in trials if query.where is None or query.where(t.input.config)]
+        for query in (
+            whole,
+            replace(whole, where=lambda config: config.strategy == "hill/wide"),
+            replace(whole, alternatives=lambda name: name == "hill/wide"),
+        ):
+            own = [trial for trial in trials if query.asks_for(trial.input.config)]
             failed = {trial.input.config for trial in own if trial.result.failure}
             seconds = [trial.result.seconds for trial in own if trial.result.seconds is not None]
             assert [found.seconds for found in store.ranked(query)] == sorted(seconds)

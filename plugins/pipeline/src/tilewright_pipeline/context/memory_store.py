@@ -54,7 +54,7 @@ class MemoryRecordStore:
         ]
 
     def count(self, query: Query) -> Count:
-        found = [record for record in self._of_task(query) if _wanted(record, query)]
+        found = [record for record in self._of_task(query) if query.asks_for(record.config)]
         return Count(len(found), sum(record.seconds is None for record in found))
 
     def ranked(self, query: Query) -> Iterator[Ranked]:
@@ -81,7 +81,7 @@ class MemoryRecordStore:
         return {
             record.config: record.trial.result.failure
             for record in oldest_first
-            if record.trial.result.failure is not None and _wanted(record, query)
+            if record.trial.result.failure is not None and query.asks_for(record.config)
         }
 
     def of_other_systems(
@@ -153,7 +153,7 @@ def _ranked(records: Iterable[Record], query: Query) -> Iterator[Ranked]:
             in_turns = record.trial.input.conditions.turns > 1
             own.add(record.config, record.seconds, number, in_turns=in_turns)
     for place in merge(*(own.ranked() for own in standings.values())):
-        if _wanted(by_number[place.number], query):
+        if query.asks_for(by_number[place.number].config):
             yield Ranked(by_number[place.number], place.seconds)
 
 
@@ -167,7 +167,3 @@ def _counts(record: Record, query: Query) -> bool:
 
 def _is_current(record: Record | GraphRecord, revisions: Mapping[str, int]) -> bool:
     return revisions.get(strategy_of(record.config.strategy)) == record.revision
-
-
-def _wanted(record: Record, query: Query) -> bool:
-    return query.where is None or query.where(record.config)

@@ -57,8 +57,8 @@ class History:
     def query(self, task: Task, where: Where | None = None) -> Query:
         """What the store is asked of a task."""
         conditions = self.conditions.for_workload(task.workload)
-        where = where or self._own(task)
-        return Query(task, conditions, self.device.fingerprint, self.host.revisions, where)
+        own = None if where else self._own(task)
+        return Query(task, conditions, self.device.fingerprint, self.host.revisions, where, own)
 
     def counts(self, measured: MeasureInput) -> bool:
         """Whether it was measured under the conditions that hold for its task."""
@@ -106,30 +106,26 @@ class History:
         found = [*self.store.records(task.key)]
         for equal in equal_tasks(task, self.host):
             every = self.store.records(equal.key)
-            found += [one for one in every if self.shares_code(one.config)]
+            found += [one for one in every if self.shares_code(one.config.strategy)]
         return found
 
     def _queries(self, task: Task, where: Where | None) -> list[Query]:
         """The task's own, and those of equal targets."""
         own = self.query(task, where)
-        wanted = own.where
-        assert wanted is not None
 
-        def shared(config: ConfigEntity) -> bool:
-            return self.shares_code(config) and wanted(config)
+        def shared(name: str) -> bool:
+            return self.shares_code(name) and (own.alternatives is None or own.alternatives(name))
 
         equal = equal_tasks(task, self.host)
-        return [own, *(replace(own, task=one, where=shared) for one in equal)]
+        return [own, *(replace(own, task=one, alternatives=shared) for one in equal)]
 
-    def shares_code(self, config: ConfigEntity) -> bool:
-        """Whether records of equal targets count that have this config."""
-        name = strategy_of(config.strategy)
+    def shares_code(self, alternative: str) -> bool:
+        """Whether records of equal targets count that have a config of this alternative."""
+        name = strategy_of(alternative)
         return name in self.host.revisions and self.host.strategy(name).precision == "float32"
 
-    def _own(self, task: Task) -> Where:
+    def _own(self, task: Task) -> Callable[[str], bool]:
         pattern = self.narrowed(task)
         if pattern == "*":
-            return lambda config: self.host.permits(config.strategy, task)
-        return lambda config: (
-            self.host.selects(pattern, config.strategy) and self.host.permits(config.strategy, task)
-        )
+            return lambda name: self.host.permits(name, task)
+        return lambda name: self.host.selects(pattern, name) and self.host.permits(name, task)

@@ -46,7 +46,7 @@ def known_trials(context: RunContext) -> list[Trial]:
     moved, others = [], []
     for trial in counted:
         task = own(trial.input.task)
-        if task is None or not context.history.shares_code(trial.input.config):
+        if task is None or not context.history.shares_code(trial.input.config.strategy):
             others.append(trial)
         else:
             moved.append(replace(trial, input=replace(trial.input, task=task)))

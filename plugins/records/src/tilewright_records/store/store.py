@@ -93,7 +93,12 @@ class JsonlRecordStore:
 
     def count(self, query: Query) -> Count:
         """How many trials of a task count, spoiled ones among them."""
-        series = _comparable(self._trials.of_task(query.task), query)
+        series = [
+            each
+            for each in _comparable(self._trials.of_task(query.task), query)
+            if query.alternatives is None
+            or query.alternatives(present_name(each.head.strategy, query.revisions))
+        ]
         if query.where is None:
             return Count(sum(each.trials for each in series), sum(each.failures for each in series))
         rows = self._trials.rows(series, query.task.key)
@@ -156,7 +161,7 @@ class JsonlRecordStore:
 
     def _asked_for(self, row: int, query: Query) -> Iterator[Record]:
         record = present_record(self._trials.record(row), query.revisions)
-        if query.where is None or query.where(record.config):
+        if query.asks_for(record.config):
             yield record
 
     def graph_choices(
