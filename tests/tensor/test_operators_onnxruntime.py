@@ -55,6 +55,8 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("hard_swish(3x5)", "HardSwish", {}),
     ("leaky_relu(3x5)", "LeakyRelu", {}),
     ("gelu(3x5)", "Gelu", {}),
+    ("gelu_tanh(3x5)", "Gelu", {"approximate": "tanh"}),
+    ("mish(3x5)", "Mish", {}),
     ("erf(3x5)", "Erf", {}),
     ("sigmoid(3x5)", "Sigmoid", {}),
     ("prelu(2x3x5x2, 1x3x1x1)", "PRelu", {}),

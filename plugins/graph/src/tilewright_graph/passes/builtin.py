@@ -8,10 +8,11 @@ from tilewright_graph.passes.graph_pass import GraphPass, GraphPassEntry, Phase
 
 
 def _entry(name: str, phase: Phase) -> GraphPassEntry:
-    """The pass of a name, in the file of that name."""
+    """The pass of a name, in the file of that name in the folder of its phase."""
 
     def load() -> GraphPass:
-        found: GraphPass = getattr(import_module(f"tilewright_graph.passes.{name}"), name)
+        module = import_module(f"tilewright_graph.passes.{phase.name.lower()}.{name}")
+        found: GraphPass = getattr(module, name)
         return found
 
     return GraphPassEntry(name, phase, load)
@@ -22,6 +23,7 @@ BUILTIN_PASSES = (
     _entry("decompose_batch_norm", Phase.CANONICAL),
     _entry("flatten_products", Phase.CANONICAL),
     _entry("global_pooling", Phase.CANONICAL),
+    _entry("known_functions", Phase.CANONICAL),
     _entry("split_joins", Phase.CANONICAL),
     _entry("fold_constants", Phase.FOLD),
     _entry("fold_affine", Phase.FOLD),

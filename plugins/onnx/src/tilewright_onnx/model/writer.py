@@ -28,12 +28,12 @@ def write_model(network: Network) -> Any:
         if node.operator not in WRITERS:
             raise site.error(f"ONNX has no operator for {node.operator!r}")
         WRITERS[node.operator](site)
-    used = {name for site in sites for name in site.node.input}
+    used = {name for site in sites for node in site.nodes for name in node.input}
     constants = {name: array for name, array in network.constants.items() if name in used}
     for site in sites:
         constants |= site.constants
     graph = helper.make_graph(
-        [site.node for site in sites],
+        [node for site in sites for node in site.nodes],
         network.name,
         [_value(name, network.specs[name]) for name in network.inputs],
         [_value(name, network.specs[name]) for name in network.outputs],
@@ -55,12 +55,12 @@ class OnnxWriter:
 
 
 class _Site:
-    """One node while it is written; `emit` makes its NodeProto."""
+    """One node while it is written; `emit` makes the NodeProto that ends it."""
 
     def __init__(self, node: Node, network: Network) -> None:
         self.attributes = node.attributes
         self.constants: dict[str, Any] = {}
-        self.node: Any = None
+        self.nodes: list[Any] = []
         self.shape = network.specs[node.output].shape
         self._inputs = [*node.inputs]
         self._known = network.constants
@@ -95,7 +95,15 @@ class _Site:
         name, output = self._node.name, self._node.output
         inputs = [*self._inputs, *operands]
         outputs = [*(f"{output}:{word}" for word in unused), output]
-        self.node = helper.make_node(operator, inputs, outputs, name=name, **attributes)
+        self.nodes.append(helper.make_node(operator, inputs, outputs, name=name, **attributes))
+
+    def inner(self, operator: str, what: str) -> str:
+        """The output of an ONNX node of the same operands before it."""
+        from onnx import helper
+
+        name, output = f"{self._node.name}:{what}", f"{self._node.output}:{what}"
+        self.nodes.append(helper.make_node(operator, self._inputs, [output], name=name))
+        return output
 
     def error(self, problem: str) -> UsageError:
         """An error that names the network and the node."""
@@ -282,6 +290,7 @@ _SAME = {
     "matmul_integer": "MatMulInteger",
     "maximum": "Max",
     "minimum": "Min",
+    "mish": "Mish",
     "multiply": "Mul",
     "neg": "Neg",
     "power": "Pow",
@@ -319,6 +328,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "conv2d_transpose": _transposed_convolution,
     "dense": lambda site: site.emit("Gemm", transB=1),
     "flatten": _reshape,
+    "gelu_tanh": lambda site: site.emit("Gelu", approximate="tanh"),
     "grid_sample": _grid_sample,
     "layer_norm": _layer_norm,
     "max_pool2d": partial(_pooling, "MaxPool"),
@@ -332,6 +342,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "reduce_sum": partial(_reduction, "ReduceSum"),
     "reshape": _reshape,
     "resize": _resize,
+    "silu": lambda site: site.emit("Mul", site.inner("Sigmoid", "sigmoid")),
     "slice": _slice,
     "take_elements": lambda site: site.emit("GatherElements", axis=site.attributes["axis"]),
     "top_places": _top_places,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import pi, prod, sqrt
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -81,17 +81,8 @@ def _cast(site: NodeSite) -> None:
 
 
 def _gelu(site: NodeSite) -> None:
-    """By erf, or x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
-    data = site.tensor(0)
-    if site.attribute("approximate", "none") == "none":
-        site.finish("gelu", data)
-        return
-    square = site.emit("multiply", data, data)
-    factor = site.emit("multiply", square, site.scalar(0.044715 * sqrt(2 / pi), data))
-    factor = site.emit("add", factor, site.scalar(sqrt(2 / pi), data))
-    bent = site.emit("tanh", site.emit("multiply", data, factor))
-    half = site.emit("multiply", data, site.scalar(0.5, data))
-    site.finish("multiply", half, site.emit("add", bent, site.scalar(1.0, data)))
+    exact = site.attribute("approximate", "none") == "none"
+    site.finish("gelu" if exact else "gelu_tanh", site.tensor(0))
 
 
 def _mod(site: NodeSite) -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tilewright_tensor.expressions.tensor import Axis, Tensor
 
 _SQRT_HALF = math.sqrt(0.5)
+_GELU_SLOPE = 2 * math.sqrt(2 / math.pi)
 
 
 def _clip(x: Any, **bounds: float | None) -> Any:
@@ -85,6 +86,18 @@ def _shifted(shift: Callable[[Any, Any], Any], x: Any, count: Any) -> Any:
 def _sign(x: Any) -> Any:
     below = e.select(e.lt(x, 0), -1, x) if limits(e.dtype_of(x))[0] else x
     return e.select(e.lt(0, x), 1, below)
+
+
+def _gelu_tanh(x: Any) -> Any:
+    """For x/2 (1 + tanh(u)), x times the sigmoid of 2u: nothing cancels."""
+    return x / (e.exp(-(x * (x * x * (0.044715 * _GELU_SLOPE) + _GELU_SLOPE))) + 1.0)
+
+
+def _mish(x: Any) -> Any:
+    """The product of x and tanh(log(1 + e**x)), by e**-abs(x), which is never too large."""
+    small, below = e.exp(-e.absolute(x)), e.lt(x, 0.0)
+    raised = e.select(below, small * (small + 2.0), small * 2.0 + 1.0)
+    return x * (raised / (raised + e.select(below, 2.0, small * small * 2.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +203,9 @@ OPERATORS = (
     _unary("tanh", e.tanh, domain="float"),
     _unary("erf", e.erf, domain="float"),
     _unary("sigmoid", lambda x: 1.0 / (e.exp(-x) + 1.0), domain="float"),
+    _unary("silu", lambda x: x / (e.exp(-x) + 1.0), domain="float"),
+    _unary("mish", _mish, domain="float"),
+    _unary("gelu_tanh", _gelu_tanh, domain="float"),
     _unary("gelu", lambda x: x * 0.5 * (e.erf(x * _SQRT_HALF) + 1.0), domain="float"),
     _unary(
         "softplus", lambda x: e.maximum(x, 0.0) + e.log1p(e.exp(-e.absolute(x))), domain="float"

@@ -271,6 +271,10 @@ def _clip(x: Array, **bounds: float | None) -> Array:
     return np.asarray(np.clip(x, low, high))
 
 
+def _sigmoid(x: Array) -> Array:
+    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))
+
+
 _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "identity": np.array,
     "relu": lambda x: np.maximum(x, 0),
@@ -287,7 +291,10 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "round": np.round,
     "tanh": np.tanh,
     "erf": _erf,
-    "sigmoid": lambda x: np.exp(-np.logaddexp(0.0, -x)),
+    "sigmoid": _sigmoid,
+    "silu": lambda x: x * _sigmoid(x),
+    "mish": lambda x: x * np.tanh(np.logaddexp(x, 0.0)),
+    "gelu_tanh": lambda x: x * _sigmoid(math.sqrt(8.0 / math.pi) * (x + 0.044715 * x**3)),
     "gelu": lambda x: 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))),
     "softplus": lambda x: np.logaddexp(x, 0.0),
     "hard_swish": lambda x: x * np.clip(x / 6.0 + 0.5, 0.0, 1.0),

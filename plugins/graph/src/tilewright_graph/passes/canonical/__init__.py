@@ -1,0 +1,1 @@
+"""One way to say each thing: a pass a file."""

@@ -1,0 +1,1 @@
+"""Arithmetic on constants, and what it leaves behind: a pass a file."""
