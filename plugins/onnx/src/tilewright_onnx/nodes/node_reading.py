@@ -26,6 +26,8 @@ _RANDOM = (
     "RandomUniformLike",
 )  # fmt: skip
 
+_OF_ANY_NUMBER = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
+
 _MOST_TOLD = 8
 """Of the nodes of one operator, and of the problems of others."""
 
@@ -192,6 +194,11 @@ class NodeReading:
                 f"a plugin may offer an operator named '{operator_name(node.op_type)}' "
                 f"(tilewright_operators), or a reader '{_operator(node)}' (tilewright_onnx_readers)"
                 "; --plugin FILE loads one that is a file"
+            )
+        if _operator(node) in _OF_ANY_NUMBER:
+            remedy = (
+                "values decide how many results it has, and here every shape is fixed: "
+                "end the model at the tensors that it reads"
             )
         if node.domain.startswith(RUNTIMES_OWN):
             remedy = "ONNX Runtime made it: give the model as it was, or optimised at level `basic`"
