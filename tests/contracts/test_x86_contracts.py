@@ -30,6 +30,8 @@ TASKS = (
     "max_pool2d(1x16x7x5, pool_size=3, strides=2, padding=1)",
     "resize(1x16x5x3, shape=[1, 16, 9, 7], mode=linear, coordinates=half_pixel)",
     "softmax(3x11)",
+    "attention(2x3x17x13, 2x3x37x13, 2x3x37x19, 2x1x17x37, scale=0.3)",
+    "transpose(2x5x3x17, axes=[0,2,1,3])",
     "concat(1x3x5x5, 1x7x5x5, axis=1)",
     "add(1x5x3x7, 1x5x3x7) + relu()",
     "layout_transform(1x5x3x2, src=NCHW, dst=NHWC)",
@@ -77,6 +79,7 @@ class TestX86StrategiesInBfloat16(StrategyContract, StrategyAnswersContract):
         "add(1x5x3x7, 1x5x3x7) + relu()",
         "concat(1x3x5x5, 1x7x5x5, axis=1)",
         "softmax(3x5x37)",
+        "attention(2x3x17x13, 2x3x37x13, 2x3x37x19, 2x1x17x37, scale=0.3)",
         "layer_norm(3x5x37, 37, 37)",
         "transpose(2x5x3x17, axes=[0,2,1,3])",
         "layout_transform(2x3x6x16, src=NCHW, dst=NCWH16w2h:bfloat16)",
@@ -127,6 +130,16 @@ class TestX86StrategiesEmulated(StrategyContract, StrategyAnswersContract):
         f"matmul_integer(5x67:uint8, 67x33:int8) + cast(dtype=float32) + {TO_BYTES}",
         f"dense(17x37, 33x37) + add(1x33:const) + {TO_BYTES}",
     )
+
+
+class TestX86AttentionEmulated(StrategyContract, StrategyAnswersContract):
+    """By AMX, as plain loops."""
+
+    target = "x86:emulated=yes,isa=amx,threads=1"
+    device_name = "emulated"
+    precision = "bfloat16"
+    strategies = "attention_in_tiles_bf16.x86"
+    tasks = ("attention(2x3x17x13, 2x3x37x13, 2x3x37x19, 2x1x17x37, scale=0.3)",)
 
 
 class TestX86ConvolutionsEmulated(StrategyContract, StrategyAnswersContract):

@@ -161,3 +161,16 @@ def test_what_onnx_runtime_made_of_a_model_is_told_from_it(make_model):
         match=r"the ONNX operator 'com.microsoft.FusedConv'\n  ONNX Runtime made it: give",
     ):
         read_model(model, NetworkBuilder("model"), {})
+
+
+@pytest.mark.parametrize("mask", [(1, 1, 1, 11), (2, 1, 7, 11)])
+def test_attention_is_written_as_the_nodes_that_it_stands_for(mask, oracle):
+    b = NetworkBuilder("net")
+    queries, keys = b.input("q", (2, 3, 7, 5)), b.input("k", (2, 3, 11, 5))
+    values, margin = b.input("v", (2, 3, 11, 4)), b.input("m", mask)
+    network = b.network([b.attention(queries, keys, values, margin, scale=0.3)])
+    rng = np.random.default_rng(2)
+    inputs = {n: rng.uniform(-1, 1, network.specs[n].shape).astype(np.float32) for n in "qkvm"}
+    (expected,) = oracle.run(write_model(network).SerializeToString(), inputs, ()).values()
+    (found,) = evaluate(network, inputs, builtin_operators()).values()
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

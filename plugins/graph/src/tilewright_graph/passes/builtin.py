@@ -7,7 +7,7 @@ from importlib import import_module
 from tilewright_graph.passes.graph_pass import GraphPass, GraphPassEntry, Phase
 
 
-def _entry(name: str, phase: Phase) -> GraphPassEntry:
+def _entry(name: str, phase: Phase, *, makes: str = "") -> GraphPassEntry:
     """The pass of a name, in the file of that name in the folder of its phase."""
 
     def load() -> GraphPass:
@@ -15,7 +15,7 @@ def _entry(name: str, phase: Phase) -> GraphPassEntry:
         found: GraphPass = getattr(module, name)
         return found
 
-    return GraphPassEntry(name, phase, load)
+    return GraphPassEntry(name, phase, load, makes=makes)
 
 
 BUILTIN_PASSES = (
@@ -23,6 +23,7 @@ BUILTIN_PASSES = (
     _entry("decompose_batch_norm", Phase.CANONICAL),
     _entry("flatten_products", Phase.CANONICAL),
     _entry("global_pooling", Phase.CANONICAL),
+    _entry("join_attention", Phase.CANONICAL, makes="attention"),
     _entry("known_functions", Phase.CANONICAL),
     _entry("split_joins", Phase.CANONICAL),
     _entry("fold_constants", Phase.FOLD),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import product
 from operator import attrgetter
 
+from tilewright.strategies.strategy import Strategy
 from tilewright_graph.network.network import Network
 from tilewright_tensor.operators.operators import Operators
 
@@ -32,12 +33,29 @@ class GraphPassEntry:
 
     after   whether it runs after its phase, on a network that the phase's passes leave as it is;
             passes after a phase run until none of them changes the network, too
+    makes   an operator that it makes of several others; empty: it makes the networks of all targets
+            alike. It only runs for targets with a strategy that names the operator: elsewhere the
+            others are faster
     """
 
     name: str
     phase: Phase
     load: Callable[[], GraphPass]
     after: bool = False
+    makes: str = ""
+
+
+def passes_for(
+    kind: str, entries: Sequence[GraphPassEntry], strategies: Iterable[Strategy]
+) -> list[GraphPassEntry]:
+    """The passes that run for a kind of target with these strategies."""
+    named = {
+        operator
+        for strategy in strategies
+        if kind in strategy.target_kinds
+        for operator in strategy.operators
+    }
+    return [entry for entry in entries if not entry.makes or entry.makes in named]
 
 
 def apply_passes(

@@ -9,7 +9,7 @@ from tilewright.options import Options
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_graph.extraction.extraction import ExtractedNetwork, extract
 from tilewright_graph.network.network import Network
-from tilewright_graph.passes.graph_pass import GraphPassEntry, apply_passes
+from tilewright_graph.passes.graph_pass import GraphPassEntry, apply_passes, passes_for
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.tuning.narrowing import tell_narrowing
@@ -33,9 +33,12 @@ class ExtractStage:
     def run(self, values: Mapping[type, Any]) -> StageResult:
         host = self._context.host
         operators = Operators.of(host)
+        target = self._context.target
+        strategies = map(host.strategy, host.owners("strategy"))
         passes = host.hook_values("tilewright_graph_passes", GraphPassEntry)
+        passes = passes_for(target.kind, passes, strategies)
         network = apply_passes(values[Network], passes, operators)
-        extracted = extract(network, self._context.target, operators)
+        extracted = extract(network, target, operators)
         tasks = extracted.task_set()
         tell_narrowing(tasks, self._context)
         return StageResult((extracted, tasks))

@@ -28,12 +28,13 @@ def write_model(network: Network) -> Any:
         if node.operator not in WRITERS:
             raise site.error(f"ONNX has no operator for {node.operator!r}")
         WRITERS[node.operator](site)
-    used = {name for site in sites for node in site.nodes for name in node.input}
+    nodes = [node for site in sites for node in site.nodes]
+    used = {name for node in nodes for name in node.input}
     constants = {name: array for name, array in network.constants.items() if name in used}
     for site in sites:
         constants |= site.constants
     graph = helper.make_graph(
-        [node for site in sites for node in site.nodes],
+        nodes,
         network.name,
         [_value(name, network.specs[name]) for name in network.inputs],
         [_value(name, network.specs[name]) for name in network.outputs],
@@ -55,14 +56,14 @@ class OnnxWriter:
 
 
 class _Site:
-    """One node while it is written; `emit` makes the NodeProto that ends it."""
+    """One node while it is written; `emit` makes its NodeProto, `step` one before it."""
 
     def __init__(self, node: Node, network: Network) -> None:
         self.attributes = node.attributes
         self.constants: dict[str, Any] = {}
         self.nodes: list[Any] = []
         self.shape = network.specs[node.output].shape
-        self._inputs = [*node.inputs]
+        self.inputs = [*node.inputs]
         self._known = network.constants
         self._node = node
         self._dtype = network.specs[node.output].dtype
@@ -78,10 +79,19 @@ class _Site:
 
     def turned(self, position: int, turn: Callable[[Any], Any]) -> None:
         """A constant operand as ONNX has it. Raises UsageError where it is none."""
-        name = self._inputs[position]
+        name = self.inputs[position]
         if name not in self._known:
             raise self.error(f"ONNX needs operand {position} in another order: make it a constant")
-        self._inputs[position] = self._constant(turn(self._known[name]), f"operand {position}")
+        self.inputs[position] = self._constant(turn(self._known[name]), f"operand {position}")
+
+    def step(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """The result of a node before the last one."""
+        from onnx import helper
+
+        made = f"{self._node.output}:{operator}"
+        name = f"{self._node.name}:{operator}"
+        self.nodes.append(helper.make_node(operator, inputs, [made], name=name, **attributes))
+        return made
 
     def emit(
         self, operator: str, *operands: str, unused: Sequence[str] = (), **attributes: Any
@@ -93,17 +103,9 @@ class _Site:
         from onnx import helper
 
         name, output = self._node.name, self._node.output
-        inputs = [*self._inputs, *operands]
+        inputs = [*self.inputs, *operands]
         outputs = [*(f"{output}:{word}" for word in unused), output]
         self.nodes.append(helper.make_node(operator, inputs, outputs, name=name, **attributes))
-
-    def inner(self, operator: str, what: str) -> str:
-        """The output of an ONNX node of the same operands before it."""
-        from onnx import helper
-
-        name, output = f"{self._node.name}:{what}", f"{self._node.output}:{what}"
-        self.nodes.append(helper.make_node(operator, self._inputs, [output], name=name))
-        return output
 
     def error(self, problem: str) -> UsageError:
         """An error that names the network and the node."""
@@ -249,6 +251,17 @@ def _layer_norm(site: _Site) -> None:
     site.emit("LayerNormalization", axis=-1, epsilon=site.attributes["epsilon"])
 
 
+def _attention(site: _Site) -> None:
+    queries, keys, values, mask = site.inputs
+    *batch, rows, columns = range(len(site.shape))
+    turned = site.step("Transpose", keys, perm=[*batch, columns, rows])
+    products = site.step("MatMul", queries, turned)
+    scores = site.step("Mul", products, site.scalar(site.attributes["scale"], "scale"))
+    shares = site.step("Softmax", site.step("Add", scores, mask), axis=-1)
+    site.inputs = [shares, values]
+    site.emit("MatMul")
+
+
 def _top_places(site: _Site) -> None:
     given = site.attributes
     count = site.constant([given["count"]], "count")
@@ -312,6 +325,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     **{ours: partial(_same, theirs) for ours, theirs in _SAME.items()},
     "arg_max": partial(_place_of_extreme, "ArgMax"),
     "arg_min": partial(_place_of_extreme, "ArgMin"),
+    "attention": _attention,
     "avg_pool2d": partial(_pooling, "AveragePool"),
     "bitwise_and": partial(_same, "BitwiseAnd"),
     "bitwise_not": partial(_same, "BitwiseNot"),
@@ -342,7 +356,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "reduce_sum": partial(_reduction, "ReduceSum"),
     "reshape": _reshape,
     "resize": _resize,
-    "silu": lambda site: site.emit("Mul", site.inner("Sigmoid", "sigmoid")),
+    "silu": lambda site: site.emit("Mul", site.step("Sigmoid", *site.inputs)),
     "slice": _slice,
     "take_elements": lambda site: site.emit("GatherElements", axis=site.attributes["axis"]),
     "top_places": _top_places,

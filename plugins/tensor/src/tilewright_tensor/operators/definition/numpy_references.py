@@ -116,6 +116,12 @@ def _avg_pool2d(arrays: Sequence[Array], attributes: Attributes) -> Array:
     return np.asarray(means)
 
 
+def _attention(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    queries, keys, values, mask = arrays
+    scores = queries @ np.swapaxes(keys, -1, -2) * attributes["scale"] + mask
+    return _softmax([scores], {"axis": -1}) @ values
+
+
 def _softmax(arrays: Sequence[Array], attributes: Attributes) -> Array:
     shifted = np.exp(arrays[0] - arrays[0].max(axis=attributes["axis"], keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=attributes["axis"], keepdims=True))
@@ -369,6 +375,7 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "avg_pool2d": _avg_pool2d,
     "global_avg_pool2d": lambda arrays, _attributes: arrays[0].mean(axis=(2, 3), keepdims=True),
     "softmax": _softmax,
+    "attention": _attention,
     "batch_norm": _batch_norm,
     "layer_norm": _layer_norm,
     "lrn": _lrn,

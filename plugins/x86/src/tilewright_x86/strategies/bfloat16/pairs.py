@@ -16,9 +16,10 @@ from tilewright_tensor.strategies.scheduled_implementation import (
     constants,
     is_float32,
 )
+from tilewright_x86.strategies.tiles.pairs_of_terms import PairsOfTerms
 from tilewright_x86.strategies.tiles.register_tile import accumulate_in_registers
 from tilewright_x86.strategies.tiles.stored_formats import rounds_natively
-from tilewright_x86.strategies.tiles.vector_blocks import lanes, largest_divisor
+from tilewright_x86.strategies.tiles.vector_blocks import lanes
 
 
 class PairsBfloat16(ScheduledImplementation):
@@ -64,35 +65,11 @@ class PairsBfloat16(ScheduledImplementation):
         """
         source, target = _sides(task)
         term, column = target.dims[-1].axis, target.dims[-2].axis
+        pairs = PairsOfTerms(term, column, source.dims[-1].axis == term, lanes(task))
         s, held, final = accumulate_in_registers(schedule, "layout_transform")
-        turns = source.dims[-1].axis == term
-        rows = largest_divisor(task.workload.inputs[0].shape[term] // 2, 8) if turns else 1
-        loops = s.loops(final)
-        k, n = loops[term], loops[column]
-        s = s.split(final, k, [rows, 2]).split(final, n, [lanes(task)])
-        around = [*(loop for loop in loops if loop not in (k, n)), f"{n}.0", f"{k}.0"]
-        s = s.reorder(final, [*around, f"{k}.1", f"{n}.1", f"{k}.2"]).unroll(final, f"{k}.1")
-        s, pair = fused(s, final, [f"{n}.1", f"{k}.2"])
-        s, one = fused(s.vectorize(final, pair), final, around)
-        s = s.parallel(final, one)
-        if turns:
-            s = s.cache_read(held, "register", [final])
-            s = _rows_of(
-                s.compute_at(f"{held}.register", final, one, "register"),
-                f"{held}.register",
-                term,
-                column,
-            )
-            term, column = column, term
-        return _rows_of(s.compute_at(held, final, one, "register"), held, term, column)
-
-
-def _rows_of(schedule: Schedule, stage: str, row: int, column: int) -> Schedule:
-    """A stage in vectors along one axis, unrolled along another."""
-    loops = schedule.loops(stage)
-    inner = loops[row], loops[column]
-    s = schedule.reorder(stage, [*(loop for loop in loops if loop not in inner), *inner])
-    return s.unroll(stage, inner[0]).vectorize(stage, inner[1])
+        s, around = pairs.stored(s, final, task.workload.inputs[0].shape[term])
+        s, one = fused(s, final, around)
+        return pairs.held(s.parallel(final, one), final, held, one)
 
 
 def _sides(task: Task) -> tuple[Layout, Layout]:

@@ -11,6 +11,7 @@ from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.sketches.strategy import Derived
 from tilewright_tensor.strategies.scheduled_implementation import is_float32
+from tilewright_x86.strategies.attention.attention import Attention
 from tilewright_x86.strategies.concat import Concat
 from tilewright_x86.strategies.conv2d_depthwise import Conv2dDepthwise
 from tilewright_x86.strategies.dense_packed import DensePacked
@@ -44,6 +45,21 @@ class Conv2dDepthwiseBfloat16(Conv2dDepthwise):
         found = super().layouts(task, config)
         output_dtype = self.operators.output(task.workload).dtype
         return stored_in_bfloat16(task, found, like_output(task, found), output_dtype)
+
+
+class AttentionBfloat16(Attention):
+    """Attention to what is stored as bfloat16, multiplied in float32."""
+
+    name = "attention_bf16.x86"
+
+    def applies(self, task: Task) -> bool:
+        """As in float32, where the processor rounds to bfloat16."""
+        return _gains(task) and super().applies(task)
+
+    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
+        """As in float32, all but the mask stored as bfloat16."""
+        output_dtype = self.operators.output(task.workload).dtype
+        return stored_in_bfloat16(task, super().layouts(task, config), {0, 1, 2}, output_dtype)
 
 
 class DensePackedBfloat16(DensePacked):
@@ -142,3 +158,4 @@ class ConcatBfloat16(Concat):
 conv2d_depthwise = Conv2dDepthwiseBfloat16
 dense_packed, pool2d, resize = DensePackedBfloat16, Pool2dBfloat16, ResizeBfloat16
 elementwise, concat, rows = ElementwiseBfloat16, ConcatBfloat16, RowsBfloat16
+attention = AttentionBfloat16

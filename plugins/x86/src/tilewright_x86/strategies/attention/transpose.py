@@ -1,4 +1,4 @@
-"""Transposes of what is stored as bfloat16: moved, or as they lie, for who reads them so."""
+"""Transposes: moved, or as they lie, for who reads them so, as attention does."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from tilewright_x86.strategies.tiles.stored_formats import rounds_natively
 from tilewright_x86.strategies.tiles.vector_blocks import lanes
 
 
-class TransposeBfloat16(ScheduledImplementation):
+class Transpose(ScheduledImplementation):
     """Transposes; one knob says whether elements move. Where they do not, a network copies none."""
 
-    name = "transpose_bf16.x86"
+    name = "transpose.x86"
+    stored = ""
 
     def applies(self, task: Task) -> bool:
-        """float32 of at least two axes, where the processor rounds to bfloat16."""
+        """float32 of at least two axes, with no epilogue."""
         several = len(task.workload.inputs[0].shape) > 1
-        plain = several and is_float32(task) and not task.workload.epilogue
-        return plain and rounds_natively(task)
+        return several and is_float32(task) and not task.workload.epilogue
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Whether the result is in logical order or in that of its operand."""
@@ -38,13 +38,13 @@ class TransposeBfloat16(ScheduledImplementation):
         knobs.define_knob("order", ["result", "operand"])
         return [knobs.alternative()]
 
-    def fallback(self, task: Task) -> ConfigEntity:
-        """In logical order, as every reader can have it."""
-        return ConfigEntity(self.name, {"order": "result"})
+    def fallback(self, task: Task) -> ConfigEntity | None:
+        """None: what moves elements is found by derived schedules as well."""
+        return None
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """The operand in logical order."""
-        source = Layout.logical(len(task.workload.inputs[0].shape)).stored_as("bfloat16")
+        source = Layout.logical(len(task.workload.inputs[0].shape)).stored_as(self.stored)
         result = source if config["order"] == "result" else source.turned(self._order(task))
         return Layouts((source.text,), (result.text,), constants(task))
 
@@ -68,4 +68,19 @@ class TransposeBfloat16(ScheduledImplementation):
         return order
 
 
-transpose = TransposeBfloat16
+class TransposeBfloat16(Transpose):
+    """Transposes of what is stored as bfloat16."""
+
+    name = "transpose_bf16.x86"
+    stored = "bfloat16"
+
+    def applies(self, task: Task) -> bool:
+        """As in float32, where the processor rounds to bfloat16."""
+        return rounds_natively(task) and super().applies(task)
+
+    def fallback(self, task: Task) -> ConfigEntity | None:
+        """In logical order, as every reader can have it."""
+        return ConfigEntity(self.name, {"order": "result"})
+
+
+make, transpose = Transpose, TransposeBfloat16

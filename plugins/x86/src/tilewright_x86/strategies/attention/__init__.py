@@ -1,0 +1,1 @@
+"""Attention, and the transposes that heads are cut out by."""
