@@ -20,6 +20,17 @@ def test_the_matrices_filter_three_taps(outputs: int) -> None:
 
 
 @pytest.mark.parametrize("outputs", [2, 4])
+def test_rows_of_a_pair_share_their_sums(outputs: int) -> None:
+    made = Winograd.of(outputs)
+    d = np.random.default_rng(3).normal(size=made.inputs)
+    wanted = [d[0::2] @ made.ends, d[1::2] @ made.ends]
+    for number, point in enumerate(made.points):
+        even, odd = d[2::2] @ made.shared(number), d[1:-1:2] @ made.shared(number)
+        wanted += [even + point * odd, even - point * odd]
+    assert np.array(made.data) @ d == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("outputs", [2, 4])
 def test_a_layout_packs_transformed_filters(outputs: int) -> None:
     layout = Layout.parse(f"winograd{outputs}:ABIO")
     filters = np.random.default_rng(1).normal(size=(5, 7, 3, 3))

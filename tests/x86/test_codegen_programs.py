@@ -285,6 +285,25 @@ def test_local_memory_beyond_the_stack_is_refused() -> None:
         emit(LoopProgram("big", (), (y,), body), ISAS[0], 1)
 
 
+def test_scratch_lies_where_scratch_was_that_is_gone(isa: str, agree: Callable[..., None]) -> None:
+    """Two together would not fit the stack, and what lives at once must not share."""
+    x, y = Buffer("x", (4,)), Buffer("y", (4,))
+    parts = []
+    for name in ("one", "two"):
+        big, few = (
+            Buffer(name, (900_000,), scope="local"),
+            Buffer(f"{name}.few", (4,), scope="local"),
+        )
+        k, j = i(f"{name}.k"), i(f"{name}.j")
+        fill = loop(f"{name}.k", 4, Block((put(big, (k,), at(x, k)), put(few, (k,), at(y, k)))))
+        both = op("add", at(big, j), at(few, j))
+        parts.append(
+            Allocate(big, Allocate(few, Block((fill, loop(f"{name}.j", 4, put(y, (j,), both))))))
+        )
+    clear = loop("c", 4, put(y, (i("c"),), Const(1.0)))
+    agree(LoopProgram("shared", (x,), (y,), Block((clear, *parts))), isa)
+
+
 _TWICE = """
 import sys
 from pathlib import Path

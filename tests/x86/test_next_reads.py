@@ -32,6 +32,8 @@ def prefetched(
     statement: Statement, values: Mapping[Var, int]
 ) -> Iterator[tuple[tuple[int, ...], int]]:
     """(indices, elements behind them) of every prefetch, in order."""
+    if not any(isinstance(one, Prefetch) for one in walk(statement)):
+        return
     if isinstance(statement, Prefetch):
         yield tuple(i.evaluate(values) for i in statement.indices), statement.offset_bytes // 4
     elif isinstance(statement, Loop) and statement.kind not in ("unrolled", "vectorized"):
@@ -87,6 +89,25 @@ def test_all_pixels_of_the_next_tile_are_fetched_while_the_present_ones_are_used
     for block in (0, 1):
         second = (block * prod(shape[2:]) + 14 * 32) // LINE
         assert found.issuperset(range(second, second + 14 * 32 // LINE))
+
+
+@pytest.mark.parametrize("tile_oc", [(1, 3, 1, 2), (1, 1, 3, 2)])
+@pytest.mark.parametrize("tile_p", [(1, 3, 14), (2, 2, 12)])
+def test_all_of_the_next_panel_is_fetched_while_the_present_one_is_used(
+    tile_p: tuple[int, ...], tile_oc: tuple[int, ...]
+) -> None:
+    """The last tiles of an image, which are fewer, need not fetch all of it."""
+    host = PluginHost.load()
+    workload = host.reference("conv2d").parse("(1x32x23x22, 96x32x3x3, padding=1)", "")
+    task = Task(workload, Target.parse("x86:isa=avx512,threads=1"))
+    values = {"tile_p": tile_p, "tile_oc": tile_oc, "unroll_ic": 2, "prefetch": "filters"}
+    lowered = host.lower(task, ConfigEntity("conv2d_winograd.x86/F4", values))
+    shape = lowered.operand("weight").shape
+    found = {
+        (np.ravel_multi_index((*place, 0), shape) + ahead + behind) // LINE
+        for (*place, ahead), behind in prefetched(lowered.body, {})
+    }
+    assert found.issuperset(range(prod(shape[3:]) // LINE, prod(shape) // LINE))
 
 
 def test_other_configs_fetch_none_of_it() -> None:

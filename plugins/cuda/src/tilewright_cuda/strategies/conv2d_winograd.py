@@ -23,14 +23,12 @@ from tilewright_tensor.algorithms.matrix_product import Padded
 from tilewright_tensor.algorithms.winograd_convolution import WinogradConvolution
 from tilewright_tensor.ir.dag import Dag
 from tilewright_tensor.layouts.layout import Layout
-from tilewright_tensor.layouts.winograd import TAPS
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import inlined_behind
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
     constants,
     epilogue_layouts,
-    is_float32,
 )
 
 _OUTPUTS = (2, 4)
@@ -44,14 +42,7 @@ class Conv2dWinograd(ScheduledImplementation):
 
     def applies(self, task: Task) -> bool:
         """float32, constant 3x3 filters, strides and dilation 1, no groups."""
-        attributes, weight = task.workload.attributes, task.workload.inputs[1]
-        return (
-            is_float32(task)
-            and weight.role == "constant"
-            and weight.shape[2:] == (TAPS, TAPS)
-            and attributes["groups"] == 1
-            and {*attributes["strides"], *attributes["dilation"]} == {1}
-        )
+        return WinogradConvolution.serves(task.workload)
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """The tile of the products, and threads of a block of the transforms."""
@@ -124,7 +115,7 @@ class Conv2dWinograd(ScheduledImplementation):
         inner = [p, c] if form.layout == "NHWC" else [c, p]
         s = s.reorder("tiles", [*inner, a, b]).unroll("tiles", a, b)
         s, thread = over_threads(s, "tiles", inner, config["block"])
-        for stage in ("rows", "image"):
+        for stage in ("tile_parts", "rows", "row_parts", "image"):
             s = _in_registers(s, stage, "tiles", thread)
         # results -> image
         final = s.dag.outputs[0].name
@@ -135,16 +126,13 @@ class Conv2dWinograd(ScheduledImplementation):
         s = s.reorder(final, [*around, f"{h}.1", f"{w}.1"])
         s = s.unroll(final, f"{h}.1", f"{w}.1")
         s, thread = over_threads(s, final, around, config["block"])
-        for stage in ("outputs", "result_rows", "results"):
+        for stage in ("outputs", "output_parts", "result_rows", "result_row_parts", "results"):
             s = _in_registers(s, stage, final, thread)
         return s
 
     def _form(self, task: Task, outputs: int, layout: str) -> WinogradConvolution:
         anchor = task.workload.anchor
-        shape = self.operators.output(anchor).shape
-        return WinogradConvolution(
-            outputs, layout, anchor.inputs[0].shape, shape, tuple(anchor.attributes["padding"][:2])
-        )
+        return WinogradConvolution.of(outputs, layout, anchor, self.operators.output(anchor).shape)
 
 
 def _in_registers(s: Schedule, stage: str, consumer: str, loop: str) -> Schedule:

@@ -3,6 +3,9 @@
 `y = A^T [(G g) * (B^T d)]` are the m outputs of a filter g of r taps over d of m + r - 1 inputs
 (Winograd 1980; Lavin and Gray, CVPR 2016). Rounding errors hang on the points: those of F(4, 3)
 here, 0, +-1/sqrt(2), +-sqrt(2) and infinity, stay near the direct algorithm's (Alam et al., 2022).
+
+Points come in pairs: 0 and infinity, then those that differ in sign alone. The two rows that a pair
+has in a transform share their sums.
 """
 
 from __future__ import annotations
@@ -14,20 +17,22 @@ from math import prod, sqrt
 Matrix = tuple[tuple[float, ...], ...]
 
 TAPS = 3
-_POINTS = {2: (0.0, 1.0, -1.0), 4: (0.0, sqrt(0.5), -sqrt(0.5), sqrt(2.0), -sqrt(2.0))}
-"""Finite points by outputs; the last one is infinity."""
+_POINTS = {2: (1.0,), 4: (sqrt(0.5), sqrt(2.0))}
+"""Those above 0, by outputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Winograd:
     """The matrices of F(outputs, 3).
 
+    points    above 0
     filters   G, inputs x 3
     data      B^T, inputs x inputs
     result    A^T, outputs x inputs
     """
 
     outputs: int
+    points: tuple[float, ...]
     filters: Matrix
     data: Matrix
     result: Matrix
@@ -37,6 +42,19 @@ class Winograd:
         """Numbers that go into one tile, and multiplications."""
         return self.outputs + TAPS - 1
 
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """Factors of every other input, from the first on for 0, from the second for infinity."""
+        return self.data[0][::2]
+
+    def shared(self, pair: int) -> tuple[float, ...]:
+        """Factors of every other input in the rows of plus and minus one of the points.
+
+        Inputs from the third on are added up; those one before each as well, which count times the
+        point.
+        """
+        return self.data[2 * pair + 2][2::2]
+
     @classmethod
     def of(cls, outputs: int) -> Winograd:
         """F(2, 3) or F(4, 3)."""
@@ -45,20 +63,18 @@ class Winograd:
 
 @cache
 def _made(outputs: int) -> Winograd:
-    points = _POINTS[outputs]
+    above = _POINTS[outputs]
+    signed = [sign * p for p in above for sign in (1.0, -1.0)]
+    points, size = [0.0, *signed], len(signed) + 2
     scales = [prod(p - q for q in points if q != p) for p in points]
     filters = [
         tuple(p**k / scale for k in range(TAPS)) for p, scale in zip(points, scales, strict=True)
     ]
-    data = [_polynomial([q for q in points if q != p], len(points) + 1) for p in points]
-    result = [(*(p**i for p in points), 1.0 if i == outputs - 1 else 0.0) for i in range(outputs)]
-    infinity = (0.0,) * (TAPS - 1) + (1.0,)
-    return Winograd(
-        outputs,
-        (*filters, infinity),
-        (*data, _polynomial(list(points), len(points) + 1)),
-        tuple(result),
-    )
+    filters.insert(1, (0.0,) * (TAPS - 1) + (1.0,))
+    data = [_polynomial([q for q in points if q != p], size) for p in points]
+    data.insert(1, _polynomial(points, size))
+    result = [(0.0**i, float(i == outputs - 1), *(p**i for p in signed)) for i in range(outputs)]
+    return Winograd(outputs, above, tuple(filters), tuple(data), tuple(result))
 
 
 def _polynomial(roots: list[float], length: int) -> tuple[float, ...]:

@@ -4,6 +4,8 @@ Filters: all tiles of an image read the same ones, then the next ones. The first
 for filters that come from afar, the others find them in the cache. So each tile fetches its share
 of the next filters: the memory is asked all the time, and never for more than it gives.
 
+Winograd's filters: the register tiles of a block read a panel of those of one point, then the next.
+
 Pixels: a convolution of single pixels reads each but once for the filters of a tile, a line of
 channels here and one there. Each tile fetches those of the next.
 """
@@ -15,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from math import prod
 
-from tilewright_tensor.expressions.affine import Affine, Var
+from tilewright_tensor.expressions.affine import Affine, Var, multiples
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load, leaves
 from tilewright_tensor.ir.loop_ir import (
@@ -43,6 +45,12 @@ def fetch_next_filters(rows: int, columns: int, axes: int = 2) -> ProgramPass:
     """For a convolution over so many axes in register tiles of rows times columns."""
     run = partial(_fetching_next_filters, rows, columns, axes)
     return ProgramPass(f"fetch next filters, tiles of {rows} x {columns}", run)
+
+
+def fetch_next_panel(rows: int, tiles: int) -> ProgramPass:
+    """For Winograd's products in so many register tiles, of so many rows, for each panel."""
+    run = partial(_fetching_next_panel, rows, tiles)
+    return ProgramPass(f"fetch next panel, {tiles} tiles of {rows} rows", run)
 
 
 def fetch_next_pixels(columns: int) -> ProgramPass:
@@ -80,6 +88,27 @@ def _fetching_next_filters(rows: int, columns: int, axes: int, program: LoopProg
     return _in_every_tile(program, fetching)
 
 
+def _fetching_next_panel(rows: int, tiles: int, program: LoopProgram) -> LoopProgram:
+    """The program of products whose filters lie panel after panel, a panel in the last axes."""
+    filters = program.operand("weight")
+    panel = prod(filters.shape[3:])
+
+    def fetching(tile: Statement) -> _Added:
+        start = dict.fromkeys(ranges(tile), Affine())
+        *place, _ = (index.substitute(start) for index in _read(tile, filters))
+        number, _ = multiples(_row(tile).substitute(start), rows)
+        turns = _turns(tile)
+        each = -(-panel // (tiles * turns))
+        first = panel + number * (turns * each)
+
+        def added(_: Loop, turn: Affine) -> list[Statement]:
+            return _lines(filters, (*place, first + turn * each), each)
+
+        return added
+
+    return _in_every_tile(program, fetching)
+
+
 def _fetching_next_pixels(columns: int, program: LoopProgram) -> LoopProgram:
     """The program of a convolution of single pixels in blocks of channels, tiles of one row."""
     image = program.operand("data")
@@ -100,11 +129,13 @@ def _fetching_next_pixels(columns: int, program: LoopProgram) -> LoopProgram:
 
 
 def _in_every_tile(program: LoopProgram, fetching: Callable[[Statement], _Added]) -> LoopProgram:
-    output = program.outputs[0]
+    filters = program.operand("weight")
 
     def every_tile(statement: Statement) -> Statement:
-        if isinstance(statement, Allocate) and output in {one.buffer for one in stores(statement)}:
+        if isinstance(statement, Allocate) and statement.buffer.scope == "register":
             tile = statement.body
+            if not _reads(tile, filters):
+                return statement
             return replace(statement, body=_every_turn(tile, fetching(tile), Affine()))
         return changed_inside(statement, every_tile)
 
@@ -141,6 +172,15 @@ def _place(tile: Statement, output: Buffer) -> tuple[Affine, ...]:
     return next(store.indices for store in stores(tile) if store.buffer == output)
 
 
+def _row(tile: Statement) -> Affine:
+    """Of a product in local memory, by point, vector of filters, row."""
+    return next(store.indices[2] for store in stores(tile) if store.buffer.scope == "local")
+
+
 def _read(tile: Statement, buffer: Buffer) -> tuple[Affine, ...]:
+    return _reads(tile, buffer)[0]
+
+
+def _reads(tile: Statement, buffer: Buffer) -> list[tuple[Affine, ...]]:
     loads = (x for store in stores(tile) for x in leaves(store.value) if isinstance(x, Load))
-    return next(load.indices for load in loads if load.buffer == buffer)
+    return [load.indices for load in loads if load.buffer == buffer]

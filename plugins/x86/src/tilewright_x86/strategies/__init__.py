@@ -63,7 +63,7 @@ STRATEGIES = (
     _bfloat16("conv2d_pixels", _CONV2D, "bfloat16.conv2d_pixels", arithmetic=_DOTS),
     Strategy(
         "conv2d_winograd.x86",
-        1,
+        2,
         ("x86",),
         _CONV2D,
         implementation_of(f"{__name__}.winograd.conv2d_winograd"),

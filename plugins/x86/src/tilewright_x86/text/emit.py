@@ -29,6 +29,7 @@ from tilewright_x86.llvm_ir.llvm_text import FunctionText
 from tilewright_x86.llvm_ir.memory_text import Memory, SsaValue
 from tilewright_x86.llvm_ir.module_text import KernelText, handing_over, workspace_layout
 from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError, RegisterSlots
+from tilewright_x86.llvm_ir.stack_memory import StackMemory
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text.arithmetic_text import check_dtype
 from tilewright_x86.text.instruction_text import InstructionText
@@ -36,7 +37,6 @@ from tilewright_x86.text.loop_facts import LoopFacts
 from tilewright_x86.text.needs import Needs
 from tilewright_x86.text.value_text import Values
 
-_STACK_BYTES = 4 << 20
 _CHUNKS_UNROLLED = 8
 _SERIAL_KINDS = ("serial", "parallel")
 _EXPANDED_KINDS = ("unrolled", "vectorized")
@@ -139,7 +139,7 @@ class _Function:
         self.memory = Memory(self.text, self.indexes, self.registers, kernel.needs.declare)
         self.values = Values(self.text, self.indexes, self.memory, kernel.needs)
         self.instructions = InstructionText(self.memory, kernel.needs)
-        self._stack_bytes = 0
+        self.stack = StackMemory(self.text)
 
     def statement(self, node: Statement) -> None:
         """Write a statement at the present place."""
@@ -174,16 +174,11 @@ class _Function:
             self.statement(node.body)
             self.instructions.tiles.release(buffer)
             return
-        bytes_ = buffer.size * buffer.item_bytes
-        self._stack_bytes += bytes_
-        if self._stack_bytes > _STACK_BYTES:
-            raise ValueError(
-                f"buffer {buffer.name!r}: {self._stack_bytes} bytes of local memory, "
-                f"the stack holds {_STACK_BYTES}; use workspace"
-            )
-        self.memory.bases[buffer.name] = self.text.alloca(bytes_)
+        place = self.stack.take(buffer)
+        _, self.memory.bases[buffer.name] = place
         self.statement(node.body)
         del self.memory.bases[buffer.name]
+        self.stack.give_back(place)
 
     # --- loops ---
 

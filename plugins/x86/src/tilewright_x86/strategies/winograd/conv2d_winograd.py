@@ -17,19 +17,17 @@ from tilewright.strategies.strategy import variant_of
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.algorithms.winograd_convolution import WinogradConvolution
-from tilewright_tensor.expressions.dtype import ITEM_BYTES
-from tilewright_tensor.features.footprint import LINE_BYTES
 from tilewright_tensor.ir.dag import Dag
 from tilewright_tensor.layouts.layout import Layout
-from tilewright_tensor.layouts.winograd import TAPS
+from tilewright_tensor.lowering.program_pass import ProgramPass
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused, inlined_behind
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
     constants,
     epilogue_layouts,
-    is_float32,
 )
+from tilewright_x86.passes.next_reads import fetch_next_panel
 from tilewright_x86.strategies.tiles.vector_blocks import blocked, channel_blocks, lanes
 from tilewright_x86.strategies.winograd.tile_blocks import TileBlocks
 
@@ -37,8 +35,6 @@ _OUTPUTS = (2, 4)
 _FEWEST_TILES, _FEWEST_CHANNELS = 12, 32
 """That make it worth while for sure; channels and filters."""
 _UNROLLED = 1, 2, 4
-_AHEAD = 0, 2048, 4096
-"""Bytes by which filters may be fetched ahead."""
 _MOST_CHANNELS = 4096
 """More leave no room for the tiles of a block."""
 
@@ -50,14 +46,9 @@ class Conv2dWinograd(ScheduledImplementation):
 
     def applies(self, task: Task) -> bool:
         """float32, constant 3x3 filters, strides and dilation 1, no groups."""
-        attributes, weight = task.workload.attributes, task.workload.inputs[1]
+        workload = task.workload
         return (
-            is_float32(task)
-            and weight.role == "constant"
-            and weight.shape[2:] == (TAPS, TAPS)
-            and weight.shape[1] <= _MOST_CHANNELS
-            and attributes["groups"] == 1
-            and {*attributes["strides"], *attributes["dilation"]} == {1}
+            WinogradConvolution.serves(workload) and workload.inputs[1].shape[1] <= _MOST_CHANNELS
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
@@ -71,7 +62,7 @@ class Conv2dWinograd(ScheduledImplementation):
         return 2 * product.batch * product.rows * product.columns * product.depth
 
     def fallback(self, task: Task) -> ConfigEntity | None:
-        """F(4x4) but for few tiles, in blocks that promise most; none where it may not pay.
+        """That of the products that take least, in blocks that promise most; none where few do.
 
         With few channels or filters the transforms take what the products save; with few tiles a
         core waits for filters, of which F(4x4) has four times the direct ones.
@@ -79,11 +70,10 @@ class Conv2dWinograd(ScheduledImplementation):
         many = [n for n in _OUTPUTS if self._form(task, n).places >= _FEWEST_TILES]
         if not many or min(task.workload.inputs[1].shape[:2]) < _FEWEST_CHANNELS:
             return None
-        alternative = self._alternative(task, max(many))
-        blocks = self._blocks(task, max(many))
-        return ConfigEntity(
-            alternative.name, {**blocks.usual(alternative), "unroll_ic": 1, "prefetch": 0}
-        )
+        outputs = min(many, key=lambda n: self._blocks(task, n).products)
+        alternative = self._alternative(task, outputs)
+        values = self._blocks(task, outputs).usual(alternative)
+        return ConfigEntity(alternative.name, {**values, "unroll_ic": 1, "prefetch": "filters"})
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Images in blocks of a vector; filters transformed, in the order of their products."""
@@ -92,13 +82,21 @@ class Conv2dWinograd(ScheduledImplementation):
             blocked(channel_blocks(shape[1], lanes(task))[0]) for shape in (form.image, form.result)
         )
         panel = config["tile_oc"][-1] * self._blocks(task, form.outputs).width
-        filters = f"winograd{form.outputs}:OABI" + (f"{panel}o" if panel > 1 else "")
+        _, blocks, _, _ = config["tile_oc"]
+        # in the order in which they are multiplied
+        order = "ABOI" if blocks == 1 else "OABI"
+        filters = f"winograd{form.outputs}:{order}" + (f"{panel}o" if panel > 1 else "")
         epilogue = epilogue_layouts(task, 2, output)
         return Layouts((image, filters, *epilogue), (output,), constants(task))
 
     def variant(self, task: Task, config: ConfigEntity) -> int:
         """Outputs of a tile along an axis."""
         return _outputs(config.strategy)
+
+    def passes(self, task: Task, config: ConfigEntity) -> Sequence[ProgramPass]:
+        """Prefetches of filters."""
+        _, tiles, rows = config["tile_p"]
+        return [fetch_next_panel(rows, tiles)] if config["prefetch"] == "filters" else []
 
     def dag(self, task: Task, variant: int) -> Dag:
         """Transforms and products, as many of them as there are tiles."""
@@ -135,10 +133,7 @@ class Conv2dWinograd(ScheduledImplementation):
         s = s.reorder(final, [f"{c}.0", f"{p}.0", f"{c}.1", f"{c}.2", f"{p}.1"])
         s, block = fused(s, final, [f"{c}.0", f"{p}.0"])
         s = s.parallel(final, block).unroll(final, *inside[:2]).vectorize(final, inside[2])
-        for stage, order in (("outputs", (0, 1)), ("result_rows", (1, 0))):
-            x, y, oc, tile = s.loops(stage)
-            s = s.reorder(stage, [tile, *((x, y)[i] for i in order), oc]).unroll(stage, x, y)
-            s = s.vectorize(stage, oc).compute_at(stage, final, f"{p}.1", "register")
+        s = _transformed_back(s, final, f"{p}.1")
         # tiles -> products
         block_ic = channel_blocks(form.image[1], lanes(task))[0]
         s = _multiplied(s, config, width, block_ic)
@@ -149,10 +144,7 @@ class Conv2dWinograd(ScheduledImplementation):
 
     def _form(self, task: Task, outputs: int) -> WinogradConvolution:
         anchor = task.workload.anchor
-        shape = self.operators.output(anchor).shape
-        return WinogradConvolution(
-            outputs, "NCHW", anchor.inputs[0].shape, shape, tuple(anchor.attributes["padding"][:2])
-        )
+        return WinogradConvolution.of(outputs, "NCHW", anchor, self.operators.output(anchor).shape)
 
     def _blocks(self, task: Task, outputs: int) -> TileBlocks:
         return TileBlocks.of(task, self._form(task, outputs))
@@ -162,7 +154,7 @@ class Conv2dWinograd(ScheduledImplementation):
         self._blocks(task, outputs).define_knobs(knobs)
         block_ic = channel_blocks(task.workload.inputs[0].shape[1], lanes(task))[0]
         knobs.define_knob("unroll_ic", [n for n in _UNROLLED if block_ic % n == 0])
-        knobs.define_knob("prefetch", _AHEAD)
+        knobs.define_knob("prefetch", ["none", "filters"])
         return knobs.alternative()
 
 
@@ -181,12 +173,7 @@ def _multiplied(s: Schedule, config: ConfigEntity, width: int, block_ic: int) ->
     s = s.split(total, f"{c}.1", [config["unroll_ic"]])
     step, unrolled = f"{c}.1.0", f"{c}.1.1"
     s = s.reorder(total, [f"{c}.0", step, unrolled, b, p, f"{oc}.0", f"{oc}.1"])
-    s = s.unroll(total, unrolled, b, p, f"{oc}.0").vectorize(total, f"{oc}.1")
-    if config["prefetch"]:
-        step_bytes = config["unroll_ic"] * vectors * width * ITEM_BYTES["float32"]
-        for offset in range(0, step_bytes, LINE_BYTES):
-            s = s.prefetch(total, step, "weight", config["prefetch"] + offset)
-    return s
+    return s.unroll(total, unrolled, b, p, f"{oc}.0").vectorize(total, f"{oc}.1")
 
 
 def _transformed(s: Schedule, width: int) -> Schedule:
@@ -194,11 +181,30 @@ def _transformed(s: Schedule, width: int) -> Schedule:
     a, b, c, p = s.loops("tiles")
     s = s.split("tiles", c, [width]).reorder("tiles", [p, f"{c}.0", a, b, f"{c}.1"])
     s = s.unroll("tiles", a, b).vectorize("tiles", f"{c}.1")
-    for stage in ("rows", "image"):
-        i, j, channel, p = s.loops(stage)
-        s = s.reorder(stage, [p, j, i, channel]).unroll(stage, i, j).vectorize(stage, channel)
-    s = s.compute_at("rows", "tiles", f"{c}.0", "register")
-    return s.compute_at("image", "rows", s.loops("rows")[1], "register")
+    s = _in_registers(s, "tile_parts", ("tiles", a), [0, 1, 2])
+    s = _in_registers(s, "rows", ("tiles", f"{c}.0"), [1, 0])
+    s = _in_registers(s, "row_parts", ("rows", s.loops("rows")[1]), [2, 0, 1])
+    return _in_registers(s, "image", ("rows", s.loops("rows")[1]), [1, 0])
+
+
+def _transformed_back(s: Schedule, final: str, loop: str) -> Schedule:
+    """Rows of a tile last."""
+    s = _in_registers(s, "outputs", (final, loop), [0, 1])
+    s = _in_registers(s, "output_parts", ("outputs", s.loops("outputs")[1]), [0, 1, 2])
+    s = _in_registers(s, "result_rows", (final, loop), [1, 0])
+    return _in_registers(
+        s, "result_row_parts", ("result_rows", s.loops("result_rows")[1]), [2, 0, 1]
+    )
+
+
+def _in_registers(
+    s: Schedule, stage: str, place: tuple[str, str], order: Sequence[int]
+) -> Schedule:
+    """A stage for one tile and one vector, its first axes unrolled in that order."""
+    *axes, channel, tile = s.loops(stage)
+    unrolled = [axes[i] for i in order]
+    s = s.reorder(stage, [tile, *unrolled, channel]).unroll(stage, *unrolled)
+    return s.vectorize(stage, channel).compute_at(stage, *place, "register")
 
 
 def _outputs(alternative: str) -> int:

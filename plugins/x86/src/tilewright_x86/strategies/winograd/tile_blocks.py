@@ -25,9 +25,14 @@ from tilewright_x86.strategies.tiles.vector_blocks import (
 
 _SCRATCH_BYTES = (4 << 20) - (64 << 10)
 """Of local memory of a thread; the rest is for what is kept in registers where they suffice."""
-_VECTORS, _PANELS, _TILES = 6, 4, 64
+_VECTORS, _PANELS, _TILES = 6, 4, 112
 """Most vectors of a panel, panels that are multiplied together unless all are, and tiles."""
-_CHOICES = 16
+_ROWS = 2
+"""Choices for each number of vectors."""
+_NEAR_BYTES = 1 << 20
+"""Of filters that stay in the second-level cache of a core; tiles may fill twice that."""
+_FETCHED, _FAR_TILES = 16, 1.1
+"""What it takes to fetch a vector of far filters, in tiles; far tiles, as times as much."""
 _TRANSFORMED = 8
 """What it takes to transform a tile, in filters with which it might be multiplied meanwhile."""
 
@@ -37,13 +42,11 @@ class TileBlocks:
     """Of a convolution: its tiles in all images, channels in whole vectors, vectors of filters.
 
     points     of a tile, each of which is multiplied
-    edges      of the image, right and below, at which tiles overhang
     width      filters of a vector
     registers  for a register tile
     """
 
     points: int
-    edges: int
     tiles: int
     channels: int
     vectors: int
@@ -60,7 +63,6 @@ class TileBlocks:
         )
         return cls(
             form.matrices.inputs**2,
-            sum(extent % form.outputs > 0 for extent in form.result[2:]),
             form.places,
             -(-form.image[1] // block_ic) * block_ic,
             -(-form.result[1] // block_oc),
@@ -86,9 +88,11 @@ class TileBlocks:
         knobs.constrain(sums >= min(CHAINS, max(map(prod, self._register_tiles()))))
         scratch = self._scratch(tile_p[1] * tile_p[2], tile_oc[2] * tile_oc[3])
         knobs.constrain(scratch <= _SCRATCH_BYTES)
-        # a last block that is not full has code and scratch of its own, as has one at an edge
-        own = scratch // (1 + self.edges)
-        knobs.constrain((tile_p.product() == self.tiles) | (scratch + own <= _SCRATCH_BYTES))
+
+    @property
+    def products(self) -> int:
+        """What they take for each channel and vector of filters, fetching the filters included."""
+        return self.points * (self.tiles + self._fetched)
 
     def usual(self, alternative: Alternative) -> dict[str, tuple[int, ...]]:
         """The values that promise most: large register tiles, and threads that end together."""
@@ -100,29 +104,49 @@ class TileBlocks:
             key=self._cost,
         )
 
+    @property
+    def _filter_bytes(self) -> int:
+        return int(self._scratch(1, 0)) * self.vectors * self.width
+
+    @property
+    def _fetched(self) -> int:
+        """What it takes to fetch a vector of filters, in tiles multiplied with it meanwhile."""
+        return _FETCHED if self._filter_bytes > _NEAR_BYTES else 1
+
     def _cost(self, values: Mapping[str, tuple[int, ...]]) -> tuple[float, int]:
-        (blocks, pieces, rows), (parts, _, panels, vectors) = values["tile_p"], values["tile_oc"]
+        (blocks, pieces, rows), filters = values["tile_p"], values["tile_oc"]
+        parts, groups, panels, vectors = filters
         tiles, turns = pieces * rows, -(-blocks * parts // self.threads)
         work = turns * tiles * (self.vectors / parts + _TRANSFORMED / self.width)
         # a register tile is stored, and filters are read, the less often the larger they are
-        return work * (1 + 1 / (rows * vectors)) * (1 + 1 / tiles), abs(panels * vectors - _PANELS)
+        work *= (1 + 1 / (rows * vectors)) * (1 + 1 / tiles) * max(1, self._fetched / tiles)
+        near = self._fetched == 1
+        kept = self._scratch(tiles, panels * vectors) + self._filter_bytes
+        if (kept if near else self._scratch(tiles, 0)) > 2 * _NEAR_BYTES:
+            work *= _FAR_TILES
+        # far filters drive tiles out of the cache before these are multiplied with the next ones
+        return work, abs(panels * vectors - _PANELS) if near else groups
 
     def _scratch(self, tiles: Any, vectors: Any) -> Any:
         """Bytes for the tiles of a block and their products with so many vectors of filters."""
-        versions = self.points * ITEM_BYTES["float32"] * (1 + self.edges)
-        return tiles * (self.channels + vectors * self.width) * versions
+        return tiles * (self.channels + vectors * self.width) * self.points * ITEM_BYTES["float32"]
 
     def _of_tiles(self) -> list[tuple[int, int, int]]:
-        """Those that add the fewest tiles, to what a last block lacks."""
-        most = max(rows for rows, _ in self._register_tiles())
-        found = [
-            (-(-self.tiles // (pieces * rows)), pieces, rows)
-            for rows in range(1, most + 1)
-            for pieces in range(1, min(_TILES, self.tiles + rows - 1) // rows + 1)
-            if self._scratch(pieces * rows, 1) <= _SCRATCH_BYTES
-        ]
-        found.sort(key=lambda block: (prod(block), -block[2], block[1]))
-        return sorted(found[:_CHOICES])
+        """For each number of vectors the rows that add fewest tiles; blocks of equal size."""
+        found = set()
+        for most, _ in self._register_tiles():
+            every = range(1, most + 1)
+            for rows in sorted(every, key=lambda n: self._added(n) * (1 + 1 / n))[:_ROWS]:
+                pieces = -(-self.tiles // rows)
+                for blocks in range(1, pieces + 1):
+                    each = -(-pieces // blocks)
+                    if each * rows <= _TILES and self._scratch(each * rows, 1) <= _SCRATCH_BYTES:
+                        found.add((-(-pieces // each), each, rows))
+        return sorted(found)
+
+    def _added(self, rows: int) -> int:
+        """Tiles with those that the last rows lack."""
+        return -(-self.tiles // rows) * rows
 
     def _of_filters(self) -> list[tuple[int, int, int, int]]:
         found = []
