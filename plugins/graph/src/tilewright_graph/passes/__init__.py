@@ -1,1 +1,1 @@
-"""Rewrites of networks: the role of passes, and the built-in ones, one a file."""
+"""Rewrites of networks: the role of passes, and the built-in ones by phase, one a file."""

@@ -1,12 +1,11 @@
 """What the operators give, by numpy in float64, written apart from their compute DAGs.
 
-Each function takes (arrays, attributes) and gives the output. No other file of operators imports
-numpy, so that operators can be listed without it.
+Each function takes (arrays, attributes) and gives the output. No file of operators but this and
+that of element-wise ones imports numpy, so that operators can be listed without it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -15,13 +14,13 @@ import numpy as np
 
 from tilewright_tensor.evaluation.numpy_value import converted
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.operators.definition.numpy_elementwise import ELEMENTWISE
 
 if TYPE_CHECKING:
     from tilewright_tensor.layouts.constant_transform import Array
     from tilewright_tensor.operators.definition.attribute import Attributes
 
 _PATCH_ELEMENTS = 1 << 22  # of a convolution's patch matrix at a time: 32 MB of float64
-_erf_objects = np.frompyfunc(math.erf, 1, 1)
 
 
 def _windows(
@@ -257,84 +256,6 @@ _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 """Of quotients that rounding has moved a little."""
 
 
-def _erf(x: Array) -> Array:
-    return np.asarray(_erf_objects(x), np.float64)
-
-
-def _divide(x: Array, y: Array) -> Array:
-    if x.dtype.kind == "f":
-        return np.asarray(np.divide(x, y))
-    return np.asarray(np.where(y == 0, 0, (x - np.fmod(x, y)) // np.where(y == 0, 1, y)), x.dtype)
-
-
-def _clip(x: Array, **bounds: float | None) -> Array:
-    low, high = bounds["min"], bounds["max"]
-    low, high = -math.inf if low is None else low, math.inf if high is None else high
-    if x.dtype.kind != "f":
-        least, greatest = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
-        low = least if low <= least else min(math.ceil(low), greatest)
-        high = greatest if high >= greatest else max(math.floor(high), least)
-    return np.asarray(np.clip(x, low, high))
-
-
-def _sigmoid(x: Array) -> Array:
-    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))
-
-
-_ELEMENTWISE: dict[str, Callable[..., Any]] = {
-    "identity": np.array,
-    "relu": lambda x: np.maximum(x, 0),
-    "neg": np.negative,
-    "sign": np.sign,
-    "abs": np.abs,
-    "exp": np.exp,
-    "log": np.log,
-    "sqrt": np.sqrt,
-    "sin": np.sin,
-    "cos": np.cos,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "round": np.round,
-    "tanh": np.tanh,
-    "erf": _erf,
-    "sigmoid": _sigmoid,
-    "silu": lambda x: x * _sigmoid(x),
-    "mish": lambda x: x * np.tanh(np.logaddexp(x, 0.0)),
-    "gelu_tanh": lambda x: x * _sigmoid(math.sqrt(8.0 / math.pi) * (x + 0.044715 * x**3)),
-    "gelu": lambda x: 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))),
-    "softplus": lambda x: np.logaddexp(x, 0.0),
-    "hard_swish": lambda x: x * np.clip(x / 6.0 + 0.5, 0.0, 1.0),
-    "clip": _clip,
-    "leaky_relu": lambda x, alpha: np.where(x < 0.0, alpha * x, x),
-    "elu": lambda x, alpha: np.where(x < 0.0, alpha * np.expm1(np.minimum(x, 0.0)), x),
-    "hard_sigmoid": lambda x, alpha, beta: np.clip(alpha * x + beta, 0.0, 1.0),
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": _divide,
-    "modulo": np.mod,
-    "remainder": np.fmod,
-    "bitwise_and": np.bitwise_and,
-    "bitwise_or": np.bitwise_or,
-    "bitwise_xor": np.bitwise_xor,
-    "bitwise_not": np.invert,
-    "shift_left": np.left_shift,
-    "shift_right": np.right_shift,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "power": np.power,
-    "prelu": lambda x, slope: np.where(x < 0.0, slope * x, x),
-    "logical_not": np.logical_not,
-    "logical_and": np.logical_and,
-    "logical_or": np.logical_or,
-    "equal": np.equal,
-    "less": np.less,
-    "less_equal": np.less_equal,
-    "where": np.where,
-}
-"""Of the operands in order, and the attributes by name."""
-
-
 def _place_of(function: Any) -> Callable[[Sequence[Array], Attributes], Array]:
     """The last place is counted from the end of the reversed line."""
 
@@ -399,5 +320,5 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "top_places": _top_places,
     "layout_transform": _layout_transform,
     "cast": lambda arrays, attributes: converted(arrays[0], attributes["dtype"]),
-    **{name: _elementwise(function) for name, function in _ELEMENTWISE.items()},
+    **{name: _elementwise(function) for name, function in ELEMENTWISE.items()},
 }
