@@ -27,7 +27,7 @@ DEVICES = {
     "cuda": Device("gpu0", {"model": "golden", "multiprocessors": 132}),
 }
 STAGES = {"x86": "31c19100a474b6df", "cuda": "184b39f1dee80d1b"}
-RAISED: set[str] = set()
+RAISED = {"conv2d_depthwise.x86"}
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,15 @@ def records_of(store, kind):
     return [record for record in store.records() if record.task.target.kind == kind]
 
 
+def counts(record):
+    """Unless a raised revision made it stale by intention."""
+    name = host().present(record.config).strategy.partition("/")[0]
+    return name not in RAISED or record.revision == host().revisions[name]
+
+
 def test_every_line_is_a_record():
     report = verify_log(FILE)
-    assert report.kinds == {"trial": 128, "graph": 39, "budget": 2}
+    assert report.kinds == {"trial": 130, "graph": 39, "budget": 2}
     assert (report.bad, report.other_versions, report.torn) == ((), 0, False)
 
 
@@ -65,7 +71,7 @@ def test_every_config_is_in_the_space_of_its_task(store, kind):
 
 
 def test_every_record_counts_for_its_task(store, kind):
-    for record in records_of(store, kind):
+    for record in filter(counts, records_of(store, kind)):
         conditions = record.trial.input.conditions
         query = Query(record.task, conditions, record.fingerprint, host().revisions)
         configs = [ranked.record.config for ranked in store.ranked(query)]
@@ -75,7 +81,7 @@ def test_every_record_counts_for_its_task(store, kind):
 
 
 def test_the_name_of_before_selects_what_was_recorded_under_it(store, kind):
-    for record in records_of(store, kind):
+    for record in filter(counts, records_of(store, kind)):
         if record.trial.result.failure is None and record.trial.input.conditions.turns > 1:
             values, conditions = thaw(record.config.values), record.trial.input.conditions
             history = History(store, host(), DEVICES[kind], conditions, record.config.strategy)
@@ -91,7 +97,7 @@ def test_every_choice_of_a_graph_tuner_counts(store, kind):
     written = [
         record
         for _, record in read_log(FILE)
-        if isinstance(record, GraphRecord) and record.task.target.kind == kind
+        if isinstance(record, GraphRecord) and record.task.target.kind == kind and counts(record)
     ]
     choices = store.graph_choices(DEVICES[kind].fingerprint, host().revisions)
     assert {(one.node, one.task) for one in written} == {

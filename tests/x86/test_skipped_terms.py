@@ -69,6 +69,18 @@ def test_no_padded_copy_of_the_image_is_made(convolution: LoopProgram) -> None:
     assert "select" not in str(convolution)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_no_padded_copy_is_made_for_a_depthwise_convolution(dtype: str) -> None:
+    host = PluginHost.load()
+    operands = f"(1x32x9x28:{dtype}, 32x1x3x3:{dtype}, padding=1, groups=32)"
+    workload = host.reference("conv2d").parse(operands, "")
+    task = Task(workload, Target.parse("x86:isa=avx512,threads=1"))
+    config = host.implementation("conv2d_depthwise.x86").fallback(task)
+    program = host.lower(task, config)
+    assert program.workspace == ()
+    assert "select" not in str(program)
+
+
 @pytest.mark.parametrize("filters", [32, 24], ids=["whole vectors", "half a vector"])
 def test_rows_are_tested_outside_of_the_loops_over_columns_and_channels(filters: int) -> None:
     """Also where the last vector of filters is not full, which is tested inside of them."""

@@ -8,6 +8,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
+from tilewright_tensor.lowering.program_pass import ProgramPass
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
@@ -15,6 +16,7 @@ from tilewright_tensor.strategies.scheduled_implementation import (
     constants,
     epilogue_layouts,
 )
+from tilewright_x86.passes.skipped_terms import skip_zero_terms
 from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 from tilewright_x86.strategies.tiles.stored_formats import widened_filters
 from tilewright_x86.strategies.tiles.vector_blocks import (
@@ -23,7 +25,6 @@ from tilewright_x86.strategies.tiles.vector_blocks import (
     is_ragged,
     lanes,
     largest_divisor,
-    padded,
 )
 
 
@@ -53,10 +54,10 @@ class Conv2dDepthwise(ScheduledImplementation):
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
-        """The narrowest block and at most eight pixels."""
+        """The narrowest block and at most fourteen pixels, for which SSE has registers too."""
         channels = task.workload.inputs[0].shape[1]
         width = self.operators.output(task.workload).shape[3]
-        pixels = largest_divisor(width, 8)
+        pixels = largest_divisor(width, 14)
         return ConfigEntity(
             self.name,
             {
@@ -73,10 +74,15 @@ class Conv2dDepthwise(ScheduledImplementation):
         epilogue = epilogue_layouts(task, 2, image)
         return Layouts((image, filters, *epilogue), (image,), constants(task))
 
+    def passes(self, task: Task, config: ConfigEntity) -> Sequence[ProgramPass]:
+        """What the margin of the image would add is neither read nor added."""
+        del task, config
+        return [skip_zero_terms]
+
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """The taps around a row of pixels of one vector of channels."""
-        s, total, final = accumulate_in_registers(schedule, "conv2d")
-        s = padded(s, config["block_c"])
+        s = schedule.inline("pad") if "pad" in schedule.stages else schedule
+        s, total, final = accumulate_in_registers(s, "conv2d")
         width = largest_divisor(config["block_c"], lanes(task))
         tile = RegisterTile(1, config["tile_ow"][-1], 1, width)
         s = tile.stored(s, total, final, rows_outermost=is_ragged(config["block_c"], lanes(task)))
