@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright_graph.compiled.compile import compile_network
 from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.network.builder import NetworkBuilder
@@ -133,6 +133,18 @@ def test_slices_that_copy_nothing_are_not_tuned(context):
     b = NetworkBuilder("net")
     network = b.network([b.exp(cut(b, b.input("x", (1, 32, 4, 4)), 0, 16))])
     assert tasks(network) == ["slice"]
+
+
+def test_channels_that_take_turns_in_memory_are_no_run(context):
+    b = NetworkBuilder("net")
+    y = pooled(b, b.input("x", (1, 16, 4, 4)))
+    network = b.network([b.relu(cut(b, y, 4, 8)), b.tanh(b.concat(b.exp(y), b.neg(y)))])
+    extracted = extract(network, context.target, Operators.of(context.host))
+    for kernel in extracted.kernels:
+        for layout, copies in (("NCHW", False), ("NCHW4c", False), ("N4cCHW", True)):
+            if kernel.key in extracted.aliased:
+                layouts = Layouts((layout,) * len(kernel.inputs), (layout,))
+                assert (extracted.parts_of(kernel, layouts) is None) == copies
 
 
 def test_what_cannot_be_made_elsewhere_is_copied(context):

@@ -184,7 +184,18 @@ def views_of_views():
     )
 
 
-@pytest.mark.parametrize("network", [chain_with_view, shared_input_and_view, views_of_views])
+def shuffled():
+    """A tensor read as it is and with its channels shuffled, which two kernels read."""
+    b = NetworkBuilder("net")
+    y = b.max_pool2d(b.input("x", (1, 16, 2, 2)), pool_size=1)
+    apart = b.transpose(b.reshape(y, shape=[1, 2, 8, 2, 2]), axes=[0, 2, 1, 3, 4])
+    view = b.reshape(apart, shape=[1, 16, 2, 2])
+    return b.network([b.add(b.max_pool2d(view, pool_size=1), view), b.avg_pool2d(y, pool_size=1)])
+
+
+@pytest.mark.parametrize(
+    "network", [chain_with_view, shared_input_and_view, views_of_views, shuffled]
+)
 def test_choices_with_views_cost_what_their_calls_cost(network, context):
     """A view is stored as what it views, where that is in logical order."""
     pairs = list(costs_and_calls(network(), replace(context, host=_Rounded(context.host))))

@@ -69,6 +69,8 @@ def test_no_price_is_negative():
         ((2, 32), "NC16c", "NC"),
         ((1, 32), "NC16c", "NC"),
         ((1, 30, 7, 7), "NCHW32c", "NCHW32c"),
+        ((1, 32, 7, 7), "N4cCHW", "N4cCHW"),
+        ((1, 4, 7, 7), "N4cCHW", "NCHW"),
     ],
 )
 def test_layouts_that_are_the_same_memory_have_one_name(shape, text, name):

@@ -123,7 +123,12 @@ def _run(layout: Layout, whole: TensorSpec, axis: int, begin: int) -> int | None
     """Bytes from the start of a tensor to where the rest of an axis is one aligned run."""
     first = next(i for i, dim in enumerate(layout.dims) if dim.axis == axis)
     outside = prod(layout.physical_shape(whole.shape)[:first])
-    if outside > 1 or begin % layout.blocks[axis] or not layout.divides(whole.shape):
+    if (
+        outside > 1
+        or layout.dims[first].extent
+        or begin % layout.blocks[axis]
+        or not layout.divides(whole.shape)
+    ):
         return None
     item_bytes = ITEM_BYTES[layout.storage(whole.dtype)]
     place = begin * prod(whole.shape) // whole.shape[axis] * item_bytes

@@ -17,6 +17,8 @@ from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
 from tilewright_graph.extraction.aliasing import Aliases, aliased, parts_of
 from tilewright_graph.extraction.fusion import Group, fuse
 from tilewright_graph.extraction.kernel_node import KernelNode
+from tilewright_graph.extraction.shuffles import channel_shuffles
+from tilewright_graph.extraction.transforms import logical_layout, view_layout
 from tilewright_graph.network.network import Network
 from tilewright_tensor.operators.operators import Operators
 
@@ -26,7 +28,8 @@ class ExtractedNetwork:
     """A network as kernels in execution order.
 
     views       tensor to the inner tensor whose bytes it is, under another shape, both in logical
-                order
+                order, or with its channels in another order
+    shuffles    of those in another order: how many groups of channels take turns
     operators   the definitions of its operators
     """
 
@@ -34,6 +37,7 @@ class ExtractedNetwork:
     target: Target
     kernels: tuple[KernelNode, ...]
     views: Mapping[str, str]
+    shuffles: Mapping[str, int]
     operators: Operators = field(repr=False, compare=False)
 
     @property
@@ -54,6 +58,19 @@ class ExtractedNetwork:
         while tensor in self.views:
             tensor = self.views[tensor]
         return tensor
+
+    def seen_as(self, view: str, made: str) -> tuple[str, str]:
+        """How a view lies where what it views is made in a layout, and the layout that it views.
+
+        That is the layout made, or the logical one, where it is brought into that first.
+        """
+        base, spec = (self.network.specs[name] for name in (self.views[view], view))
+        groups = self.shuffles.get(view, 1)
+        for below in (made, logical_layout(base)):
+            found = view_layout(base, below, spec, groups)
+            if found is not None:
+                return found, below
+        raise AssertionError("a tensor in logical order has views")
 
     def parts_of(self, kernel: KernelNode, layouts: Layouts) -> Aliases | None:
         """What lies in what where a kernel of these layouts is no call, None where it must copy."""
@@ -80,18 +97,22 @@ class ExtractedNetwork:
 
 def extract(network: Network, target: Target, operators: Operators) -> ExtractedNetwork:
     """The network as kernels of a target; equal layers give equal tasks, in any network."""
-    groups = fuse(network, operators)
+    shuffles = {one.result: one for one in channel_shuffles(network, operators)}
+    inside = {tensor for one in shuffles.values() for tensor in one.inside}
+    groups = [group for group in fuse(network, operators) if group.output not in inside]
     views = {
         group.output: group.anchor.inputs[0]
         for group in groups
         if operators[group.anchor.operator].view and _is_inner(group, network)
     }
+    views |= {one.result: one.data for one in shuffles.values()}
     keys = {name: f"input {index}" for index, name in enumerate(network.inputs)}
     ranks: Counter[tuple[str, ...]] = Counter()
     kernels = []
     for group in groups:
         if group.output in views:
-            keys[group.output] = content_key(["view", keys[views[group.output]]])
+            turns = [shuffles[group.output].groups] if group.output in shuffles else []
+            keys[group.output] = content_key(["view", *turns, keys[views[group.output]]])
             continue
         workload, inputs = workload_of(group, network, operators)
         task = Task(operators.defined(workload), target)
@@ -100,7 +121,8 @@ def extract(network: Network, target: Target, operators: Operators) -> Extracted
         ranks[identity] += 1
         keys[group.output] = key
         kernels.append(KernelNode(group.anchor.name, task, inputs, group.output, key))
-    return ExtractedNetwork(network, target, tuple(kernels), views, operators)
+    turns_of = {name: one.groups for name, one in shuffles.items()}
+    return ExtractedNetwork(network, target, tuple(kernels), views, turns_of, operators)
 
 
 def workload_of(

@@ -19,15 +19,28 @@ def logical_layout(spec: TensorSpec) -> str:
     return Layout.logical(len(spec.shape)).text
 
 
-def view_layout(base: TensorSpec, made: str, view: TensorSpec) -> str | None:
+def view_layout(base: TensorSpec, made: str, view: TensorSpec, groups: int = 1) -> str | None:
     """The layout of a view of a tensor that is made in a layout, of whatever dtype it is stored as.
 
-    None where the tensor is not made in logical order: then it is brought there first.
+    Of more than one of `groups` the view is a channel shuffle: `NCHW` is `N4cCHW` then, and the
+    other way round, `N17cCHW` for groups of 17 channels is `NCHW`. None where the tensor is made in
+    another order: then it is brought into the logical one first.
     """
     layout = Layout.parse(canonical_layout(base, made))
-    if layout.stored_as("").text != logical_layout(base):
+    plain = layout.stored_as("").text
+    if plain == logical_layout(base):
+        found = _in_turn(view, groups)
+    elif groups > 1 and plain == _in_turn(base, base.shape[1] // groups):
+        found = logical_layout(view)
+    else:
         return None
-    return Layout.parse(logical_layout(view)).stored_as(layout.dtype).text
+    return Layout.parse(found).stored_as(layout.dtype).text
+
+
+def _in_turn(spec: TensorSpec, groups: int) -> str:
+    """Logical order but for the second axis: one element of every group after the other."""
+    logical = logical_layout(spec)
+    return logical if groups == 1 else f"{logical[0]}{groups}{logical[1].lower()}{logical[1:]}"
 
 
 def same_bytes(spec: TensorSpec, first: str, second: str) -> bool:
@@ -42,9 +55,7 @@ def canonical_layout(spec: TensorSpec, text: str) -> str:
     What only permutes axes is named without blocks: 16 channels in `NCHW16c` are `NHWC`.
     """
     layout = Layout.parse(text)
-    extents = zip(layout.dims, layout.physical_shape(spec.shape), strict=True)
-    order = [dim.axis for dim, extent in extents if extent > 1]
-    merged = [axis for i, axis in enumerate(order) if i == 0 or order[i - 1] != axis]
+    merged = [axis for axis, _, _ in layout.runs(spec.shape)]
     if len(set(merged)) < len(merged) or not layout.divides(spec.shape):
         return text
     moving = iter(merged)

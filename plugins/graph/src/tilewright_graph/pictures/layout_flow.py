@@ -14,7 +14,6 @@ from tilewright_graph.extraction.transforms import (
     canonical_layout,
     logical_layout,
     transform_task,
-    view_layout,
 )
 
 Kind = Literal["input", "kernel", "view", "result"]
@@ -105,10 +104,9 @@ class _Trace:
         base = self._extracted.views[tensor]
         if base not in self._makers:
             self._add_view(base)
-        (made, *_), specs = self.nodes[self._makers[base]].layouts, self._extracted.network.specs
-        layout = view_layout(specs[base], made, specs[tensor])
-        read = self.logical(base) if layout is None else made
-        node = FlowNode(tensor, "view", tensor, (layout or self.logical(tensor),))
+        (made, *_) = self.nodes[self._makers[base]].layouts
+        layout, read = self._extracted.seen_as(tensor, made)
+        node = FlowNode(tensor, "view", tensor, (layout,))
         self.add(node, tensor, [(base, read)])
 
     def _edge(self, tensor: str, wanted: str) -> FlowEdge:

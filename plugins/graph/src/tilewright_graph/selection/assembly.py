@@ -18,7 +18,6 @@ from tilewright_graph.extraction.transforms import (
     logical_layout,
     same_bytes,
     transform_task,
-    view_layout,
 )
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_tensor.ir.network_program import BufferKind
@@ -148,14 +147,13 @@ class _Assembler:
         return wanted
 
     def _versions_of(self, name: str) -> Sequence[tuple[str, str]]:
-        """By now; a view is what its tensor was made as, where that is in logical order."""
+        """By now; a view is what its tensor was made as, where it can be one of that."""
         if name in self._extracted.views and name not in self._versions:
-            spec, base = self._network.specs[name], self._extracted.views[name]
+            base = self._extracted.views[name]
             source, placed = self._versions_of(base)[0]
-            layout = view_layout(self._network.specs[base], source, spec)
-            if layout is None:
-                layout = logical_layout(spec)
-                placed = self._read(base, logical_layout(self._network.specs[base]))
+            layout, below = self._extracted.seen_as(name, source)
+            if below != source:
+                placed = self._read(base, below)
             self._versions[name] = [(layout, placed)]
         return self._versions[name]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +18,6 @@ from tilewright_graph.extraction.transforms import (
     canonical_layout,
     logical_layout,
     transform_task,
-    view_layout,
 )
 from tilewright_graph.selection.candidates import Candidate
 from tilewright_graph.selection.graph_problem import GraphProblem, Matrix
@@ -102,7 +101,9 @@ class _Builder:
         self._candidates = [candidates(kernel) for kernel in self._kernels]
         self._makers = {kernel.output: index for index, kernel in enumerate(self._kernels)}
         self._readers = self._find_readers()
-        self._viewed = set(extracted.views.values())
+        self._views: defaultdict[str, list[str]] = defaultdict(list)
+        for view, base in extracted.views.items():
+            self._views[base].append(view)
         self._popular: dict[str, list[str]] = {}
 
         @cache
@@ -243,10 +244,11 @@ class _Builder:
         return tuple(dict.fromkeys(self._viewed_as(name, text) for text in made))
 
     def _viewed_as(self, name: str, made: str) -> str:
-        """The layout of a view where the tensor that it views is made in a layout."""
-        specs = self._network.specs
-        found = view_layout(specs[self._extracted.root(name)], made, specs[name])
-        return found or self._logical(name)
+        """The layout of a view where the tensor at its root is made in a layout."""
+        base = self._extracted.views.get(name)
+        return (
+            made if base is None else self._extracted.seen_as(name, self._viewed_as(base, made))[0]
+        )
 
     def _find_readers(self) -> Mapping[str, list[int]]:
         """By tensor, constants left out, the kernels that read it."""
@@ -271,8 +273,7 @@ class _Builder:
         """Whether a tensor that is made in a layout is wanted in logical order as well: as a
         result, or under a view.
         """
-        spec = self._network.specs[name]
-        below = name in self._viewed and view_layout(spec, made, spec) is None
+        below = any(self._extracted.seen_as(view, made)[1] != made for view in self._views[name])
         return below or name in self._network.results
 
     def _logical(self, name: str) -> str:

@@ -4,7 +4,9 @@ Letters stand for axes. An upper-case letter is the axis itself (its outer part 
 blocks), a number with a lower-case letter an inner block: `NCHW16c` is [N][C/16][H][W][16]. The
 logical axes have a fixed order, found from the letters: N C D H W, or O I D H W, or the alphabet;
 so `NHWC` is a transposition of logical NCHW. Blocks nest: `OIHW8i16o2i` has pairs of inputs
-innermost. A packed constant may be transformed first: `winograd4:ABIO` (see `constant_transform`).
+innermost. A block may stand before its axis: in `N4cCHW`, [N][C%4][C/4][H][W], every fourth channel
+is a neighbour. A packed constant may be transformed first: `winograd4:ABIO` (see
+`constant_transform`).
 A data type at the end, as in `NCHW16c:bfloat16`, is what elements are stored as: such a format
 holds rounded values of the tensor's own type.
 """
@@ -145,7 +147,7 @@ class Layout:
     def is_identity_to(self, other: Layout, shape: Sequence[int]) -> bool:
         """Whether a shape has the same bytes in both, as 16 channels in `NCHW16c` and `NHWC`."""
         alike = (self.letters, self.dtype) == (other.letters, other.dtype)
-        return alike and self._runs(shape) == other._runs(shape)
+        return alike and self.runs(shape) == other.runs(shape)
 
     def broadcast_to(self, shape: Sequence[int]) -> Layout:
         """The layout of a broadcast operand: no blocks on axes of extent 1."""
@@ -183,7 +185,7 @@ class Layout:
         rank_of = {dim: position for position, dim in enumerate(parts)}
         return [physical[i] for i in parts], [rank_of[i] for i in range(len(self.dims))]
 
-    def _runs(self, shape: Sequence[int]) -> list[tuple[int, int, int]]:
+    def runs(self, shape: Sequence[int]) -> list[tuple[int, int, int]]:
         """(axis, divisor, extent) from the outside in, extents of 1 left out, neighbours joined."""
         runs: list[tuple[int, int, int]] = []
         for dim, extent in zip(self.dims, self.physical_shape(shape), strict=True):
@@ -222,9 +224,7 @@ def _parse(text: str) -> Layout:
     letters = "".join(sorted(named, key=order.index))
     blocks = [1] * len(letters)
     dims: list[LayoutDim] = []
-    for token in reversed(
-        tokens
-    ):  # innermost first: a block's divisor is the product of those inside it
+    for token in reversed(tokens):  # innermost first: the divisor is the product of blocks inside
         letter = (token[1] or token[3]).upper()
         if letter not in letters:
             raise _error(text, f"block {token[0]} has no axis {letter}")
@@ -232,10 +232,8 @@ def _parse(text: str) -> Layout:
         size = int(token[2] or 0)
         dims.append(LayoutDim(axis, blocks[axis], size))
         blocks[axis] *= size or 1
-    outer = {dim.axis: dim.divisor for dim in dims if not dim.extent}
-    if any(outer[axis] != block for axis, block in enumerate(blocks)):
-        raise _error(text, "an axis stands inside its own block")
-    return Layout(text, letters, tuple(reversed(dims)), tuple(blocks))
+    whole = (dim if dim.extent else replace(dim, divisor=blocks[dim.axis]) for dim in dims[::-1])
+    return Layout(text, letters, tuple(whole), tuple(blocks))
 
 
 def _error(text: str, problem: str) -> UsageError:

@@ -10,7 +10,7 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.layouts.layout import Layout, LayoutDim
 from tilewright_tensor.lowering.program_pass import ProgramPass
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import fused
@@ -107,6 +107,11 @@ def _flat(task: Task) -> Task:
     return task if workload is None else replace(task, workload=workload)
 
 
+def _first(side: Layout, axis: int) -> LayoutDim:
+    """The outermost dimension of an axis."""
+    return next(dim for dim in side.dims if dim.axis == axis)
+
+
 def _crossed(task: Task) -> bool:
     """Whether the memory of the two sides runs along different axes."""
     source, target = _sides(task)
@@ -126,8 +131,12 @@ def _axes(task: Task) -> tuple[int, int]:
 
 
 def _widths(task: Task, axis: int) -> list[int]:
-    """Elements of an axis that may lie in one vector, in whole blocks; the most first."""
-    blocks = [side.blocks[axis] for side in _sides(task) if side.blocks[axis] > 1]
+    """Elements of an axis that may lie in one vector, in whole blocks; the most first.
+
+    A block that stands before its axis holds no neighbours.
+    """
+    inside = [side for side in _sides(task) if not _first(side, axis).extent]
+    blocks = [side.blocks[axis] for side in inside if side.blocks[axis] > 1]
     extent, most = task.workload.inputs[0].shape[axis], lanes(task)
     widest = largest_divisor(gcd(*blocks), most) if blocks else min(extent, most)
     return [widest, widest // 2] if widest > 4 and widest % 2 == 0 else [widest]
