@@ -75,6 +75,7 @@ STRATEGIES = (
     _strategy("conv2d_transpose", ("conv2d_transpose",), "images."),
     _strategy("conv2d_depthwise", _CONV2D, revision=2),
     _bfloat16("conv2d_depthwise", _CONV2D, revision=2),
+    _strategy("planes", (*_CONV2D, "max_pool2d", "avg_pool2d"), "images.", priority=8),
     _strategy("conv2d_pixels", _CONV2D),
     _strategy("products_in_tiles", ("matmul_integer",), priority=_TILES),
     _strategy("products_of_dots", ("matmul_integer",)),

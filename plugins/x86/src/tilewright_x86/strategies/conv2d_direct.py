@@ -109,12 +109,15 @@ class Conv2dDirect(ScheduledImplementation):
         knobs.constrain(pixels * vectors >= _fewest_sums(self._tiles(task)))
         return [knobs.alternative()]
 
-    def fallback(self, task: Task) -> ConfigEntity:
+    def fallback(self, task: Task) -> ConfigEntity | None:
         """The tile with most sums, of one row and two vectors of filters: best on most layers.
 
-        One vector where there is no other.
+        One vector where there is no other. None where groups of filters fill less than half a
+        vector, and pixels would fill whole ones.
         """
-        _, channels, _ = group_of(task)
+        filters, channels, _ = group_of(task)
+        if is_pointwise(task.workload) and 2 * output_blocks(task)[0] < min(lanes(task), filters):
+            return None
         height, width = self._image(task)
         tiles = self._tiles(task)
         fewest = _fewest_sums(tiles)

@@ -28,6 +28,7 @@ from tilewright_x86.strategies.tiles.vector_blocks import CHAINS, lanes, registe
 
 _VECTORS = 4
 """Most vectors of pixels of a register tile."""
+_IN_TURN = "/in_turn"
 
 
 class Conv2dPixels(ScheduledImplementation):
@@ -48,13 +49,19 @@ class Conv2dPixels(ScheduledImplementation):
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
-        """Filters and vectors of pixels of the register tile, channels unrolled."""
-        return [self.knobs(task).alternative()]
+        """Filters and vectors of pixels of the register tile, channels unrolled.
 
-    def knobs(self, task: Task) -> Knobs:
-        """The knobs of the one alternative."""
+        Once more for groups whose filters take turns in memory: behind a channel shuffle, that is
+        plain NCHW.
+        """
+        grouped = task.workload.attributes["groups"] > 1 and _filters(task) > 1
+        names = [self.name, *([self.name + _IN_TURN] if grouped else [])]
+        return [self.knobs(task, name).alternative() for name in names]
+
+    def knobs(self, task: Task, name: str) -> Knobs:
+        """The knobs of the alternative of a name."""
         filters, limit = _filters(task), registers(task) - 1
-        knobs = Knobs(self.name)
+        knobs = Knobs(name)
         rows = knobs.define_split("tile_oc", filters, num_outputs=2, max_factor=limit)
         vectors = knobs.define_knob("vectors", self.vectors(task))
         knobs.define_knob("unroll_ic", [1, 2, 4])
@@ -75,11 +82,12 @@ class Conv2dPixels(ScheduledImplementation):
         return ConfigEntity(self.name, values)
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
-        """Plain images; the filters of a tile side by side."""
+        """Plain images, or a result whose groups take turns; filters of a tile side by side."""
         rows = config["tile_oc"][-1]
         filters = widened_filters(task, f"OIHW{rows}o" if rows > 1 else "OIHW")
         others = ("NCHW",) * (len(task.workload.inputs) - 2)
-        return Layouts(("NCHW", filters, *others), ("NCHW",), constants(task))
+        result = f"N{_filters(task)}cCHW" if config.strategy.endswith(_IN_TURN) else "NCHW"
+        return Layouts(("NCHW", filters, *others), (result,), constants(task))
 
     def viewed(self, task: Task) -> Task:
         """Images whose rows are one."""

@@ -56,9 +56,9 @@ class Conv2dPixelsBfloat16(Conv2dPixels):
         filters = f"OIHW{rows}o2i" if rows > 1 else "OIHW2i"
         return stored_in_bfloat16(task, replace(found, inputs=(image, filters, *epilogue)), {1})
 
-    def knobs(self, task: Task) -> Knobs:
+    def knobs(self, task: Task, name: str) -> Knobs:
         """As in float32, and what is packed at a time: the image, or a group by who computes it."""
-        knobs = super().knobs(task)
+        knobs = super().knobs(task, name)
         knobs.define_knob("pack", ["image", "group"])
         return knobs
 
