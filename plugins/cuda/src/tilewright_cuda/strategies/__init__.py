@@ -35,7 +35,7 @@ STRATEGIES = (
     _mma("bf16", _PRODUCTS, precision="bfloat16"),
     _mma("f16", _PRODUCTS, precision="float16"),
     _mma("integer", ("matmul_integer",)),
-    _strategy("conv2d_winograd", ("conv2d",), priority=8, direct_error=False),
+    _strategy("conv2d_winograd", ("conv2d",), priority=8, direct_error=False, revision=2),
     _strategy("conv2d_depthwise", ("conv2d",)),
     _strategy("pool2d", ("max_pool2d", "avg_pool2d")),
     _strategy(
