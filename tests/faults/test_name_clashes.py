@@ -75,7 +75,7 @@ ROLES = {
     "target": ("targets", "cuda"),
 }
 BODIES = {role: COMPONENT.format(hook=hook, name=name) for role, (hook, name) in ROLES.items()}
-BODIES |= {"strategy": STRATEGY, "operator": OPERATOR.format(name="mish", factor=2.0)}
+BODIES |= {"strategy": STRATEGY, "operator": OPERATOR.format(name="swirl", factor=2.0)}
 
 
 @pytest.fixture
@@ -155,14 +155,14 @@ def test_a_tuner_that_clashes_is_chosen_by_its_owner(toy, tmp_path, monkeypatch,
 
 def test_operators_that_clash_are_two_operators_by_their_owners(distribution):
     for name, factor in (("rival-one", 2.0), ("rival-two", 3.0)):
-        distribution(name, OPERATOR.format(name="mish", factor=factor))
+        distribution(name, OPERATOR.format(name="swirl", factor=factor))
     host = PluginHost.load()
     target = host.resolve_target("x86:threads=1")
     for owner, factor in (("rival-one", 2.0), ("rival_two", 3.0)):
-        text = f"{owner}/mish(4x5)".replace("_", "-")
-        workload = host.reference(f"{owner}/mish").parse("(4x5) + rival-one/mish()", "")
+        text = f"{owner}/swirl(4x5)".replace("_", "-")
+        workload = host.reference(f"{owner}/swirl").parse("(4x5) + rival-one/swirl()", "")
         assert workload.operator == text.partition("(")[0]
-        assert host.reference(workload.operator).format(workload) == f"{text} + rival-one/mish()"
+        assert host.reference(workload.operator).format(workload) == f"{text} + rival-one/swirl()"
         task = Task(workload, target)
         space = host.space(task)
         assert space.size >= 1
@@ -174,10 +174,10 @@ def test_operators_that_clash_are_two_operators_by_their_owners(distribution):
         (data,) = reference.inputs(workload, 0)
         (answer,) = reference.outputs(workload, [data])
         assert answer == pytest.approx(data * 2.0 * factor)
-    with pytest.raises(UsageError, match="two plugins offer the operator 'mish'"):
-        host.reference("mish")
-    with pytest.raises(UsageError, match="two plugins offer the operator 'mish'"):
-        host.reference("dense").parse("(4x5, 3x5) + mish()", "")
+    with pytest.raises(UsageError, match="two plugins offer the operator 'swirl'"):
+        host.reference("swirl")
+    with pytest.raises(UsageError, match="two plugins offer the operator 'swirl'"):
+        host.reference("dense").parse("(4x5, 3x5) + swirl()", "")
     assert host.reference("tilewright-tensor/dense").parse("(4x5, 3x5)", "").operator == "dense"
 
 
