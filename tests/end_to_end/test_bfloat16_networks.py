@@ -56,7 +56,9 @@ def test_a_saved_network_is_refused_only_where_its_own_instructions_are_missing(
     network = CompiledNetwork.load(tmp_path / "float32" / "network")
     inputs = {name: np.zeros(spec.shape, np.float32) for name, spec in network.inputs.items()}
     assert all(np.isfinite(one).all() for one in network.run(inputs).values())
-    with pytest.raises(UsageError, match=r"isa=(amx|avx512_bf16): this machine runs avx512, avx2, sse4"):
+    with pytest.raises(
+        UsageError, match=r"isa=(amx|avx512_bf16): this machine runs avx512, avx2, sse4"
+    ):
         CompiledNetwork.load(tmp_path / "bfloat16" / "network")
 
 
