@@ -25,7 +25,8 @@ from result_data import FOLDER, Entry, ResultFile, Row, read_all
 from tilewright.errors import UsageError
 
 PAGE = FOLDER.parent / "RESULTS.md"
-LINES = 150
+LINES = 4 * sum(len(section.questions) for section in SECTIONS)
+"""Of the page at most: four a question."""
 MACHINES = 3
 """A question's newest so many are shown; fewer where the page would be longer than `LINES`."""
 DISTURBED = ("shared", "starved", "calm in part")
