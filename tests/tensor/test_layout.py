@@ -103,36 +103,24 @@ def test_layouts_with_equal_bytes_are_identical(
     assert b.is_identity_to(a, shape) is same
 
 
+ORDERS = [
+    "NCHW",
+    "NHWC",
+    "NCHW2c",
+    "NCHW3c",
+    "NCHW4c",
+    "NCHW2h2c",
+    "NCHW2c2h",
+    "CNWH",
+    "N2cCHW",
+    "3cNCHW",
+]
+
+
 @settings(deadline=None)
 @given(
-    st.sampled_from(
-        [
-            "NCHW",
-            "NHWC",
-            "NCHW2c",
-            "NCHW3c",
-            "NCHW4c",
-            "NCHW2h2c",
-            "NCHW2c2h",
-            "CNWH",
-            "N2cCHW",
-            "3cNCHW",
-        ]
-    ),
-    st.sampled_from(
-        [
-            "NCHW",
-            "NHWC",
-            "NCHW2c",
-            "NCHW3c",
-            "NCHW4c",
-            "NCHW2h2c",
-            "NCHW2c2h",
-            "CNWH",
-            "N2cCHW",
-            "3cNCHW",
-        ]
-    ),
+    st.sampled_from(ORDERS),
+    st.sampled_from(ORDERS),
     st.tuples(*[st.integers(1, 5)] * 4),
 )
 def test_identity_is_equality_of_bytes(one: str, other: str, shape: tuple[int, ...]) -> None:
