@@ -117,9 +117,7 @@ def choices(tasks: TaskSet, report: TuneReport, context: RunContext) -> list[Mea
     """Each task's chosen config, as it is measured."""
     configs = [(entry.task, report.outcomes[entry.task.key].best_config) for entry in tasks]
     return [
-        MeasureInput(
-            task, config, replace(context.conditions.for_workload(task.workload), turns=ROUNDS)
-        )
+        MeasureInput(task, config, replace(context.conditions.for_task(task), turns=ROUNDS))
         for task, config in configs
         if config is not None
     ]

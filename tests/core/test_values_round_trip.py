@@ -58,7 +58,7 @@ targets = st.builds(
 )
 conditions = st.builds(
     Conditions,
-    st.sampled_from(["cold", "warm"]),
+    st.sampled_from(["cold", "warm", "network"]),
     st.integers(1, 9),
     st.integers(1, 9),
     st.floats(0, 10),
@@ -173,8 +173,16 @@ def test_an_anchor_leaves_out_the_epilogue_and_its_operands():
 def test_conditions_are_warm_for_a_workload_without_constants():
     data, weight = TensorSpec((1, 7)), TensorSpec((5, 7), role="constant")
     asked = Conditions(repeat=9)
-    assert asked.for_workload(Workload("dense", (data, weight))) == asked
-    assert asked.for_workload(Workload("add", (data, data))) == Conditions("warm", repeat=9)
+    dense, add = Workload("dense", (data, weight)), Workload("add", (data, data))
+    assert asked.for_task(Task(dense, Target("any"))) == asked
+    assert asked.for_task(Task(add, Target("any"))) == Conditions("warm", repeat=9)
+
+
+def test_cold_is_as_in_a_network_on_several_threads():
+    data, two = TensorSpec((1, 7)), Target("any", {"threads": "2"})
+    task = Task(Workload("add", (data, data)), two)
+    assert Conditions(repeat=9).for_task(task) == Conditions("network", repeat=9)
+    assert Conditions("warm").for_task(task) == Conditions("warm")
 
 
 @pytest.mark.parametrize(

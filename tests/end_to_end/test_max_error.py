@@ -55,7 +55,7 @@ def tuned(folder: Path) -> Path:
             ]
             if own:
                 config = context.host.fallback_config(task, ConfigSpace(own))
-                conditions = context.conditions.for_workload(task.workload)
+                conditions = context.conditions.for_task(task)
                 trial = Trial(MeasureInput(task, config, conditions), MeasureResult((seconds,)))
                 revision = context.host.strategy(config.strategy).revision
                 records.append(Record.of(trial, context.device, revision))

@@ -66,7 +66,7 @@ def record(context):
     def put(task, config, *costs, turns=1):
         if isinstance(config, int):
             config = ConfigEntity("paper", {"block": config})
-        conditions = context.conditions.for_workload(task.workload)
+        conditions = context.conditions.for_task(task)
         asked = MeasureInput(task, config, replace(conditions, turns=turns))
         trial = Trial(asked, MeasureResult(costs))
         context.store.append([Record.of(trial, context.device, 1)])
@@ -138,7 +138,7 @@ def fail(context):
     """Notes a failure of a config as a record."""
 
     def noted(task, config):
-        conditions = context.conditions.for_workload(task.workload)
+        conditions = context.conditions.for_task(task)
         failure = Failure(FailureKind.BUILD_ERROR, "out of paper\n  in line 1")
         trial = Trial(MeasureInput(task, config, conditions), MeasureResult(failure=failure))
         context.store.append([Record.of(trial, context.device, 1)])

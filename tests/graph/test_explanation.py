@@ -80,7 +80,7 @@ def test_what_needs_a_transform_that_failed_is_nobodys_own_best(extracted, conte
     failed = MeasureResult(failure=Failure(FailureKind.WRONG_ANSWER, "another answer"))
     for call in assemble(extracted, blocks, context.host).calls:
         if call.task.workload.operator == TRANSFORM:
-            conditions = context.conditions.for_workload(call.task.workload)
+            conditions = context.conditions.for_task(call.task)
             for config in context.host.space(call.task).points():
                 trial = Trial(MeasureInput(call.task, config, conditions), failed)
                 revision = context.host.strategy(config.strategy).revision

@@ -84,7 +84,7 @@ def test_a_tuner_knows_what_it_is_asked_for_and_where_it_is_measured(tune):
     assert [each.batch for each in made] == [5, 5]
     assert {each.device for each in made} == {run.device}
     for each in made:
-        assert each.conditions == run.conditions.for_workload(each.task.workload)
+        assert each.conditions == run.conditions.for_task(each.task)
 
 
 def test_a_tuner_is_told_what_is_left_of_a_budget_of_trials(tune):

@@ -29,6 +29,7 @@ ISOLATED = "test_each_bad_candidate_costs_itself_only"
 ITS_OWN = "test_each_result_is_that_of_its_input"
 SAMPLES = "test_there_are_as_many_samples_as_asked_for"
 TIMES = "test_good_builds_have_times_as_often_as_they_are_asked_for"
+HANDED = "test_activations_are_handed_over_as_in_a_network"
 COLD = "test_cold_constants_have_copies_and_warm_ones_have_none"
 
 
@@ -81,10 +82,15 @@ class Good:
         told = asked.config["time"]
         if told == "copies":
             told = 1e-3 * self.copies(asked)
+        if told == "handed":
+            told = 1e-3 * (1 + self.handed(asked))
         return (told,) * asked.conditions.repeat
 
     def copies(self, asked):
         return 8 if asked.conditions.constants == "cold" else 1
+
+    def handed(self, asked):
+        return asked.conditions.constants == "network"
 
     def close(self):
         for future, _ in self.hung:
@@ -96,7 +102,7 @@ class Good:
 class AnswersBackward(Good):
     """Gives the result of a wrong input."""
 
-    fails = {ISOLATED, COLD, ITS_OWN}
+    fails = {ISOLATED, HANDED, COLD, ITS_OWN}
 
     def run(self, inputs, builds):
         return super().run(inputs, builds)[::-1]
@@ -105,7 +111,7 @@ class AnswersBackward(Good):
 class KnowsOneTime(Good):
     """Every candidate has the time of the first."""
 
-    fails = {ISOLATED, ITS_OWN, COLD}
+    fails = {ISOLATED, ITS_OWN, HANDED, COLD}
 
     first = None
 
@@ -122,7 +128,7 @@ class RunsWhatWasNotBuilt(Good):
 
 
 class AnswersOnce(Good):
-    fails = {TIMES, COLD}
+    fails = {TIMES, HANDED, COLD}
 
     def run(self, inputs, builds):
         asked = {each.config: (each, built) for each, built in zip(inputs, builds, strict=True)}
@@ -162,7 +168,7 @@ class TakesFiveSamples(Good):
 
 
 class TellsMicroseconds(Good):
-    fails = {TIMES, ITS_OWN, SAMPLES, COLD, ISOLATED}
+    fails = {TIMES, ITS_OWN, SAMPLES, HANDED, COLD, ISOLATED}
 
     def costs(self, asked):
         return tuple(1e6 * seconds for seconds in super().costs(asked))
@@ -180,6 +186,13 @@ class KeepsConstantsCold(Good):
 
     def copies(self, asked):
         return 8
+
+
+class HandsNothingOver(Good):
+    fails = {HANDED}
+
+    def handed(self, asked):
+        return 0
 
 
 class ChecksNoAnswer(Good):

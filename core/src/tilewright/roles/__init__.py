@@ -17,6 +17,7 @@ from tilewright.roles.search import TaskScheduler, TaskState, Tuner
 from tilewright.roles.target import (
     Artifact,
     EmulatesTargets,
+    HandsOver,
     Kernel,
     MeasuresInstructions,
     ReadsInPlace,
@@ -35,6 +36,7 @@ __all__ = [
     "Builder",
     "Count",
     "EmulatesTargets",
+    "HandsOver",
     "Kernel",
     "MeasuresInstructions",
     "Ranked",

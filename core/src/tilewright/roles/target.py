@@ -134,6 +134,20 @@ class ReadsInPlace(Protocol):
 
 
 @runtime_checkable
+class HandsOver(Protocol):
+    """An optional part of a `Kernel`: timed launches meet operands as the launch before left them.
+
+    Kernels of a network read what others wrote just before, each of the target's threads a part.
+    """
+
+    def hand_over(self, operands: Collection[int]) -> None:
+        """From now on `time` has the threads write these anew, as they are, before each launch.
+
+        The clock stands still meanwhile.
+        """
+
+
+@runtime_checkable
 class TellsReuseDistance(Protocol):
     """An optional part of a `TargetBackend`: memory that was just read is slow to write."""
 

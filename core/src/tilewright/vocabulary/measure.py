@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
-from tilewright.vocabulary.workload import Workload
 
 TEXT_CHARACTERS = 4096
 
@@ -20,7 +19,9 @@ class Conditions:
     """How a kernel is timed. Names and meanings are AutoTVM's, plus cold and warm.
 
     constants          `cold`: every call meets the constants in no cache, as in a network, whatever
-                       it takes of the device; activations stay warm; `warm`: one copy of each
+                       it takes of the device; activations stay warm; `warm`: one copy of each;
+                       `network`: what cold is on several threads, each of which writes a part of
+                       the activations before every call, as other kernels do in a network
     number             calls per sample, raised until a sample lasts `min_repeat_ms`
     repeat             samples
     cooldown_interval  seconds of rest before the first sample
@@ -29,7 +30,7 @@ class Conditions:
     Raises ValueError for values that no measurement can have.
     """
 
-    constants: Literal["cold", "warm"] = "cold"
+    constants: Literal["cold", "warm", "network"] = "cold"
     number: int = 1
     repeat: int = 5
     min_repeat_ms: float = 1.0
@@ -37,17 +38,22 @@ class Conditions:
     turns: int = 1
 
     def __post_init__(self) -> None:
-        if self.constants not in ("cold", "warm"):
-            raise ValueError(f"constants are cold or warm, not {self.constants!r}")
+        if self.constants not in ("cold", "warm", "network"):
+            raise ValueError(f"constants are cold, warm or network, not {self.constants!r}")
         if not (self.number >= 1 and self.repeat >= 1 and self.turns >= 1):
             counts = f"number {self.number}, repeat {self.repeat} and turns {self.turns}"
             raise ValueError(f"{counts} are at least 1")
         if not (self.min_repeat_ms >= 0 and self.cooldown_interval >= 0):
             raise ValueError("min_repeat_ms and cooldown_interval are not negative")
 
-    def for_workload(self, workload: Workload) -> Conditions:
-        """These conditions, with `constants` warm for a workload that has no constant operand."""
-        if any(spec.role == "constant" for spec in workload.inputs):
+    def for_task(self, task: Task) -> Conditions:
+        """These conditions, with what `cold` comes to.
+
+        On several threads `network`; else warm for a workload that has no constant operand.
+        """
+        if self.constants == "cold" and task.target.threads > 1:
+            return replace(self, constants="network")
+        if any(spec.role == "constant" for spec in task.workload.inputs):
             return self
         return replace(self, constants="warm")
 

@@ -119,6 +119,14 @@ class IsolatedRunnerContract(_Running, ImaginaryMeasurementContract):
         assert min(cold.costs) > 1.5e-3
         assert warm.costs == pytest.approx([1e-3] * len(warm.costs))
 
+    def test_activations_are_handed_over_as_in_a_network(
+        self, host: PluginHost, component: Runner, builder: Builder
+    ) -> None:
+        asked = [self.ask(host, Conditions(said), time="handed") for said in ("network", "cold")]
+        network, cold = self.results(component, builder, asked)
+        assert network.costs == pytest.approx([2e-3] * len(network.costs))
+        assert cold.costs == pytest.approx([1e-3] * len(cold.costs))
+
     def test_each_bad_candidate_costs_itself_only(
         self, host: PluginHost, component: Runner, builder: Builder
     ) -> None:

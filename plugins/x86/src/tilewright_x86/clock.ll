@@ -56,4 +56,22 @@ exit:
   ret void
 }
 
+; lines of 64 bytes written as they are, so that they are this core's: the body of a parallel loop
+define void @rewrite(ptr %memory, i64 %begin, i64 %end) {
+entry:
+  %some = icmp slt i64 %begin, %end
+  br i1 %some, label %loop, label %exit
+loop:
+  %i = phi i64 [ %begin, %entry ], [ %next, %loop ]
+  %byte = shl i64 %i, 6
+  %line = getelementptr i8, ptr %memory, i64 %byte
+  %word = load volatile i8, ptr %line
+  store volatile i8 %word, ptr %line
+  %next = add i64 %i, 1
+  %again = icmp slt i64 %next, %end
+  br i1 %again, label %loop, label %exit
+exit:
+  ret void
+}
+
 attributes #0 = { "target-features"="+sse2,+clflushopt" }

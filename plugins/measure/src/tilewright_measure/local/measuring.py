@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.host.plugin_host import PluginHost
-from tilewright.roles import Kernel
+from tilewright.roles import HandsOver, Kernel
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions, DeviceFaultError, FailureKind
@@ -82,6 +82,8 @@ class Measurer:
                     arrays = [case.packed(i, layout) for i, layout in enumerate(layouts.inputs)]
                     arrays += [case.poison(i, layout) for i, layout in enumerate(layouts.outputs)]
                     kernel.bind(arrays, _copies(task, arrays, device, conditions))
+                if isinstance(kernel, HandsOver) and conditions.constants == "network":
+                    kernel.hand_over(_activations(task))
             with phase(timings, "check"):
                 check = AnswerCheck(kernel, case, layouts)
                 launch_seconds = _launch(kernel)
@@ -127,6 +129,10 @@ def _launch(kernel: Kernel) -> float:
     started = time.perf_counter()
     kernel.launch()
     return time.perf_counter() - started
+
+
+def _activations(task: Task) -> list[int]:
+    return [i for i, spec in enumerate(task.workload.inputs) if spec.role != "constant"]
 
 
 def _copies(

@@ -204,7 +204,7 @@ def _strategies(
 
 
 def _not_counted(task: Task, context: RunContext, counted: int) -> dict[str, int]:
-    host, conditions = context.host, context.conditions.for_workload(task.workload)
+    host, conditions = context.host, context.conditions.for_task(task)
     valid = host.space(task, context.strategies).is_valid
     reasons: Counter[str] = Counter()
     records = context.history.records(task)

@@ -100,7 +100,7 @@ def _seconds_of_reads(
     if not bandwidth or not cache:
         return 0.0
     stored = _STORED.get(strategy.precision, 1.0)
-    cold = context.conditions.for_workload(task.workload).constants == "cold"
+    cold = context.conditions.for_task(task).constants != "warm"
     constants, others = 0.0, 0.0
     for spec, size in zip(task.workload.inputs, reads, strict=True):
         if cold and spec.role == "constant":

@@ -56,13 +56,13 @@ class History:
 
     def query(self, task: Task, where: Where | None = None) -> Query:
         """What the store is asked of a task."""
-        conditions = self.conditions.for_workload(task.workload)
+        conditions = self.conditions.for_task(task)
         own = None if where else self._own(task)
         return Query(task, conditions, self.device.fingerprint, self.host.revisions, where, own)
 
     def counts(self, measured: MeasureInput) -> bool:
         """Whether it was measured under the conditions that hold for its task."""
-        wanted = self.conditions.for_workload(measured.task.workload)
+        wanted = self.conditions.for_task(measured.task)
         return measured.conditions.constants == wanted.constants
 
     def best(self, task: Task, where: Where | None = None) -> Record | None:

@@ -262,7 +262,7 @@ class _Loop:
 
     def _track(self, entry: WeightedTask, known: Iterable[Trial]) -> TaskTrack:
         context = self._context
-        conditions = context.conditions.for_workload(entry.task.workload)
+        conditions = context.conditions.for_task(entry.task)
         make_space = partial(context.host.space, entry.task, context.history.narrowed(entry.task))
         track = TaskTrack(entry, conditions, make_space)
         track.add((t for t in known if track.space.is_valid(t.input.config)), fresh=False)

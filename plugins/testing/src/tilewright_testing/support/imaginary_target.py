@@ -11,7 +11,7 @@ import os
 import random
 import time
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -57,7 +57,8 @@ def imaginary_config(lower: str = "right", launch: str = "right", time: Any = 1e
     lower    `right`, `refuse` (ValueError), `fail` (another error), `crash` or `hang`
     launch   these, or `wrong` (one element is off), `silent` (nothing is written), `overrun` (it
              wrote elsewhere, too) or `fault` (from then on no launch of this process works)
-    time     seconds of a launch, or `copies`: as many milliseconds as the constant has copies
+    time     seconds of a launch, or `copies`: as many milliseconds as the constant has copies, or
+             `handed`: one, and another for each operand that is handed over
     """
     return ConfigEntity(NAME, {"time": time, "launch": launch, "lower": lower})
 
@@ -114,7 +115,7 @@ class ImaginarySchedule:
 
     def alternatives(self, _task: Task) -> Sequence[Alternative]:
         knobs = Knobs(NAME)
-        knobs.define_knob("time", [1e-3, 2e-3, -1.0, "copies"])
+        knobs.define_knob("time", [1e-3, 2e-3, -1.0, "copies", "handed"])
         knobs.define_knob("launch", ["right", "wrong", "silent", "overrun", "fault", *_HARM])
         knobs.define_knob("lower", ["right", *_HARM])
         return [knobs.alternative()]
@@ -155,7 +156,7 @@ class ImaginaryBackend:
 
 
 class ImaginaryKernel:
-    """Implements `Kernel` and `TellsOverruns` on whatever arrays it is given, of one axis."""
+    """Implements `Kernel`, `TellsOverruns` and `HandsOver` on arrays of one axis, of any kind."""
 
     device_is_lost = False  # to this process, as after a fault on a GPU
 
@@ -163,6 +164,7 @@ class ImaginaryKernel:
         self.program = program
         self.places: list[list[Any]] = []
         self.turn = 0
+        self.handed: Collection[int] = ()
 
     def bind(self, arrays: Sequence[Any], copies: Mapping[int, int]) -> None:
         self.places = [
@@ -202,9 +204,13 @@ class ImaginaryKernel:
         """Where it says that it wrote."""
         return "the neighbour's" if self.program["launch"] == "overrun" else ""
 
+    def hand_over(self, operands: Collection[int]) -> None:
+        self.handed = operands
+
     def time(self, number: int) -> float:
         told = self.program["time"]
-        return float(number * (1e-3 * len(self.places[1]) if told == "copies" else told))
+        counted = {"copies": len(self.places[1]), "handed": 1 + len(self.handed)}
+        return float(number * (1e-3 * counted[told] if told in counted else told))
 
     def flush(self) -> None:
         """Nothing is cached."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -40,6 +40,7 @@ class X86Kernel(HostKernel):
             )
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._address)
         self._programs: Sequence[Sequence[int]] = metadata.get("programs", ())
+        self._handed: Collection[int] = ()
 
     def run(self, row: int) -> None:
         """Call the code."""
@@ -57,18 +58,28 @@ class X86Kernel(HostKernel):
         enough = max(2, -(-_APART_BYTES // max(1, once)))
         super().bind(arrays, {place: min(count, enough) for place, count in copies.items()})
 
+    def hand_over(self, operands: Collection[int]) -> None:
+        """As `HandsOver` says. On one thread they are where they would be anyway."""
+        self._handed = operands if self._threads > 1 else ()
+
     def time(self, number: int) -> float:
         """Seconds that `number` launches take together; the loop around them is native code.
 
         Of what is in several places, each launch finds a copy that is in no cache: the clock stops
-        when all were used and is started again when they are evicted.
+        when all were used and is started again when they are evicted. So it does where operands are
+        handed over, after each launch.
         """
         counts = [len(operand.places) for operand in self._operands if len(operand.places) > 1]
         seconds = 0.0
         while number > 0:
             round_ = min([number, *(count - self.turn % count for count in counts)])
             self._evict(round_)
-            seconds += self._timed(round_)
+            if self._handed:
+                for _ in range(round_):
+                    self._rewrite()
+                    seconds += self._timed(1)
+            else:
+                seconds += self._timed(round_)
             number -= round_
         return seconds
 
@@ -84,6 +95,11 @@ class X86Kernel(HostKernel):
         )
         self.turn = (self.turn + number) % rows
         return nanoseconds * 1e-9
+
+    def _rewrite(self) -> None:
+        for position in self._handed:
+            place = self.operand(position)
+            _clock().rewrite(place.ctypes.data, place.nbytes, self._threads)
 
     def _evict(self, number: int) -> None:
         """The copies that so many launches will meet."""
@@ -129,6 +145,7 @@ class _Clock:
         )
         self._flush_address = self._code.address("flush")
         self._flush = ctypes.CFUNCTYPE(None, long, long, long)(self._flush_address)
+        self._rewrite_address = self._code.address("rewrite")
 
     def flush(self, address: int, size: int, threads: int) -> None:
         """Threads of the pool help, and are awake afterwards, as behind another kernel."""
@@ -137,6 +154,10 @@ class _Clock:
             self._flush(address, 0, lines)
         else:
             parallel_for(self._flush_address, address, lines, threads)
+
+    def rewrite(self, address: int, size: int, threads: int) -> None:
+        """Every thread of the pool writes a part, the same at each time."""
+        parallel_for(self._rewrite_address, address, -(-size // _LINE_BYTES), threads)
 
 
 @cache
