@@ -24,6 +24,7 @@ from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
+from tilewright_tensor.strategies.default_implementation import DefaultImplementation
 
 CASES = (Path(__file__).parent / "operator_cases.txt").read_text().splitlines()
 CACHES = ("2K", "16K", "128K", "1M", "8M", "64M")
@@ -173,8 +174,9 @@ def test_tiles_that_fit_a_cache_have_less_traffic_through_it() -> None:
 def test_every_operator_has_the_same_columns_and_finite_numbers(
     operators: Operators, workload: Callable[[str], Workload]
 ) -> None:
-    dags = [operators.compute_dag(workload(text)) for text in CASES]
-    features = program_features([lower(Schedule.of(dag), "kernel") for dag in dags])
+    default = DefaultImplementation(operators, "default")
+    tasks = [Task(workload(text), Target("paper")) for text in CASES]
+    features = program_features([default.lower(task, ConfigEntity("default")) for task in tasks])
     assert features.names == NAMES
     assert len(set(NAMES)) == len(NAMES)
     assert features.rows.shape == (len(CASES), len(NAMES))

@@ -12,6 +12,7 @@ import pytest
 from tilewright.errors import UsageError
 from tilewright.vocabulary.workload import EpilogueOp, TensorSpec, Workload
 from tilewright_tensor.evaluation.evaluate import evaluate
+from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.reference import OperatorReference
 
@@ -23,18 +24,21 @@ References = Mapping[str, OperatorReference]
 
 
 @pytest.mark.parametrize("text", CASES)
-def test_reference_and_compute_dag_agree(
-    text: str, workload: Parse, references: References
-) -> None:
+def test_reference_and_definition_agree(text: str, workload: Parse, references: References) -> None:
     task = workload(text)
     reference = references[task.operator]
-    dag = reference.operators.compute_dag(task)
-    wide = [array.astype(np.float64) for array in reference.inputs(task, seed=3)]
+    make, inputs = reference.definition.program, reference.inputs(task, seed=3)
+    wide = [array.astype(np.float64) for array in inputs]
 
     (expected,) = reference.outputs(task, wide)
-    (got,) = evaluate(dag, wide)
+    if make is not None:
+        program = make(task.inputs, task.attributes)
+        (got,), (output,) = interpret(program, inputs), program.outputs
+    else:
+        dag = reference.operators.compute_dag(task)
+        (got,), (output,) = evaluate(dag, wide), dag.outputs
 
-    assert [(got.shape, dag.outputs[0].dtype)] == reference.output_shapes(task)
+    assert [(got.shape, output.dtype)] == reference.output_shapes(task)
     assert expected.shape == got.shape
     np.testing.assert_allclose(got.astype(expected.dtype), expected, rtol=1e-5, atol=1e-6)
 

@@ -16,12 +16,17 @@ from tilewright_tensor.strategies.default_implementation import DefaultImplement
 
 
 class Default(DefaultImplementation):
-    """The schedule of last resort; what is tuned is the number of threads only."""
+    """The schedule of last resort; what is tuned is the number of threads only.
+
+    Of a program, parallel loops become blocks of one thread.
+    """
+
+    kinds = {"parallel": "blockIdx.x", "vectorized": "unrolled"}
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Threads of a block."""
         knobs = Knobs(self.name)
-        knobs.define_knob("block", [64, 128, 256, 512])
+        knobs.define_knob("block", [256] if self.own_program(task) else [64, 128, 256, 512])
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from tilewright_tensor.evaluation.numpy_value import Array, element, index_at, value_at
-from tilewright_tensor.expressions.affine import Var
+from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.dtype import is_float, numpy_type
-from tilewright_tensor.expressions.expr import Load, Read, leaves
+from tilewright_tensor.expressions.expr import Load, Read, Value, leaves
 from tilewright_tensor.ir.facts import Condition
 from tilewright_tensor.ir.loop_ir import (
     Allocate,
@@ -106,7 +106,7 @@ class _Interpreter:
             )
             yield from self.phases(statement.body, points, {**memory, buffer.name: array}, thread)
         elif isinstance(statement, Guard):
-            if _hold(statement.conditions, points):
+            if _hold(statement.conditions, points, memory):
                 yield from self.phases(statement.body, points, memory, thread)
         elif isinstance(statement, Loop):
             turns = [{**points, statement.var: value} for value in range(statement.extent)]
@@ -144,7 +144,7 @@ class _Interpreter:
         elif isinstance(statement, Loop) and not _run_at_once(statement, points, memory):
             for value in range(statement.extent):
                 self._run(statement.body, {**points, statement.var: value}, memory)
-        elif isinstance(statement, Guard) and _hold(statement.conditions, points):
+        elif isinstance(statement, Guard) and _hold(statement.conditions, points, memory):
             self._run(statement.body, points, memory)
         elif isinstance(statement, Store):
             _store(statement, points, memory, 1)
@@ -167,8 +167,8 @@ def _in_step(threads: list[Iterator[None]]) -> Iterator[None]:
         yield
 
 
-def _hold(conditions: Sequence[Condition], points: _Points) -> bool:
-    return all(index_at(index, points) < limit for index, limit in conditions)
+def _hold(conditions: Sequence[Condition], points: _Points, memory: _Memory) -> bool:
+    return all(_index(index, points, memory) < limit for index, limit in conditions)
 
 
 def _run_at_once(loop: Loop, points: _Points, memory: _Memory) -> bool:
@@ -204,7 +204,7 @@ def _run_at_once(loop: Loop, points: _Points, memory: _Memory) -> bool:
     flat = np.zeros(size, np.int64)
     for index, extent in zip(store.indices, store.buffer.shape, strict=True):
         # guarded points may lie outside: any injective number will do
-        flat = flat * (2 * extent + 1) + index_at(index, everywhere)
+        flat = flat * (2 * extent + 1) + _index(index, everywhere, memory)
     if np.unique(flat).size != size:
         return False
     for values in product(*(range(one.extent) for one in serial)):
@@ -213,7 +213,7 @@ def _run_at_once(loop: Loop, points: _Points, memory: _Memory) -> bool:
         if conditions:
             keep = np.ones(size, bool)
             for index, limit in conditions:
-                keep &= index_at(index, at) < limit
+                keep &= _index(index, at, memory) < limit
             at = {
                 var: value[keep] if isinstance(value, np.ndarray) else value
                 for var, value in at.items()
@@ -225,12 +225,22 @@ def _run_at_once(loop: Loop, points: _Points, memory: _Memory) -> bool:
 
 
 def _store(store: Store, points: _Points, memory: _Memory, count: int) -> None:
+    value = _value(store.value, points, memory)
+    target = memory[store.buffer.name]
+    places = (_index(index, points, memory) for index in store.indices)
+    indices = tuple(np.broadcast_to(place, (count,)) for place in places)
+    element(target, store.buffer.name, indices, None)
+    target[indices] = value
+
+
+def _value(value: Value, points: _Points, memory: _Memory) -> Any:
     def fetch(load: Read | Load, indices: tuple[Any, ...], active: Any) -> Any:
         assert isinstance(load, Load)
         return element(memory[load.buffer.name], load.buffer.name, indices, active)
 
-    value = value_at(store.value, points, fetch, lambda name: numpy_type(name).type)
-    target = memory[store.buffer.name]
-    indices = tuple(np.broadcast_to(index_at(index, points), (count,)) for index in store.indices)
-    element(target, store.buffer.name, indices, None)
-    target[indices] = value
+    return value_at(value, points, fetch, lambda name: numpy_type(name).type)
+
+
+def _index(index: Affine, points: _Points, memory: _Memory) -> Any:
+    """The index at every point, with what is found in memory."""
+    return index_at(index, points, lambda value: _value(value, points, memory))

@@ -7,7 +7,7 @@ affine index a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 from typing import Literal
@@ -154,6 +154,12 @@ def stores(statement: Statement) -> list[Store]:
     return [one for one in walk(statement) if isinstance(one, Store)]
 
 
+def buffers(program: LoopProgram) -> list[Buffer]:
+    """All buffers of a program: operands, workspace, then scratch in order."""
+    scratch = (one.buffer for one in walk(program.body) if isinstance(one, Allocate))
+    return [*program.inputs, *program.outputs, *program.workspace, *scratch]
+
+
 def synchronises(statement: Statement) -> bool:
     """Whether threads wait in it, for each other or for copies."""
     return any(isinstance(one, Barrier | CopyGroup | CopyWait) for one in walk(statement))
@@ -169,6 +175,13 @@ def changed_inside(statement: Statement, change: Callable[[Statement], Statement
         body = change(statement.body)
         return statement if body is statement.body else replace(statement, body=body)
     return statement
+
+
+def changed_kinds(statement: Statement, kinds: Mapping[LoopKind, LoopKind]) -> Statement:
+    """The statement with loops of other kinds, by the kind that they have."""
+    if isinstance(statement, Loop):
+        statement = replace(statement, kind=kinds.get(statement.kind, statement.kind))
+    return changed_inside(statement, lambda one: changed_kinds(one, kinds))
 
 
 def changed_leaves(

@@ -30,6 +30,7 @@ from tilewright_tensor.operators.definition.attribute import Attributes
 from tilewright_tensor.operators.definition.definition_key import definition_key
 from tilewright_tensor.operators.definition.operator_def import OperatorDef
 from tilewright_tensor.operators.definition.tail import Tail
+from tilewright_tensor.operators.programs import suppression
 from tilewright_tensor.operators.trials.checked_output import checked_output
 
 if TYPE_CHECKING:
@@ -169,6 +170,8 @@ class Operators(Mapping[str, OperatorDef]):
         definition = self.find(anchor.operator, where)
         running = checked_output(definition, anchor.inputs, anchor.attributes, where)
         tail = Tail.of_anchor(definition, anchor.inputs, running)
+        if definition.program is not None and workload.epilogue:
+            raise UsageError(f"{anchor.operator} is a program: it has no epilogue", where=where)
         for op in workload.epilogue:
             definition = self.find(op.operator, where)
             if not definition.elementwise:
@@ -267,7 +270,7 @@ def builtin_operators() -> Operators:
     """The operators of this distribution."""
     families: tuple[Any, ...] = (
         convolution, product, pooling, normalization, reduction, extreme_place, elementwise,
-        reshaping, padding, movement, gathering, resizing,
+        reshaping, padding, movement, gathering, resizing, suppression,
     )  # fmt: skip
     every = (definition for family in families for definition in family.OPERATORS)
     return Operators(replace(one, revision=one.revision or 1) for one in every)

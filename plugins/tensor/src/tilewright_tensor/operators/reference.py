@@ -15,7 +15,7 @@ from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.definition.operator_def import Operand, OperatorDef
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.text_form import format_workload, parse_workload
-from tilewright_tensor.operators.trials.answer_rounding import rounding
+from tilewright_tensor.operators.trials.answer_rounding import Rounding, rounding
 
 if TYPE_CHECKING:
     from tilewright_tensor.evaluation.least_work import LeastWork
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 _FEW_ELEMENTS, _DRAWS = 16, 8
+_EXACT = Rounding(0.0)
+"""Of a program, which is to round as its reference does."""
 _ROUNDED_UP_TO = 100.0
 """Fits int8."""
 
@@ -57,8 +59,11 @@ class OperatorReference:
 
         from tilewright_tensor.operators.trials.drawn_inputs import draw_inputs, rounded_to
 
+        operands = self._drawn_as(workload)
+        if self.definition.program is not None:
+            return draw_inputs(workload.inputs, operands, _EXACT, [seed])
         dag = self.operators.compute_dag(workload)
-        operands, output = self._drawn_as(workload), dag.outputs[0]
+        output = dag.outputs[0]
         made = rounding(dag, [one.values for one in operands])
 
         def drawn(*seeds: int) -> list[Array]:
@@ -105,6 +110,8 @@ class OperatorReference:
 
         Inputs have no more digits than the precision; the answer may be stored in it.
         """
+        if self.definition.program is not None:
+            return _EXACT.tolerance
         drawn = [operand.values for operand in self._drawn_as(workload)]
         before = self._unrounded(workload)
         dag = self.operators.compute_dag(before)
@@ -120,7 +127,12 @@ class OperatorReference:
         return float(self.operators.ended(workload)[1].rounded)
 
     def operations(self, workload: Workload) -> int:
-        """Floating-point operations of the compute DAG, a multiply-add counting two."""
+        """Floating-point operations of the compute DAG, a multiply-add counting two.
+
+        0 of a program: values decide how many there are.
+        """
+        if self.definition.program is not None:
+            return 0
         return self.operators.compute_dag(workload).operation_count
 
     def bytes(self, workload: Workload) -> int:
@@ -130,10 +142,12 @@ class OperatorReference:
 
     def least_operations(self, workload: Workload) -> int:
         """Of sums of products, without the terms that padding makes zero; 0: nothing is certain."""
-        return self._least_work(workload).operations
+        return 0 if self.definition.program is not None else self._least_work(workload).operations
 
     def least_reads(self, workload: Workload) -> list[int]:
         """Bytes of each input that every kernel reads; 0 where nothing is certain."""
+        if self.definition.program is not None:
+            return [0] * len(workload.inputs)
         reads = self._least_work(workload).reads
         return [elements * ITEM_BYTES[tensor.dtype] for tensor, elements in reads.items()]
 
@@ -173,7 +187,8 @@ class OperatorReference:
 
     def _applied(self, workload: Workload, arrays: Sequence[Array]) -> Array:
         result = self.operators.evaluate(workload, arrays)
-        if self.operators[workload.operator].reference is not None:
+        definition = self.operators[workload.operator]
+        if definition.reference is not None and definition.program is None:
             from tilewright_tensor.operators.trials.spot_check import spot_check
 
             spot_check(self.operators.compute_dag(workload), arrays, result)

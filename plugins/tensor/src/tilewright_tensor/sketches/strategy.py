@@ -50,12 +50,13 @@ class Derived(ScheduledImplementation):
         self._derived = lru_cache(_TASKS_KEPT)(self._derive)
 
     def applies(self, task: Task) -> bool:
-        """float32, or what else the target derives for, throughout; no mere layout transform."""
+        """float32, or what else the target derives for; no layout transform, no program."""
         workload = task.workload
         used = {spec.dtype for spec in workload.inputs}
         return (
             workload.operator in self.operators
             and workload.operator != "layout_transform"
+            and self.operators[workload.operator].program is None
             and len(used) == 1
             and used.issubset(self.dtypes)
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
@@ -12,6 +13,7 @@ from tilewright.vocabulary.task import Task
 from tilewright_tensor.expressions.dtype import DTYPES
 from tilewright_tensor.expressions.tensor import Tensor
 from tilewright_tensor.ir.dag import Dag, operations_per_element
+from tilewright_tensor.ir.loop_ir import LoopKind, LoopProgram, buffers, changed_kinds
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.builtin.padding import pad_stage
 from tilewright_tensor.operators.definition.attribute import Attributes
@@ -26,11 +28,16 @@ from tilewright_tensor.strategies.scheduled_implementation import (
 class DefaultImplementation(ScheduledImplementation):
     """Every stage in a nest of its own, layouts logical: with it any network runs.
 
+    An operator that is a program is computed by its loops, of which a target may change the kinds.
+
     As it is, nests are plain loops and there is nothing to tune. A target's own says in `nest` how
     a stage is spread over vectors or threads, and in `alternatives` what of that is open.
 
+    kinds    what loops of a program become, by their kind
     dtypes   that the target has; tasks with values of others are not for it
     """
+
+    kinds: ClassVar[Mapping[LoopKind, LoopKind]] = {}
 
     def __init__(self, operators: Operators, name: str, dtypes: Collection[str] = DTYPES) -> None:
         super().__init__(operators)
@@ -38,13 +45,15 @@ class DefaultImplementation(ScheduledImplementation):
         self.dtypes = dtypes
 
     def applies(self, task: Task) -> bool:
-        """Every operator with a definition that has values of these dtypes only."""
+        """Every operator that has values of these dtypes only."""
         if task.workload.operator not in self.operators:
             return False
         if self.dtypes is DTYPES:
             return True
         stored = (*task.workload.inputs, self.operators.output(task.workload))
         used = {spec.dtype for spec in stored}
+        if program := self.own_program(task):
+            return used.union(one.dtype for one in buffers(program)).issubset(self.dtypes)
         used |= {tensor.dtype for tensor in self._start(task, None).dag.tensors}
         return used.issubset(self.dtypes)
 
@@ -64,6 +73,22 @@ class DefaultImplementation(ScheduledImplementation):
             return found
         source, target = workload.attributes["src"], workload.attributes["dst"]
         return Layouts((source, *found.inputs[1:]), (target,), found.packed - {0})
+
+    def lower(self, task: Task, config: ConfigEntity) -> LoopProgram:
+        """The loop program of a config; where the operator is one, that."""
+        program = self.own_program(task)
+        if program is None:
+            return super().lower(task, config)
+        body = changed_kinds(program.body, self.kinds)
+        return replace(program, name=f"{program.name}_{task.workload.key}", body=body)
+
+    def own_program(self, task: Task) -> LoopProgram | None:
+        """That of the operator, where it is one."""
+        workload = task.workload
+        definition = self.operators.find(workload.operator)
+        if definition.program is None:
+            return None
+        return definition.program(workload.inputs, definition.complete(workload.attributes))
 
     def dag(self, task: Task, variant: Any) -> Dag:
         """The definition; a layout transform makes the margin of its target, too, of zeros.

@@ -21,7 +21,7 @@ class Default(DefaultImplementation):
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Whether the last axis is computed in vectors; with indexes that jump it need not pay."""
         knobs = Knobs(self.name)
-        knobs.define_knob("vectorize", [True, False])
+        knobs.define_knob("vectorize", [True] if self.own_program(task) else [True, False])
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:

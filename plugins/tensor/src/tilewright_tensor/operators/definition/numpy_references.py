@@ -206,6 +206,38 @@ def _top_places(arrays: Sequence[Array], attributes: Attributes) -> Array:
     return np.asarray(order.take(range(attributes["count"]), axis))
 
 
+def _suppression(arrays: Sequence[Array], attributes: Attributes) -> Array:
+    """By a stable sort, in float32, as kernels do: one rounding more may strike another box out."""
+    boxes, scores = (array.astype(np.float32) for array in arrays)
+    threshold, most = attributes["score_threshold"], attributes["max_boxes"]
+    if attributes["centered"]:
+        half = boxes[..., 2:] / np.float32(2)
+        low, high = boxes[..., :2] - half, boxes[..., :2] + half
+    else:
+        low = np.minimum(boxes[..., :2], boxes[..., 2:])
+        high = np.maximum(boxes[..., :2], boxes[..., 2:])
+    found: list[tuple[int, int, int]] = []
+    for image, kind in np.ndindex(*scores.shape[:2]):
+        score = scores[image, kind]
+        order = np.argsort(-score, kind="stable")
+        order = order[score[order] > np.float32(-np.inf if threshold is None else threshold)]
+        first, last = low[image], high[image]
+        area = np.prod(last - first, axis=-1)
+        for _ in range(most):
+            if not order.size:
+                break
+            best, order = order[0], order[1:]
+            found.append((image, kind, best))
+            width = np.minimum(last[order], last[best]) - np.maximum(first[order], first[best])
+            shared = np.prod(np.maximum(width, 0), axis=-1)
+            with np.errstate(all="ignore"):
+                overlap = shared / (area[order] + area[best] - shared)
+            order = order[~(overlap > np.float32(attributes["iou_threshold"]))]
+    rows = np.full((scores.shape[0] * scores.shape[1] * min(most, scores.shape[2]), 3), -1)
+    rows[: len(found)] = np.reshape(found, (-1, 3))
+    return rows
+
+
 def _slice(arrays: Sequence[Array], attributes: Attributes) -> Array:
     steps = attributes["strides"] or [1] * arrays[0].ndim
     cuts = zip(attributes["begin"], attributes["end"], steps, strict=True)
@@ -318,6 +350,7 @@ REFERENCES: Mapping[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "take": _take,
     "take_elements": _take_elements,
     "top_places": _top_places,
+    "non_max_suppression": _suppression,
     "layout_transform": _layout_transform,
     "cast": lambda arrays, attributes: converted(arrays[0], attributes["dtype"]),
     **{name: _elementwise(function) for name, function in ELEMENTWISE.items()},

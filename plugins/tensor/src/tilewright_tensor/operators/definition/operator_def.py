@@ -14,6 +14,7 @@ from tilewright_tensor.operators.definition.attribute import REQUIRED, Attribute
 
 if TYPE_CHECKING:
     from tilewright_tensor.expressions.tensor import Tensor
+    from tilewright_tensor.ir.loop_ir import LoopProgram
     from tilewright_tensor.layouts.constant_transform import Array
 
 NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[a-z][a-z0-9_.]*")
@@ -22,6 +23,7 @@ Inputs = Sequence[TensorSpec]
 ReferenceFunction = Callable[["Sequence[Array]", Attributes], "Array"]
 Values = Literal["signed", "weight", "positive", "exponent"]
 Domain = Literal["any", "number", "float"]
+Program = Callable[[Inputs, Attributes], "LoopProgram"]
 Ranges = Callable[[tuple[int, ...], Attributes], Sequence[range]]
 AxisPairs = tuple[tuple[int, int], ...]
 
@@ -61,6 +63,9 @@ class OperatorDef:
     operands      the arguments in order; with `variadic` the last one repeats
     infer         (shape, dtype) of the output; raises ValueError for operands that do not fit
     compute       the output as a tensor of the compute DAG; its stage has the operator's name
+    program       where no expressions say it, as each step depends on the one before: the loops
+                  that give it, operands in logical order and named as here. `by_program` stands for
+                  `compute` then, and there is a reference; nothing is fused behind it
     reference     imports and returns a function (float64 arrays, attributes) -> the output, by
                   numpy and apart from `compute`; None: the interpreted DAG serves
     attributes    in the order of the text form; the functions above are given all of them
@@ -73,6 +78,8 @@ class OperatorDef:
     random        it draws random numbers: each node has its own, anew in each run
     rounds        it makes whole numbers of floats: see `Tail`, which says where in epilogues
     contracts     two values of its running operand are no further apart behind it
+    counted       values decide how many rows its output has: rows of -1 fill it up, and as an
+                  output of a network it ends before these
     values        of what dtypes it is defined: `float`, `number` (not bool), or `any`
     revision      raised by its author when `compute` comes to mean something else, which makes
                   records of before misses; 0: keys carry a hash of the compute DAG instead
@@ -96,6 +103,8 @@ class OperatorDef:
     random: bool = False
     rounds: bool = False
     contracts: bool = False
+    program: Program | None = None
+    counted: bool = False
     place: str = ""
     tried: set[Any] = field(default_factory=set, init=False, repr=False, compare=False)
 
@@ -127,6 +136,8 @@ class OperatorDef:
             return "have more than one of the traits view, concatenates and slices"
         if self.random and (any(moving) or any(one.linear is not None for one in self.operands)):
             return "be random: a view, concatenation, slice or linear operator draws nothing"
+        if self.program is not None and (self.reference is None or self.has_traits()):
+            return "be a program: one has a reference, and no traits"
         if self.variadic and self.operands[-1].linear is not None:
             return f"be linear in *{self.operands[-1].name}, which is any number of operands"
         return ""
@@ -234,6 +245,11 @@ class OperatorDef:
         if any(extent < (0 if empty else 1) for extent in shape):
             raise UsageError(f"{self.name}: the output would have shape {list(shape)}", where=where)
         return TensorSpec(shape, dtype)
+
+
+def by_program(_tensors: Sequence[Tensor], _attributes: Attributes) -> Tensor:
+    """The `compute` of an operator with a `program`, which no expressions compute."""
+    raise TypeError("no expressions say what a program computes")
 
 
 def joined_axis(operands: Sequence[tuple[int, ...]], joined: tuple[int, ...]) -> int:

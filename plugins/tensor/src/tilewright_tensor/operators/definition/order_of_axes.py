@@ -15,7 +15,7 @@ def order_of_axes(
 
     None where the output is anything else than the operand's elements in another order of axes.
     """
-    if definition.random or definition.view or len(inputs) != 1:
+    if definition.random or definition.view or definition.program or len(inputs) != 1:
         return None
     (spec,) = inputs
     operand = placeholder(definition.operand(0).name, spec.shape, spec.dtype)

@@ -1,0 +1,1 @@
+"""Built-in operators that are loops, one step after the other."""
