@@ -14,11 +14,13 @@ from tilewright_graph.compiled.linking import lower_network
 from tilewright_graph.compiled.saved_network import NetworkSignature
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.memory_plan import MemoryPlan
+from tilewright_graph.network.counted_rows import counted_results
 from tilewright_graph.selection.assembly import Assembly
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.selection.dispatching import Best, dispatch_network
 from tilewright_graph.selection.prediction import Prediction
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_tensor.operators.operators import Operators
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def link_assembly(
         {name: specs[name] for name in network.results if name not in network.outputs},
         max(products, key=PRECISIONS.index, default="float32"),
         max_error,
+        counted_results(network, Operators.of(host)),
     )
     compiled = CompiledNetwork(artifact, lowered.constants, signature, host, context.device)
     return compiled, lowered.memory

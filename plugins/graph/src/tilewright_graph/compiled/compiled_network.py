@@ -21,6 +21,7 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.compiled import saved_network
+from tilewright_graph.network.counted_rows import counted_rows
 from tilewright_graph.network.network import signature_text, tensors_text
 from tilewright_pipeline.context.run_setup import find_device
 from tilewright_pipeline.context.time_text import time_text
@@ -73,7 +74,8 @@ class CompiledNetwork:
     Pickled, it takes its code and constants along, to processes with the same plugins installed.
 
     inputs    specs of what the caller gives, by name, in order
-    outputs   specs of what `run` returns
+    outputs   specs of what `run` returns; of those of which values decide how many rows they have,
+              such as the boxes that a detector keeps, the most that there can be
     observed  specs of what `observe` returns besides; they are written by every run, at no cost
               worth naming
     precision the lowest of its products of float32
@@ -235,7 +237,8 @@ class CompiledNetwork:
                     return arrays[name].copy()
                 if name not in self._places:
                     return _zeros(spec)
-                return np.array(kernel.read(self._places[name])).reshape(spec.shape)
+                array = np.array(kernel.read(self._places[name])).reshape(spec.shape)
+                return counted_rows(array) if name in self._signature.counted else array
 
             return {name: answer(name, spec) for name, spec in wanted.items()}
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from tilewright.options import Choice
 from tilewright_graph.compiled.compile import link_assembly
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.selection.assembly import Assembly
 from tilewright_graph.verification.answers import ask_oracles
+from tilewright_graph.verification.own_rows import with_own_rows
 from tilewright_graph.verification.verification import compare
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_tensor.operators.operators import Operators
 
 SAMPLES = 4
 """Seeded inputs of which the largest error counts; the first is that of `verify`."""
@@ -40,7 +46,12 @@ class MeasuredError:
         compiled, _ = link_assembly(self._extracted, assembly, self._context)
         with compiled:
             both = zip(self._inputs, self._told.answers, strict=True)
-            return max(
-                compare(compiled.observe(inputs), theirs, self._told.decisive).max_rel_error
-                for inputs, theirs in both
-            )
+            return max(self._error(compiled, *one) for one in both)
+
+    def _error(
+        self, compiled: CompiledNetwork, inputs: Mapping[str, Any], theirs: Mapping[str, Any]
+    ) -> float:
+        network, operators = self._extracted.network, Operators.of(self._context.host)
+        ours = compiled.observe(inputs)
+        expected = with_own_rows(network, inputs, ours, theirs, operators)
+        return compare(ours, expected, self._told.decisive).max_rel_error

@@ -35,6 +35,7 @@ class NetworkSignature:
 
     precision  the lowest of its products
     max_error  within which graph-tune kept the error of its answers
+    counted    tensors of two dimensions of which values decide how many rows they have
     """
 
     name: str
@@ -43,6 +44,7 @@ class NetworkSignature:
     observed: Mapping[str, TensorSpec]
     precision: str = "float32"
     max_error: float | None = None
+    counted: tuple[str, ...] = ()
 
     @property
     def tensors(self) -> dict[str, TensorSpec]:
@@ -54,6 +56,7 @@ class NetworkSignature:
             "name": self.name,
             "precision": self.precision,
             **({} if self.max_error is None else {"max_error": self.max_error}),
+            **({"counted": list(self.counted)} if self.counted else {}),
             **{
                 role: _specs_to_json(getattr(self, role))
                 for role in ("inputs", "outputs", "observed")
@@ -69,7 +72,10 @@ class NetworkSignature:
         max_error = data.get("max_error")
         if not (max_error is None or (isinstance(max_error, float) and max_error > 0)):
             raise ValueError(f"max_error {max_error!r}")
-        return cls(data["name"], inputs, outputs, observed, precision, max_error)
+        counted = tuple(data.get("counted", ()))
+        if any(len({**outputs, **observed}[name].shape) != 2 for name in counted):
+            raise ValueError(f"counted {counted!r}")
+        return cls(data["name"], inputs, outputs, observed, precision, max_error, counted)
 
 
 def save(folder: Path, artifact: Artifact, constants: Any, signature: NetworkSignature) -> None:

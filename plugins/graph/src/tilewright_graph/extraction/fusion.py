@@ -34,11 +34,11 @@ def fuse(network: Network, operators: Operators) -> tuple[Group, ...]:
 
     An element-wise node joins the group that makes one of its operands, where it is that tensor's
     only reader, keeps its shape, and rounds at most as an epilogue may (`Tail`); of several such
-    groups the latest in topological order. Reshapes, concats and slices that are one run get none:
-    it would make them pass over memory that they need not touch. A group runs where its last node
-    stood, so everything it reads is there: what leaves a group is read behind its last node only,
-    and no cycle can arise. Where a group would need more than `MOST_OPERANDS` or its expression
-    become larger than `MOST_OPERATIONS`, the next group begins.
+    groups the latest in topological order. Programs get none, nor do reshapes, concats and slices
+    that are one run: it would make these pass over memory that they need not touch. A group runs
+    where its last node stood, so everything it reads is there: what leaves a group is read behind
+    its last node only, and no cycle can arise. Where a group would need more than `MOST_OPERANDS`
+    or its expression become larger than `MOST_OPERATIONS`, the next group begins.
     """
     every: list[_OpenGroup] = []
     group_of: dict[str, _OpenGroup] = {}
@@ -108,5 +108,6 @@ def _group_to_join(
 
 def _is_alone(node: Node, network: Network, operators: Operators) -> bool:
     definition = operators[node.operator]
-    moves_nothing = definition.view or definition.concatenates
-    return moves_nothing or is_inner_run(network, node, definition)
+    if definition.program is not None or definition.view or definition.concatenates:
+        return True
+    return is_inner_run(network, node, definition)

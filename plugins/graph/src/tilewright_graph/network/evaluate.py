@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.vocabulary.workload import TensorSpec, Workload
+from tilewright_graph.network.counted_rows import counted_results, counted_rows
 from tilewright_graph.network.network import Network, Node
 from tilewright_tensor.operators.operators import Operators
 
@@ -18,6 +19,8 @@ def evaluate(network: Network, inputs: Mapping[str, Any], operators: Operators) 
     values.update({name: np.asarray(inputs[name]) for name in network.inputs})
     for node in network.nodes:
         values[node.output] = evaluate_node(node, network.specs, values, operators)
+    for name in counted_results(network, operators):
+        values[name] = counted_rows(values[name])
     return {name: values[name] for name in network.results}
 
 

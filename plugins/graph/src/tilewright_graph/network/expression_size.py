@@ -47,6 +47,8 @@ class ExpressionSizes:
         specs = tuple(self._network.specs[name] for name in node.inputs)
         workload = Workload(node.operator, specs, node.attributes)
         if workload not in self._known:
+            if self._operators[node.operator].program is not None:
+                return 1, ()
             dag = self._operators.compute_dag(workload)
             size = sum(map(_size, dag.computes))
             adds_up = any(stage.combiner for stage in dag.computes)

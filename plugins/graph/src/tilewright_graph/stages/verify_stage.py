@@ -21,11 +21,13 @@ from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.verification.agreement import agreement, is_classification
 from tilewright_graph.verification.answers import ask_oracles, no_oracle, possible_oracles
 from tilewright_graph.verification.oracle import AnswersInTurn, Oracle
+from tilewright_graph.verification.own_rows import with_own_rows
 from tilewright_graph.verification.reference_oracle import WHEN_NAMED, what_it_runs
 from tilewright_graph.verification.verification import Comparison, compare
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_tensor.expressions.dtype import DATA_TYPES
+from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.operators.trials.answer_rounding import network_tolerance
 
 _SAMPLES = 200
@@ -93,7 +95,10 @@ class VerifyStage:
             nothing = dict.fromkeys(("oracle", "max_abs_error", "max_rel_error", "passed"))
             return StageResult(report={"verify": nothing})
         oracle, (answers,) = told.oracle.name, told.answers
-        result = compare(compiled.observe(inputs), answers, told.decisive)
+        ours = compiled.observe(inputs)
+        operators = Operators.of(self._context.host)
+        expected = with_own_rows(network, inputs, ours, answers, operators)
+        result = compare(ours, expected, told.decisive)
         passed = result.max_rel_error <= rtol
         if not passed:
             _log.error("%s: %s", network.name, _verdict(oracle, result, rtol))

@@ -28,13 +28,17 @@ _RATIOS = (_FEW, _MANY, _MANY, _MANY, _FEW, _FEW)
 _VARIANCES = (0.1, 0.2)
 """Of a box's centre and of its extents: what offsets are given in."""
 
+_MOST, _OVERLAP, _LEAST = 100, 0.45, 0.01
+"""Of the boxes of a class: how many are kept, how far they may overlap, what they have to score."""
+
 
 def ssd(layers: Layers) -> Network:
-    """Boxes [batch, boxes, (left, top, right, bottom)] in pixels, and the classes' scores of each.
+    """Boxes [batch, boxes, (left, top, right, bottom)] in pixels, their classes' scores, and rows.
 
-    The logits stay observed. Nothing is suppressed: boxes overlap. Liu et al., "SSD: Single Shot
-    MultiBox Detector", 2015, on a ResNet-50, with the scales and boxes of GluonCV's
-    `ssd_512_resnet50_v1_voc`.
+    Each row (image, class without the background, box) is one that is kept: at most 100 of a class
+    that score more than 0.01 and overlap none that scores more. The logits stay observed, and so do
+    the scores that suppression reads. Liu et al., "SSD: Single Shot MultiBox Detector", 2015, on a
+    ResNet-50, with the scales, boxes and thresholds of GluonCV's `ssd_512_resnet50_v1_voc`.
     """
     b, maps = layers.builder, _maps(layers)
     offsets, scores = [], []
@@ -45,7 +49,13 @@ def ssd(layers: Layers) -> Network:
     logits = b.concat(*scores, axis=1)
     anchors = _anchors([b.specs[x].shape[2] for x in maps], layers.size)
     boxes = _decoded(layers, b.concat(*offsets, axis=1), anchors)
-    return b.network([boxes, b.softmax(logits)], observed=[logits])
+    shares = b.softmax(logits)
+    things = b.slice(shares, begin=[0, 0, 1], end=list(b.specs[shares].shape))
+    by_class = b.transpose(things, axes=[0, 2, 1])
+    kept = b.non_max_suppression(
+        boxes, by_class, max_boxes=_MOST, iou_threshold=_OVERLAP, score_threshold=_LEAST
+    )
+    return b.network([boxes, shares, kept], observed=[logits, by_class])
 
 
 def _maps(layers: Layers) -> list[str]:
