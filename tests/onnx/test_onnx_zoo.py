@@ -16,8 +16,10 @@ from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.frontends.zoo.layers import Layers
 from tilewright_graph.frontends.zoo.zoo_frontend import ZOO, ZooFrontend
 from tilewright_graph.frontends.zoo.zoo_options import ZooOptions
+from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.passes.builtin import BUILTIN_PASSES
 from tilewright_graph.passes.graph_pass import apply_passes
+from tilewright_graph.verification.own_rows import with_own_rows
 from tilewright_onnx.model.writer import write_model
 from tilewright_onnx.reader import read_model
 from tilewright_tensor.operators.operators import builtin_operators
@@ -111,7 +113,8 @@ def test_ssd_is_the_stages_of_resnet50_and_heads_on_six_scales_of_6132_boxes(zoo
     more = sum(d * c + 9 * c * c + 4 * c for d, c in pairwise(maps[1:]))
     heads = sum((9 * c + 1) * count * (21 + 4) for c, count in zip(maps, boxes, strict=True))
     assert parameters(network) == trunk + more + heads
-    assert [network.specs[name].shape for name in network.outputs] == [(1, 6132, 4), (1, 6132, 21)]
+    shapes = [network.specs[name].shape for name in network.outputs]
+    assert shapes == [(1, 6132, 4), (1, 6132, 21), (20 * 100, 3)]
 
 
 def test_a_box_of_ssd_without_offset_is_its_anchor(zoo, oracle, undrawn, monkeypatch):
@@ -119,7 +122,7 @@ def test_a_box_of_ssd_without_offset_is_its_anchor(zoo, oracle, undrawn, monkeyp
         Layers, "normal", lambda self, shape, _: np.broadcast_to(np.float32(0), shape)
     )
     network = zoo("zoo:ssd-resnet50-512", size=64, batch=2)
-    boxes, _ = oracle.run(network, {"data": np.ones((2, 3, 64, 64), np.float32)}, ()).values()
+    boxes, *_ = oracle.run(network, {"data": np.ones((2, 3, 64, 64), np.float32)}, ()).values()
     assert (boxes[0] == boxes[1]).all()
 
     def corner(x, y, width, height):
@@ -136,6 +139,16 @@ def test_a_box_of_ssd_without_offset_is_its_anchor(zoo, oracle, undrawn, monkeyp
     np.testing.assert_allclose(boxes[0][:5], expected, rtol=1e-5)
     whole = corner(32, 32, 64 * 0.88 / 2**0.5, 64 * 0.88 * 2**0.5)
     np.testing.assert_allclose(boxes[0][-1], whole, rtol=1e-5)
+
+
+def test_ssd_keeps_what_onnx_runtime_keeps_of_its_boxes_and_scores(zoo, oracle):
+    network = zoo("zoo:ssd-resnet50-512", size=64)
+    inputs = random_inputs(network, 0)
+    theirs = oracle.run(write_model(network).SerializeToString(), inputs, network.observed)
+    kept = network.outputs[-1]
+    expected = with_own_rows(network, inputs, theirs, theirs, builtin_operators())
+    np.testing.assert_array_equal(theirs[kept], expected[kept])
+    assert 0 < len(theirs[kept]) < network.specs[kept].shape[0]
 
 
 SMALL = ("mlp", "mobilenet_v2", "squeezenet_v1.1", "ssd-resnet50-512")
@@ -160,7 +173,8 @@ def test_a_batch_and_the_order_of_an_images_axes_are_the_inputs(name, zoo, undra
     frames = (16,) if "3d" in name else ()
     assert first.specs["data"].shape == (3, 3, *frames, 32, 32)
     assert last.specs["data"].shape == (3, *frames, 32, 32, 3)
-    assert {first.specs[output].shape[0] for output in first.outputs} == {3}
+    own = [output for output in first.outputs if "suppression" not in output]
+    assert {first.specs[output].shape[0] for output in own} == {3}
     assert [first.specs[output] for output in first.outputs] == [
         last.specs[output] for output in last.outputs
     ]

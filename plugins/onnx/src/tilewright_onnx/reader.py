@@ -58,8 +58,9 @@ def read_model(
     """The network of a ModelProto, made with an empty builder; a seed replaces the weights.
 
     `readers` are plugins' own, by `DOMAIN.OPERATOR`.
-    The input of a softmax that makes an output stays observed. Raises UsageError for a model that
-    is none, and names all nodes that cannot be read.
+    The input of a softmax that makes an output stays observed, and so does what an operator reads
+    that makes as many rows as values decide. Raises UsageError for a model that is none, and names
+    all nodes that cannot be read.
     """
     name = builder.name
     given, (proto, opsets) = proto, checked_model(proto, name)
@@ -89,4 +90,8 @@ def read_model(
         and node.output[0] in outputs
         and builder.producer(node.input[0])
     ]
+    made = {output for node in graph.node for output in node.output}
+    for producer in map(builder.producer, outputs):
+        if producer and builder.operators[producer.operator].counted:
+            observed += [name for name in producer.inputs if name in made]
     return builder.network(outputs, observed, source)

@@ -33,11 +33,12 @@ def write_model(network: Network) -> Any:
     constants = {name: array for name, array in network.constants.items() if name in used}
     for site in sites:
         constants |= site.constants
+    rows = {node.output for node in network.nodes if node.operator == "non_max_suppression"}
     graph = helper.make_graph(
         nodes,
         network.name,
         [_value(name, network.specs[name]) for name in network.inputs],
-        [_value(name, network.specs[name]) for name in network.outputs],
+        [_value(name, network.specs[name], name in rows) for name in network.outputs],
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
     opsets = [helper.make_opsetid("", _OPSET)]
@@ -72,6 +73,10 @@ class _Site:
     def constant(self, values: Sequence[int], what: str) -> str:
         """A further operand of whole numbers."""
         return self._constant(np.asarray(values, np.int64), what)
+
+    def float32(self, values: Sequence[float], what: str) -> str:
+        """A further operand of float32."""
+        return self._constant(np.asarray(values, np.float32), what)
 
     def scalar(self, value: float | None, what: str) -> str:
         """A further operand of the output's type; none where there is no value."""
@@ -117,10 +122,12 @@ class _Site:
         return name
 
 
-def _value(name: str, spec: TensorSpec) -> Any:
+def _value(name: str, spec: TensorSpec, is_counted: bool = False) -> Any:
+    """An input or output; values decide how many rows one has that is counted."""
     from onnx import helper
 
-    return helper.make_tensor_value_info(name, _element_type(spec.dtype), spec.shape)
+    shape = [None, *spec.shape[1:]] if is_counted else spec.shape
+    return helper.make_tensor_value_info(name, _element_type(spec.dtype), shape)
 
 
 def _element_type(dtype: str) -> int:
@@ -269,6 +276,16 @@ def _top_places(site: _Site) -> None:
     site.emit("TopK", count, unused=["values"], axis=axis, largest=largest)
 
 
+def _non_max_suppression(site: _Site) -> None:
+    given = site.attributes
+    most = site.constant([given["max_boxes"]], "max_boxes")
+    thresholds = [
+        "" if given[name] is None else site.float32([given[name]], name)
+        for name in ("iou_threshold", "score_threshold")
+    ]
+    site.emit("NonMaxSuppression", most, *thresholds, center_point_box=int(given["centered"]))
+
+
 def _cast(site: _Site) -> None:
     site.emit("Cast", to=_element_type(site.attributes["dtype"]))
 
@@ -346,6 +363,7 @@ WRITERS: Mapping[str, Callable[[_Site], None]] = {
     "grid_sample": _grid_sample,
     "layer_norm": _layer_norm,
     "max_pool2d": partial(_pooling, "MaxPool"),
+    "non_max_suppression": _non_max_suppression,
     "pad": _pad,
     "modulo": lambda site: site.emit("Mod"),
     "remainder": lambda site: site.emit("Mod", fmod=1),

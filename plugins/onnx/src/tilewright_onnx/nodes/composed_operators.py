@@ -158,11 +158,29 @@ def _top_k(site: NodeSite) -> None:
         site.finish("take_elements", data, places, axis=axis)
 
 
+def _non_max_suppression(site: NodeSite) -> None:
+    """All rows that there can be; those that there are not begin with -1."""
+    boxes, scores = site.tensor(0), site.tensor(1)
+    most, overlap, threshold = (
+        site.value(position).item() if site.has(position) else None for position in (2, 3, 4)
+    )
+    site.finish(
+        "non_max_suppression",
+        boxes,
+        scores,
+        max_boxes=max(0, min(most or 0, site.shape(boxes)[1])),
+        iou_threshold=overlap or 0.0,
+        score_threshold=threshold,
+        centered=bool(site.attribute("center_point_box", 0)),
+    )
+
+
 COMPOSED_READERS: Mapping[str, Callable[[NodeSite], None]] = {
     "DequantizeLinear": _dequantize,
     "GatherElements": _gather_elements,
     "GatherND": _gather_nd,
     "IsInf": _is_inf,
+    "NonMaxSuppression": _non_max_suppression,
     "LpNormalization": _lp_normalization,
     "OneHot": _one_hot,
     "QuantizeLinear": _quantize,

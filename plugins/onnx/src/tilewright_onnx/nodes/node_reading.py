@@ -26,7 +26,7 @@ _RANDOM = (
     "RandomUniformLike",
 )  # fmt: skip
 
-_OF_ANY_NUMBER = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
+_OF_ANY_NUMBER = ("Compress", "NonZero", "Unique")
 
 _MOST_TOLD = 8
 """Of the nodes of one operator, and of the problems of others."""
@@ -136,6 +136,7 @@ class NodeReading:
     def _read(self, node: Any, site: NodeSite) -> dict[str, TensorType]:
         """Emit a node, or evaluate it where nothing it reads depends on the inputs."""
         self._expect_reader(node, site)
+        self._expect_all_rows(node, site)
         own = self._own.reader(node)
         if own is not None:
             own(site)
@@ -169,6 +170,17 @@ class NodeReading:
 
     def _site(self, node: Any, name: str, opsets: Mapping[str, int]) -> NodeSite:
         return NodeSite(node, name, self._builder, self._known, opsets, budget=self._budget)
+
+    def _expect_all_rows(self, node: Any, site: NodeSite) -> None:
+        """Raise an error for a node that reads as many rows as values decide."""
+        for name in node.input:
+            producer = self._builder.producer(name)
+            if producer and self._builder.operators[producer.operator].counted:
+                raise site.error(
+                    f"{node.op_type} reads {name!r}, of which values decide how many rows it has, "
+                    "and here every shape is fixed",
+                    f"end the model at {name!r}, and do outside what comes behind it",
+                )
 
     def _expect_reader(self, node: Any, site: NodeSite) -> None:
         """Raise an error for a node that cannot be read with any operands."""
