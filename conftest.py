@@ -16,7 +16,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # some tests import onnxruntime by th
 
 TESTS = Path(__file__).parent / "tests"
 HOUSE = ("cli", "pipeline", "records", "testing")
-ALL = (*HOUSE, "cuda", "graph", "measure", "onnx", "search", "tensor", "x86")
+ALL = (*HOUSE, "cuda", "graph", "measure", "onnx", "recordings", "search", "tensor", "x86")
 NEEDS = {
     "architecture": ALL,
     "benchmarks": ALL,
@@ -54,8 +54,11 @@ NEEDS = {
     "golden": ("tensor",),
     "golden/test_records_of_before.py": ("records", "tensor"),
     "measure/test_bench_trial.py": ("measure", "search", "x86"),
-    "search/test_recorded_spaces.py": ("measure", "search"),
     "pipeline": HOUSE,
+    "search/test_bench_schedulers.py": (*HOUSE, "search"),
+    "search/test_bench_tuners.py": (*HOUSE, "search"),
+    "search/test_peers.py": (*HOUSE, "search"),
+    "recordings": (*HOUSE, "recordings", "search"),
     "records": HOUSE,
     "openvino": ("cli", "onnx", "openvino", "pipeline", "x86"),
     "third_party": ALL,
@@ -83,6 +86,7 @@ QUICK = (
     "onnx/test_onnx_branches.py", "onnx/test_onnx_conditions.py", "onnx/test_onnx_definitions.py",
     "openvino/test_openvino.py",
     "pipeline/test_host_api.py", "pipeline/test_pipeline_run.py", "pipeline/test_tuning_loop.py",
+    "recordings/test_spaces_of_the_package.py",
     "records/test_records_readers.py",
     "search/test_gradient_scheduler.py", "search/test_round_robin.py",
     "search/test_simple_tuners.py",

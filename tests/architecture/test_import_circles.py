@@ -20,6 +20,7 @@ FREE = (
         "onnx",
         "openvino",
         "pipeline",
+        "recordings",
         "records",
         "search",
     ),

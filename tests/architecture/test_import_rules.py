@@ -15,6 +15,7 @@ import pytest
 MAY_IMPORT = {
     "core": set(),
     "records": {"core"},
+    "recordings": set(),  # data only
     "pipeline": {"core", "records"},  # late, where records are installed
     "cli": {"core", "pipeline", "records"},
     "testing": {"core", "pipeline"},
@@ -38,11 +39,13 @@ ONLY_IN = {
     "cryptography": "plugins/dask/src/tilewright_dask/security/certificates.py",
     "dask": "plugins/dask/",
     "distributed": "plugins/dask/",
+    "kernel_tuner": "plugins/search/src/tilewright_search/cli/peers/kernel_tuner_search.py",
     "llvmlite": "plugins/x86/",
     "pycuda": "plugins/cuda/",
     "onnx": "plugins/onnx/",
     "onnxruntime": "plugins/onnx/src/tilewright_onnx/runtime/silent_runtime.py",
     "openvino": "plugins/openvino/",
+    "optuna": "plugins/search/src/tilewright_search/cli/peers/optuna_search.py",
     "pulp": "plugins/graph/src/tilewright_graph/selection/solvers/exact.py",
     "xgboost": "plugins/search/src/tilewright_search/models/xgboost_trees.py",
 }

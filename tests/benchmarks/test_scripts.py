@@ -14,8 +14,8 @@ SCRIPTS = sorted(
     for path in (*FOLDER.glob("*.py"), *FOLDER.glob("cuda/*.py"))
     if "ArgumentParser" in path.read_text(encoding="utf-8")
 )
-PRINT_NO_RESULT = {"record_space.py", "cuda/part.py", "page.py", "saving.py"}
-"""One makes recordings, one reports that cuda/summary.py reads, one the page."""
+PRINT_NO_RESULT = {"cuda/part.py", "page.py", "saving.py"}
+"""One makes reports that cuda/summary.py reads, one the page."""
 
 
 @pytest.mark.needs(

@@ -168,7 +168,7 @@ def replay(tmp_path):
 
 @pytest.mark.parametrize("content", [b"\0", b"x" * 63 + b"\n"], ids=["one line", "many lines"])
 def test_d28_a_bomb_is_not_unpacked_to_its_end(replay, monkeypatch, content):
-    monkeypatch.setattr("tilewright_measure.replay._MAX_BYTES", 2**22)
+    monkeypatch.setattr("tilewright_records.recording.MAX_BYTES", 2**22)
     with pytest.raises(UsageError, match="more than 4194304 bytes when unpacked"):
         replay(gzip.compress(content * (2**23 // len(content)), 1))
 

@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 OURS = {
-    *("cli", "cuda", "graph", "measure", "onnx", "openvino", "pipeline", "records", "search"),
-    *("tensor", "testing", "x86"),
+    *("cli", "cuda", "graph", "measure", "onnx", "openvino", "pipeline", "recordings", "records"),
+    *("search", "tensor", "testing", "x86"),
 }
 
 pytestmark = [

@@ -45,6 +45,7 @@ WORKS_WITHOUT = {
     "openvino": set(VERBS) - {"bench models", "bench trial"},
     "records": set(VERBS) - {"records"},
     "testing": set(VERBS) - {"bench models", "bench trial"},
+    "recordings": set(VERBS) - {"bench models", "bench trial"},
     "search": {"space", "explain", "tasks", "compile", "graph-tune", "bench network", "new"},
     "tensor": set(),
     "x86": {"new"},

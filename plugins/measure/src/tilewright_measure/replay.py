@@ -6,27 +6,15 @@ simulation mode).
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import suppress
-from pathlib import Path
 
-from tilewright.errors import UsageError
 from tilewright.host.contexts import MeasureContext
-from tilewright.json_object import BadLineError
 from tilewright.options import Options
-from tilewright.reading import open_file
 from tilewright.roles import Artifact, BuildResult
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput, MeasureResult
-from tilewright.vocabulary.record import Record
 from tilewright_measure.local.options import ReplayOptions
-from tilewright_records.decoding import RecordDecoder
-from tilewright_records.line import unseal, whole_lines
-
-_MAX_BYTES = 2**28
-"""Of a recording, unpacked: half a million records."""
+from tilewright_records.recording import trials_in
 
 
 class ReplayBuilder:
@@ -54,7 +42,7 @@ class ReplayRunner:
         self._present = context.host.present  # of the context; nothing is measured here
         self._unknown = FailureKind(options.unknown)
         self._results: dict[tuple[str, str, str], MeasureResult] = {}
-        for record in _recorded(options.records):
+        for record in trials_in(options.records):
             if not record.trial.result.spoiled:
                 self._results[self._key(record.trial.input)] = record.trial.result
 
@@ -84,31 +72,3 @@ class ReplayRunner:
     def _key(self, wanted: MeasureInput) -> tuple[str, str, str]:
         config = self._present(wanted.config)
         return wanted.task.key, config.text, wanted.conditions.constants
-
-
-def _recorded(path: Path) -> Iterator[Record]:
-    """The trials of a records file in its order; bad lines are skipped, as a store does."""
-    decoder = RecordDecoder()
-    for line in _lines(path):
-        with suppress(BadLineError):
-            record = decoder.decode(unseal(line))
-            if isinstance(record, Record):
-                yield record
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    left = _MAX_BYTES
-    try:
-        with open_file(path) as packed:
-            file = gzip.GzipFile(fileobj=packed) if path.suffix == ".gz" else packed
-            for line in whole_lines(file):
-                left -= len(line) + 1
-                if left < 0:
-                    raise UsageError(
-                        f"more than {_MAX_BYTES} bytes when unpacked",
-                        where=str(path),
-                        remedy="replay a part of it",
-                    )
-                yield line
-    except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(f"cannot read the file: {error}", where=str(path)) from error

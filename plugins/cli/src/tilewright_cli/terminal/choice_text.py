@@ -1,4 +1,4 @@
-"""Reads a component chosen on the command line."""
+"""Reads components chosen on the command line."""
 
 from __future__ import annotations
 
@@ -21,6 +21,20 @@ def choice_of(option: str, text: str | None) -> Choice:
         return _of_words(value, option) if isinstance(value, str) else Choice.parse(value)
     except ValueError as error:
         raise UsageError(f"{error}, got {text!r}", where=option) from None
+
+
+def choices_of(option: str, text: str) -> list[Choice]:
+    """The choices of a list with commas between, each `name` or `{name: {option: value}}`.
+
+    Raises UsageError naming the option.
+    """
+    try:
+        found = [Choice.parse(value) for value in YamlSource.parse(f"[{text}]", option).plain()]
+    except ValueError as error:
+        raise UsageError(f"{error}, got {text!r}", where=option) from None
+    if not found:
+        raise UsageError("expected one or more names", where=option)
+    return found
 
 
 def _of_words(text: str, option: str) -> Choice:

@@ -123,6 +123,11 @@ device: Decorator = click.option(
     "--device", default=None, help="One of the target's devices; a glob where several measure."
 )
 
+recorded_spaces: Decorator = click.option(
+    "--spaces",
+    metavar="NAME,...",
+    help="Recorded spaces: installed ones by name or glob, files, folders.  [all installed]",
+)
 foreign_records: Decorator = click.option(
     "--foreign-records", is_flag=True, help="Start from another device's records."
 )

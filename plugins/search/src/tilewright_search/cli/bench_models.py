@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.task import Task
     from tilewright_search.models.features import FeatureKind
-    from tilewright_search.models.held_out import Quality
+    from tilewright_search.models.held_out import Quality, TaskTrials
     from tilewright_search.models.interface import CostModel
 
 _KINDS: tuple[FeatureKind, ...] = ("knobs", "loops")
+_PREDICTED = 2048
+"""Configs of a recorded space that are predicted, at most: pairs are counted in memory."""
 
 
 @click.command()
-@click.argument("records", type=shared.RECORDS_FILE)
+@click.argument("records", type=shared.RECORDS_FILE, required=False)
+@shared.recorded_spaces
 @click.option("--model", "models", multiple=True, help="NAME or {NAME: {option: value}}.  [all]")
 @click.option("--features", "kinds", multiple=True, type=click.Choice(_KINDS), help="[both]")
 @click.option("--rows", type=click.IntRange(32), default=256, show_default=True, help="Per task.")
@@ -34,7 +37,8 @@ _KINDS: tuple[FeatureKind, ...] = ("knobs", "loops")
 @shared.as_json
 def models(
     *,
-    records: Path,
+    records: Path | None,
+    spaces: str | None,
     models: tuple[str, ...],
     kinds: tuple[FeatureKind, ...],
     rows: int,
@@ -43,40 +47,40 @@ def models(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Print recall@16 and pairwise accuracy of cost models on each task, fitted on the others.
+    """Show how well cost models rank what they have not seen: recall@16, pairs, ranks, regret.
 
-    `--save` needs one --model and one --features; the tuners' option `pretrained` reads the file.
+    With RECORDS, each task by models fitted on the others; without, each recorded space by models
+    fitted on --rows of its configs. `--save` needs RECORDS, one --model and one --features; the
+    tuners' option `pretrained` reads the file.
     """
     from tilewright.errors import UsageError
     from tilewright.options import Choice
     from tilewright_cli.terminal.choice_text import choice_of
     from tilewright_pipeline.writing import check_file
-    from tilewright_search.models.held_out import FeatureTable, TaskTrials
+    from tilewright_search.models.held_out import FeatureTable
     from tilewright_search.models.interface import saving
 
     host = shared.load_host(plugin)
     chosen = [choice_of("--model", text) for text in models]
     chosen = chosen or [Choice(name) for name in host.components("cost_model")]
-    if save is not None and (len(chosen) != 1 or len(kinds) != 1):
+    if records is not None and spaces is not None:
+        raise UsageError("RECORDS and --spaces are two ways to be asked", remedy="give one")
+    if save is not None and (records is None or len(chosen) != 1 or len(kinds) != 1):
         raise UsageError(
-            "--save writes one model", remedy="say which: --model xgboost --features knobs"
+            "--save writes one model of RECORDS",
+            remedy="say which: RECORDS --model xgboost --features knobs",
         )
     if save is not None:
         check_file(save, "--save")
-    tasks = TaskTrials.group(_trials(records, host), rows)
-    if len(tasks) < 2:
-        raise UsageError(
-            f"{len(tasks)} tasks with 32 trials of the installed strategies, expected 2 or more",
-            where=str(records),
-            remedy="tune a network into this file first",
-        )
+    tasks = _of_spaces(spaces, rows, seed) if records is None else _of_records(records, host, rows)
     found: list[tuple[str, str, Quality | None]] = []
     for kind in kinds or _KINDS:
         table = FeatureTable(host, kind, tasks)
         for choice in chosen:
             make = _maker(host, choice, tasks[0].task, seed)
             kept = saving(make(), choice.name) if save is not None else None
-            found.append((choice.name, kind, table.evaluate(make)))
+            quality = table.evaluate_within(make, rows) if records is None else table.evaluate(make)
+            found.append((choice.name, kind, quality))
             if save is not None and kept is not None:
                 table.save(kept, save)
     if as_json:
@@ -84,9 +88,42 @@ def models(
             {"model": name, "features": kind, **(asdict(quality) if quality else {})}
             for name, kind, quality in found
         ]
-        shared.print_json({"records": str(records), "models": members})
+        asked = {"spaces": len(tasks)} if records is None else {"records": str(records)}
+        shared.print_json({**asked, "models": members})
     else:
         _print(found)
+
+
+def _of_spaces(text: str | None, rows: int, seed: int) -> list[TaskTrials]:
+    """Random configs of each recorded space: those to fit, and up to 2048 to predict."""
+    import random
+
+    from tilewright.errors import UsageError
+    from tilewright_search.cli.recorded_spaces import recorded_spaces
+    from tilewright_search.models.held_out import TaskTrials
+
+    tasks = []
+    for space in recorded_spaces(text):
+        count = min(len(space.results), rows + _PREDICTED)
+        configs = random.Random(seed).sample(list(space.results), count)
+        tasks += TaskTrials.group(space.measure_all(configs), count)
+    if not tasks:
+        raise UsageError("no space has 32 configs", where="--spaces", remedy="name larger ones")
+    return tasks
+
+
+def _of_records(records: Path, host: PluginHost, rows: int) -> list[TaskTrials]:
+    from tilewright.errors import UsageError
+    from tilewright_search.models.held_out import TaskTrials
+
+    tasks = TaskTrials.group(_trials(records, host), rows)
+    if len(tasks) < 2:
+        raise UsageError(
+            f"{len(tasks)} tasks with 32 trials of the installed strategies, expected 2 or more",
+            where=str(records),
+            remedy="tune a network into this file first",
+        )
+    return tasks
 
 
 def _trials(records: Path, host: PluginHost) -> list[Trial]:
@@ -107,12 +144,13 @@ def _maker(host: PluginHost, choice: Choice, task: Task, seed: int) -> Callable[
 
 
 def _print(found: Sequence[tuple[str, str, Quality | None]]) -> None:
-    shared.say("model     features  recall@16  pairwise  tasks  row ms   fit ms")
+    shared.say("model     features  recall@16  pairwise   ranks  regret  tasks  row ms   fit ms")
     for name, kind, quality in found:
         if quality is None:
-            shared.say(f"{name:9} {kind:9} no task has another one of its operator")
+            shared.say(f"{name:9} {kind:9} nothing to predict: no other task of an operator")
             continue
         shared.say(
-            f"{name:9} {kind:9} {quality.recall:9.3f} {quality.pairwise:9.3f} {quality.tasks:6}"
+            f"{name:9} {kind:9} {quality.recall:9.3f} {quality.pairwise:9.3f}"
+            f" {quality.correlation:7.3f} {quality.regret:7.3f} {quality.tasks:6}"
             f" {quality.row_seconds * 1e3:7.3f} {quality.fit_seconds * 1e3:8.1f}"
         )

@@ -1,0 +1,224 @@
+"""`tilewright bench record`: a task's whole space, for tuners to be compared on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tilewright_cli.terminal import shared_options as shared
+
+if TYPE_CHECKING:
+    from tilewright.space.config_space import ConfigSpace
+    from tilewright.space.entities.knob_values import KnobValues
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.record import Record
+    from tilewright.vocabulary.task import Task
+    from tilewright_pipeline.context.run_context import RunContext
+
+_MOST = 50_000
+"""Configs of a space that is recorded, at most."""
+_BATCH = 16
+_TOLD_EVERY = 25
+"""Batches between two lines about how far it is."""
+
+
+@click.command()
+@click.argument("task")
+@click.argument("name")
+@shared.target
+@click.option("--strategies", default="*", show_default=True, help="Glob over alternatives.")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="KNOB=VALUES",
+    help="Keep some values of a knob: a list of them, or a number of them, evenly spread.",
+)
+@click.option("--count", is_flag=True, help="Say how many configs there are, and measure none.")
+@click.option(
+    "--out",
+    type=shared.NAMED_PATH,
+    default=Path("runs/recordings"),
+    show_default=True,
+    help="Folder of the files.",
+)
+@shared.runner
+@shared.builder
+@shared.plugin_files
+@shared.as_json
+def record(
+    *,
+    task: str,
+    name: str,
+    target: str | None,
+    strategies: str,
+    keep: tuple[str, ...],
+    count: bool,
+    out: Path,
+    runner: str | None,
+    builder: str | None,
+    plugin: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """Measure every feasible config of a task, for `bench tuners`.
+
+    Writes NAME.space.json and NAME.records.jsonl.gz. Warm, seven samples of a millisecond, in
+    random order, so that the machine's moods do not look like a property of a knob. Interrupted
+    and started again, it goes on.
+    """
+    from tilewright.vocabulary.measure import Conditions
+    from tilewright_cli.terminal.choice_text import choice_of
+    from tilewright_pipeline.api.task_text import find_task
+    from tilewright_pipeline.context.run_setup import make_context
+    from tilewright_pipeline.writing import check_folder, writing
+    from tilewright_records.spaces.space_files import write_space
+
+    check_folder(out, "--out")
+    context = make_context(
+        shared.load_host(plugin),
+        name="record",
+        folder=out,
+        target=target,
+        records=out / f"{name}.measured.jsonl",
+        conditions=Conditions(constants="warm", repeat=7, min_repeat_ms=1.0),
+        runner=choice_of("--runner", runner),
+        builder=choice_of("--builder", builder),
+    )
+    found = find_task(task, context.target, context.host, None)
+    space = _narrowed(context.host.space(found, strategies), keep)
+    configs = _checked_count(space)
+    said: dict[str, Any] = {"space": name, "configs": configs}
+    if not as_json:
+        shared.say(f"{task}: {configs} feasible of {space.size} points")
+    if not count:
+        records = _measured(found, space, context, quiet=as_json)
+        with writing(out, "--out"):
+            files = write_space(out, name, space, records, context.device)
+        said |= _facts(records) | {"files": list(map(str, files))}
+    if as_json:
+        shared.print_json(said)
+    elif not count:
+        shared.say("\n".join(_lines(said)))
+
+
+def _checked_count(space: ConfigSpace) -> int:
+    """How many feasible configs there are. Raises UsageError for none, and for too many."""
+    from itertools import islice
+
+    from tilewright.errors import UsageError
+
+    configs = sum(1 for _ in islice(space.indexes(), _MOST + 1))
+    if not 0 < configs <= _MOST:
+        told = "none" if not configs else f"more than {_MOST} of {space.size} points"
+        raise UsageError(
+            f"expected 1 to {_MOST} feasible configs, got {told}",
+            remedy="narrow it by --strategies GLOB and --keep KNOB=VALUES"
+            if configs
+            else "keep other values",
+        )
+    return configs
+
+
+def _narrowed(space: ConfigSpace, keep: Sequence[str]) -> ConfigSpace:
+    """The space with only some values of some knobs. Raises UsageError for knobs it has not."""
+    from dataclasses import replace
+
+    from tilewright.errors import UsageError, did_you_mean
+    from tilewright.space.alternative import Alternative
+    from tilewright.space.config_space import ConfigSpace
+    from tilewright_pipeline.yaml.yaml_source import YamlSource
+
+    wanted = {
+        knob: YamlSource.parse(values, "--keep").plain()
+        for knob, _, values in (each.partition("=") for each in keep)
+    }
+    known = {knob.name for alternative in space.alternatives for knob in alternative.knobs}
+    for knob, values in wanted.items():
+        if knob not in known:
+            remedy = did_you_mean(knob, sorted(known))
+            raise UsageError(f"no knob '{knob}'", where="--keep", remedy=remedy)
+        if not (isinstance(values, list) or (type(values) is int and values > 0)):
+            raise UsageError(
+                f"expected a list of values or their number, got {values!r}", where="--keep"
+            )
+
+    def narrow(knob: KnobValues) -> KnobValues:
+        return replace(knob, values=tuple(_kept(knob, wanted.get(knob.name, len(knob)))))
+
+    return ConfigSpace(
+        Alternative(each.name, tuple(map(narrow, each.knobs)), each.constraints)
+        for each in space.alternatives
+    )
+
+
+def _kept(knob: KnobValues, kept: list[Any] | int) -> Iterator[Any]:
+    from tilewright.canonical import thaw
+
+    if isinstance(kept, list):
+        yield from (value for value in knob.values if thaw(value) in kept)
+        return
+    count = min(kept, len(knob))
+    yield from (knob.values[place * len(knob) // count] for place in range(count))
+
+
+def _measured(task: Task, space: ConfigSpace, context: RunContext, *, quiet: bool) -> list[Record]:
+    """The record of every feasible config, in order of the space; what is known is not repeated."""
+    import random
+
+    from tilewright.errors import UsageError
+    from tilewright.vocabulary.measure import MeasureInput
+    from tilewright_pipeline.measuring.measurement import Measurement
+
+    known = _known(task, context)
+    missing = [config for config in space.points() if config not in known]
+    random.Random(0).shuffle(missing)
+    with Measurement(context) as measurement:
+        for batch, start in enumerate(range(0, len(missing), _BATCH)):
+            configs = missing[start : start + _BATCH]
+            measurement.measure([MeasureInput(task, each, context.conditions) for each in configs])
+            if batch % _TOLD_EVERY == 0 and not quiet:
+                shared.say(f"{start} of {len(missing)}")
+    last = _known(task, context)
+    spoiled = sum(config not in last for config in missing)
+    if spoiled:
+        raise UsageError(
+            f"{spoiled} configs could not be measured, through no fault of theirs",
+            remedy="the same command measures them again",
+        )
+    return [last[config] for config in space.points()]
+
+
+def _known(task: Task, context: RunContext) -> dict[ConfigEntity, Record]:
+    """The last record of each config that was measured as asked for."""
+    return {
+        record.config: record
+        for record in context.store.records(task.key)
+        if record.trial.input.conditions == context.conditions and not record.trial.result.spoiled
+    }
+
+
+def _facts(records: Sequence[Record]) -> dict[str, Any]:
+    """How hard the space is."""
+    from statistics import median
+
+    seconds = sorted(each.seconds for each in records if each.seconds is not None)
+    best = seconds[0] if seconds else None
+    return {
+        "failures": len(records) - len(seconds),
+        "best_seconds": best,
+        "median_seconds": median(seconds) if seconds else None,
+        "within_2_percent": sum(value <= 1.02 * seconds[0] for value in seconds),
+    }
+
+
+def _lines(said: dict[str, Any]) -> Iterator[str]:
+    from tilewright_pipeline.context.time_text import time_text
+
+    yield f"configs   {said['configs']}, {said['failures']} failed"
+    if said["best_seconds"] is not None:
+        best, middle = time_text(said["best_seconds"]), time_text(said["median_seconds"])
+        near = said["within_2_percent"]
+        yield f"best      {best}, median {middle}, {near} configs within 2 % of the best"
+    yield from (f"written   {path}" for path in said["files"])

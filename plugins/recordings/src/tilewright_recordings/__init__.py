@@ -1,0 +1,1 @@
+"""Recorded spaces, in `data/`."""

@@ -1,0 +1,1 @@
+"""Whole spaces that were measured once: our own files, and those of others."""

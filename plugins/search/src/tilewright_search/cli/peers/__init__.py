@@ -1,0 +1,1 @@
+"""Searches of other systems, over the same recorded spaces."""

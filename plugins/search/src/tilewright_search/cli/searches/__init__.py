@@ -1,0 +1,1 @@
+"""Searches played on recorded spaces, and how good they were."""

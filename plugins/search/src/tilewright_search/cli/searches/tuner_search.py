@@ -1,0 +1,69 @@
+"""An installed tuner as a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from tilewright.host.contexts import TunerContext
+from tilewright.options import Choice
+from tilewright.plugins.blamed import Blamed
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import Trial
+from tilewright_search.cli.searches.curve import Search
+
+if TYPE_CHECKING:
+    from tilewright.host.plugin_host import PluginHost
+    from tilewright.roles import Tuner
+    from tilewright_records.spaces.recorded_space import RecordedSpace
+
+BATCH = 16
+
+
+def tuner_search(host: PluginHost, choice: Choice) -> Search:
+    """The search of a tuner that sees a batch at a time, as in a run.
+
+    What it proposes again is left out; it ends with a batch in which nothing is new. Raises
+    UsageError for a tuner that is not installed, and for bad options.
+    """
+    host.check("tuner", choice)
+
+    def search(space: RecordedSpace, seed: int) -> Generator[ConfigEntity, Trial, None]:
+        tuner = make_tuner(host, choice, space, seed)
+        seen: set[ConfigEntity] = set()
+        while fresh := [each for each in tuner.propose(BATCH) if each not in seen]:
+            trials = []
+            for config in fresh:
+                trials.append((yield config))  # noqa: PERF401  no comprehension may yield
+            seen.update(fresh)
+            tuner.observe(trials)
+
+    return search
+
+
+def make_tuner(
+    host: PluginHost,
+    choice: Choice,
+    space: RecordedSpace,
+    seed: int,
+    shared: Callable[[Any, Callable[[], Any]], Any] | None = None,
+) -> Tuner:
+    """A tuner of a space, from nothing; of several tasks, `shared` is one for all of them."""
+    if shared is None:
+        shared = shared_things()
+    task, conditions = space.task, space.conditions
+    context = TunerContext(task, space.space, seed, (), host, shared, conditions=conditions)
+    tuner: Tuner = Blamed(host.choose("tuner", choice, context), host, "tuner", choice.name)
+    return tuner
+
+
+def shared_things() -> Callable[[Any, Callable[[], Any]], Any]:
+    """What `TunerContext.shared` is in a run: one object a key, made by who asks first."""
+    made: dict[Any, Any] = {}
+
+    def shared(key: Any, make: Callable[[], Any]) -> Any:
+        if key not in made:
+            made[key] = make()
+        return made[key]
+
+    return shared
