@@ -1,4 +1,4 @@
-"""Convolutions leave out what padding would add."""
+"""Convolutions and pooling leave out what padding would add."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tilewright_tensor.ir.loop_ir import (
 )
 from tilewright_tensor.lowering.peel import ranges
 from tilewright_x86.machine.isa import ISAS
-from tilewright_x86.passes.skipped_terms import skip_zero_terms
+from tilewright_x86.passes.skipped_terms import skip_neutral_terms
 from tilewright_x86.text.emit import emit
 
 
@@ -81,6 +81,25 @@ def test_no_padded_copy_is_made_for_a_depthwise_convolution(dtype: str) -> None:
     assert "select" not in str(program)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "pooling",
+    [
+        "max_pool2d(1x32x9x28:{}, pool_size=3, padding=1)",
+        "avg_pool2d(1x32x9x28:{}, pool_size=3, padding=1)",
+        "avg_pool2d(1x32x9x28:{}, pool_size=3, padding=1, count_include_pad=True)",
+    ],
+)
+def test_no_padded_copy_is_made_for_pooling(pooling: str, dtype: str) -> None:
+    host = PluginHost.load()
+    operator, _, operands = pooling.format(dtype).partition("(")
+    workload = host.reference(operator).parse(f"({operands}", "")
+    task = Task(workload, Target.parse("x86:isa=avx512,threads=1"))
+    program = host.lower(task, host.implementation("pool2d.x86").fallback(task))
+    assert program.workspace == ()
+    assert "select" not in str(program)
+
+
 @pytest.mark.parametrize("filters", [32, 24], ids=["whole vectors", "half a vector"])
 def test_rows_are_tested_outside_of_the_loops_over_columns_and_channels(filters: int) -> None:
     """Also where the last vector of filters is not full, which is tested inside of them."""
@@ -108,6 +127,13 @@ def inside_four(at: Affine, otherwise: float = 0.0) -> Value:
     return select(lt(IndexValue(at), 4), Load(X, (at,)), otherwise)
 
 
+def test_maxima_are_guarded_and_stay_what_they_were() -> None:
+    program = sums(lambda at: inside_four(at, -np.inf), "max")
+    skipped = skip_neutral_terms.run(program)
+    assert list(guards(skipped.body))
+    assert np.array_equal(interpret(skipped, INPUTS)[0], interpret(program, INPUTS)[0])
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -118,7 +144,7 @@ def inside_four(at: Affine, otherwise: float = 0.0) -> Value:
 )
 def test_sums_are_guarded_and_stay_what_they_were(value: Callable[[Affine], Value]) -> None:
     program = sums(value)
-    skipped = skip_zero_terms.run(program)
+    skipped = skip_neutral_terms.run(program)
     assert list(guards(skipped.body))
     assert np.array_equal(interpret(skipped, INPUTS)[0], interpret(program, INPUTS)[0])
 
@@ -129,11 +155,13 @@ def test_sums_are_guarded_and_stay_what_they_were(value: Callable[[Affine], Valu
         sums(lambda at: inside_four(at, 1.0)),
         sums(lambda at: inside_four(at) + Load(W, (at,))),
         sums(inside_four, "max"),
+        sums(lambda at: inside_four(at, -np.inf)),
+        sums(lambda at: inside_four(at, -np.inf) * Load(W, (at,)), "max"),
         sums(lambda at: select(lt(Load(W, (at,)), 4.0), Load(X, (at,)), 0.0)),
     ],
 )
 def test_what_is_not_zero_outside_is_left_alone(program: LoopProgram) -> None:
-    assert skip_zero_terms.run(program) == program
+    assert skip_neutral_terms.run(program) == program
 
 
 def test_guarded_code_agrees_with_the_interpreter(

@@ -24,11 +24,11 @@ from tilewright_tensor.ir.loop_ir import (
     block,
     guarded,
 )
+from tilewright_tensor.lowering.neutral_terms import without_neutral_terms
 from tilewright_tensor.lowering.peel import peeled, ranges, renamed
 from tilewright_tensor.lowering.placement import PlacedLoop, Placement, place
 from tilewright_tensor.lowering.tensorized import tensorized
 from tilewright_tensor.lowering.zero_padding import zero_padding
-from tilewright_tensor.lowering.zero_terms import without_zero_terms
 from tilewright_tensor.schedule.compute_stage import ComputeStage
 from tilewright_tensor.schedule.schedule import Schedule
 
@@ -118,7 +118,7 @@ class _Lowering:
                 )
             value = stage.combiner.operation(Load(buffer, indices), value)
         store = Store(buffer, indices, cast(value, buffer.dtype))
-        statement = without_zero_terms(store) if stage.instruction else store
+        statement = without_neutral_terms(store) if stage.instruction else store
         for depth in range(len(loops) - 1, -1, -1):
             loop = loops[depth]
             statement = guarded(guards.get((depth, True), ()), statement)

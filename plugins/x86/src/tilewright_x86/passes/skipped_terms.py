@@ -1,10 +1,11 @@
-"""Sums that leave out the terms which padding makes zero.
+"""Sums and maxima that leave out the terms which padding adds.
 
-A padded image that is inlined into a convolution reads `select(inside, data[...], 0)`. A term with
-such a factor adds nothing outside: the condition becomes a guard around the addition, and is
-tested where its variables are known, not in every loop further in. Neither is a padded copy of the
-image written and read, nor are the terms of its margin computed. Tiles at the edges of a row, which
-alone need the tests, are taken out of the loop over the others.
+A padded image that is inlined into a convolution reads `select(inside, data[...], 0)`, into a
+maximum `select(inside, data[...], -inf)`. Such a term, or one with such a factor, changes nothing
+outside: the condition becomes a guard around the operation, and is tested where its variables are
+known, not in every loop further in. Neither is a padded copy of the image written and read, nor are
+the terms of its margin computed. Tiles at the edges of a row, which alone need the tests, are taken
+out of the loop over the others.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ from tilewright_tensor.ir.loop_ir import (
     guarded,
     walk,
 )
+from tilewright_tensor.lowering.neutral_terms import without_neutral_terms
 from tilewright_tensor.lowering.peel import ranges, renamed
 from tilewright_tensor.lowering.program_pass import ProgramPass
-from tilewright_tensor.lowering.zero_terms import without_zero_terms
 
 _COPIED = 2
 """Tiles without tests for each one with them: fewer are not worth the copies of the code."""
 
 
-def _skipping_zero_terms(program: LoopProgram) -> LoopProgram:
-    """The program with sums guarded; as in TVM, 0 times an infinity or NaN counts as 0."""
+def _skipping_neutral_terms(program: LoopProgram) -> LoopProgram:
+    """The program with terms guarded; as in TVM, 0 times an infinity or NaN counts as 0."""
     body = _skipping(program.body)
     return replace(program, body=_edges_apart(body, Facts(ranges(body))))
 
 
 def _skipping(statement: Statement) -> Statement:
     if isinstance(statement, Store):
-        return without_zero_terms(statement)
+        return without_neutral_terms(statement)
     if isinstance(statement, Block):
         return _in_front([_skipping(one) for one in statement.statements])
     if isinstance(statement, Loop):
@@ -111,5 +112,5 @@ def _tested(statement: Statement) -> list[Condition]:
     return [condition for guard in guards for condition in guard.conditions]
 
 
-skip_zero_terms = ProgramPass("skip zero terms", _skipping_zero_terms)
-"""Sums guarded: 0 times an infinity or NaN counts as 0."""
+skip_neutral_terms = ProgramPass("skip neutral terms", _skipping_neutral_terms)
+"""Sums and maxima guarded: 0 times an infinity or NaN counts as 0."""

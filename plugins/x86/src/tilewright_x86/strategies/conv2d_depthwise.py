@@ -16,7 +16,7 @@ from tilewright_tensor.strategies.scheduled_implementation import (
     constants,
     epilogue_layouts,
 )
-from tilewright_x86.passes.skipped_terms import skip_zero_terms
+from tilewright_x86.passes.skipped_terms import skip_neutral_terms
 from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 from tilewright_x86.strategies.tiles.stored_formats import widened_filters
 from tilewright_x86.strategies.tiles.vector_blocks import (
@@ -77,7 +77,7 @@ class Conv2dDepthwise(ScheduledImplementation):
     def passes(self, task: Task, config: ConfigEntity) -> Sequence[ProgramPass]:
         """What the margin of the image would add is neither read nor added."""
         del task, config
-        return [skip_zero_terms]
+        return [skip_neutral_terms]
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """The taps around a row of pixels of one vector of channels."""

@@ -27,7 +27,7 @@ from tilewright_tensor.strategies.scheduled_implementation import (
 )
 from tilewright_x86.machine.isa import isa_of
 from tilewright_x86.passes.next_reads import fetch_next_filters, fetch_next_pixels
-from tilewright_x86.passes.skipped_terms import skip_zero_terms
+from tilewright_x86.passes.skipped_terms import skip_neutral_terms
 from tilewright_x86.strategies.tiles.flat_images import flattened, is_pointwise, unflatten
 from tilewright_x86.strategies.tiles.register_tile import RegisterTile, accumulate_in_registers
 from tilewright_x86.strategies.tiles.stored_formats import widened_filters
@@ -155,7 +155,7 @@ class Conv2dDirect(ScheduledImplementation):
     def passes(self, task: Task, config: ConfigEntity) -> Sequence[ProgramPass]:
         """What the margin of the image would add is neither read nor added; prefetches."""
         rows, columns = config["tile_oh"][-1], config["tile_ow"][-1]
-        found = [skip_zero_terms]
+        found = [skip_neutral_terms]
         if config["prefetch"] == "filters":
             found.append(fetch_next_filters(rows, columns, len(self.axes)))
         elif config["prefetch"] == "pixels":

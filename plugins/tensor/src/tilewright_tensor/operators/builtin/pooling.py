@@ -65,7 +65,13 @@ def _ends(shape: Sequence[int], attributes: Attributes) -> list[int]:
     ]
 
 
-def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Tensor:
+def pooled(
+    name: str, tensors: Sequence[Tensor], attributes: Attributes, *, by_columns: bool = False
+) -> Tensor:
+    """`max_pool2d` or `avg_pool2d`, the last stage of it.
+
+    `by_columns`: windows are made of their columns, stage `columns`, which neighbours share.
+    """
     data = tensors[0]
     maximal = name == "max_pool2d"
     begins, ends = attributes["padding"][:2], _ends(data.shape, attributes)
@@ -74,12 +80,20 @@ def _compute(name: str, tensors: Sequence[Tensor], attributes: Attributes) -> Te
     )
     window, strides = attributes["pool_size"], attributes["strides"]
     kh, kw = reduce_axis(window[0], "kh"), reduce_axis(window[1], "kw")
+    reduced = reduce_max if maximal else reduce_sum
 
-    def combined(n: Axis, c: Axis, oh: Axis, ow: Axis) -> Reduction:
-        element = padded[n, c, oh * strides[0] + kh, ow * strides[1] + kw]
-        return (reduce_max if maximal else reduce_sum)(element, kh, kw)
+    def column(n: Axis, c: Axis, oh: Axis, iw: Axis) -> Reduction:
+        return reduced(padded[n, c, oh * strides[0] + kh, iw], kh)
 
     shape = (*data.shape[:2], *_places(data.shape, attributes))
+    if by_columns:
+        columns = compute("columns", (*shape[:3], padded.shape[3]), column)
+
+    def combined(n: Axis, c: Axis, oh: Axis, ow: Axis) -> Reduction:
+        if by_columns:
+            return reduced(columns[n, c, oh, ow * strides[1] + kw], kw)
+        return reduced(padded[n, c, oh * strides[0] + kh, ow * strides[1] + kw], kh, kw)
+
     if maximal:
         return compute(name, shape, combined)
     total = compute("window_sum", shape, combined)
@@ -133,7 +147,7 @@ OPERATORS = (
         "max_pool2d",
         (Operand("data"),),
         _infer,
-        partial(_compute, "max_pool2d"),
+        partial(pooled, "max_pool2d"),
         numpy_reference("max_pool2d"),
         _ATTRIBUTES,
         values="float",
@@ -142,7 +156,7 @@ OPERATORS = (
         "avg_pool2d",
         (Operand("data"),),
         _infer,
-        partial(_compute, "avg_pool2d"),
+        partial(pooled, "avg_pool2d"),
         numpy_reference("avg_pool2d"),
         (*_ATTRIBUTES, Attribute("count_include_pad", flag, False)),
         values="float",

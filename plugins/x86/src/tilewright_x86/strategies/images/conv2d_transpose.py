@@ -21,7 +21,7 @@ from tilewright_tensor.strategies.scheduled_implementation import (
     constants,
     epilogue_layouts,
 )
-from tilewright_x86.passes.skipped_terms import skip_zero_terms
+from tilewright_x86.passes.skipped_terms import skip_neutral_terms
 from tilewright_x86.strategies.conv2d_direct import group_of, output_blocks
 from tilewright_x86.strategies.tiles.stored_formats import widened_filters
 from tilewright_x86.strategies.tiles.vector_blocks import (
@@ -98,7 +98,7 @@ class Conv2dTranspose(ScheduledImplementation):
     def passes(self, task: Task, config: ConfigEntity) -> Sequence[ProgramPass]:
         """What lies outside of the image or the filters is neither read nor added."""
         del task, config
-        return [skip_zero_terms]
+        return [skip_neutral_terms]
 
     def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
         """Residues around rows of tiles, the sum over channels and taps inside."""

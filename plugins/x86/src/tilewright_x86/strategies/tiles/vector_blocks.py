@@ -1,11 +1,9 @@
-"""Vectors, blocks and padded images, as the strategies here have them in common."""
+"""Vectors and blocks, as the strategies here have them in common."""
 
 from __future__ import annotations
 
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
-from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.sketches.structure.loops import fused
 from tilewright_x86.machine.isa import isa_of
 
 CHAINS = 8
@@ -72,18 +70,3 @@ def image_layouts(shape: tuple[int, ...], lane_count: int) -> list[str]:
     """The logical layout and, of an image, those in blocks of channels, the narrowest last."""
     blocks = channel_blocks(shape[1], lane_count)[::-1] if len(shape) == 4 else []
     return [Layout.logical(len(shape)).text, *(blocked(block) for block in blocks if block > 1)]
-
-
-def padded(schedule: Schedule, block: int) -> Schedule:
-    """A padded image, where there is one, is a stage of its own in the layout of the image."""
-    if "pad" not in schedule.stages:
-        return schedule
-    n, c, h, w = schedule.loops("pad")
-    if block == 1:
-        s, one = fused(schedule, "pad", [n, c, h])
-        return s.parallel("pad", one).vectorize("pad", w)
-    s = schedule.transform_layout("pad", blocked(block)).split("pad", c, [block])
-    around = [n, f"{c}.0", h]
-    s = s.reorder("pad", [*around, w, f"{c}.1"]).vectorize("pad", f"{c}.1")
-    s, one = fused(s, "pad", around)
-    return s.parallel("pad", one)
