@@ -10,6 +10,7 @@ from tilewright_tensor.operators.operators import builtin_operators
 
 REWRITTEN = {
     "decompose_batch_norm.py": {"batch_norm"},
+    "exchange_averages.py": {"avg_pool2d", "conv2d"},
     "flatten_products.py": {"matmul"},
     "global_pooling.py": {"avg_pool2d"},
     "join_attention.py": {"matmul", "softmax", "add", "multiply", "divide", "transpose"},

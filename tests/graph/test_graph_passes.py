@@ -139,6 +139,71 @@ def test_a_padded_pool_is_not_global(operators):
     assert kinds(applied(network, operators)) == ["avg_pool2d"]
 
 
+def averaged_pixels(first: str, channels: tuple[int, int], bias: bool = False, **pooling: object):
+    """A convolution of single pixels and an average, the one named first."""
+    b = NetworkBuilder("net")
+    y = b.input("x", (2, channels[0], 9, 8))
+    steps = {
+        "conv2d": lambda y: b.conv2d(y, array(channels[1], channels[0], 1, 1)),
+        "avg_pool2d": lambda y: b.avg_pool2d(y, **pooling),
+    }
+    y = steps.pop(first)(y)
+    (last,) = steps.values()
+    y = last(y)
+    if bias:
+        y = b.relu(b.add(b.multiply(y, array(1, channels[1], 1, 1)), array(1, channels[1], 1, 1)))
+    return b.network([y])
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("channels", [(3, 7), (7, 3)])
+def test_averages_of_every_second_pixel_come_before_convolutions(channels, counted, operators):
+    """With margins that are counted or not, as a convolution of nothing is nothing."""
+    pooling = {"pool_size": 3, "strides": 2, "padding": 1, "count_include_pad": counted}
+    network = averaged_pixels("conv2d", channels, **pooling)
+    passed = applied(network, operators)
+    assert kinds(passed) == ["avg_pool2d", "conv2d"]
+    assert same_answers(network, passed, operators)
+
+
+def test_few_channels_are_averaged_and_factors_go_into_the_filters(operators):
+    pooling = {"pool_size": 3, "padding": 1}
+    network = averaged_pixels("avg_pool2d", (7, 3), bias=True, **pooling)
+    passed = applied(network, operators)
+    assert kinds(passed) == ["conv2d", "avg_pool2d", "add", "relu"]
+    assert same_answers(network, passed, operators)
+
+
+@pytest.mark.parametrize(
+    ("first", "channels", "pooling"),
+    [
+        ("avg_pool2d", (3, 7), {"pool_size": 3, "padding": 1}),
+        ("avg_pool2d", (7, 3), {"pool_size": 2, "strides": 2}),
+        ("conv2d", (7, 3), {"pool_size": 3, "padding": 1}),
+        ("avg_pool2d", (5, 5), {"pool_size": 3, "padding": 1}),
+    ],
+)
+def test_averages_stay_where_the_other_order_is_no_less_work(first, channels, pooling, operators):
+    network = averaged_pixels(first, channels, **pooling)
+    assert applied(network, operators) is network
+
+
+@pytest.mark.parametrize("convolution", [{"padding": 1}, {"strides": 2}, {"taps": 2}])
+def test_averages_stay_beside_other_convolutions(convolution, operators):
+    b = NetworkBuilder("net")
+    taps = convolution.pop("taps", 1)
+    y = b.conv2d(b.input("x", (1, 3, 9, 9)), array(7, 3, taps, taps), **convolution)
+    network = b.network([b.avg_pool2d(y, pool_size=2, strides=2)])
+    assert applied(network, operators) is network
+
+
+def test_a_convolution_that_others_read_too_is_averaged_as_it_is(operators):
+    b = NetworkBuilder("net")
+    y = b.conv2d(b.input("x", (1, 3, 8, 8)), array(7, 3, 1, 1))
+    network = b.network([b.avg_pool2d(y, pool_size=2, strides=2), b.relu(y)])
+    assert applied(network, operators) is network
+
+
 def test_products_of_many_axes_of_rows_have_one_and_take_along_what_is_behind_them(operators):
     b = NetworkBuilder("net")
     x = b.transpose(b.input("x", (3, 2, 4)), axes=[1, 0, 2])
