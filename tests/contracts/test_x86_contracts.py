@@ -30,6 +30,7 @@ TASKS = (
     "max_pool2d(1x16x7x5, pool_size=3, strides=2, padding=1)",
     "resize(1x16x5x3, shape=[1, 16, 9, 7], mode=linear, coordinates=half_pixel)",
     "softmax(3x11)",
+    "top_places(3x67, count=20)",
     "attention(2x3x17x13, 2x3x37x13, 2x3x37x19, 2x1x17x37, scale=0.3)",
     "transpose(2x5x3x17, axes=[0,2,1,3])",
     "concat(1x3x5x5, 1x7x5x5, axis=1)",

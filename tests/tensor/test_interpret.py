@@ -9,6 +9,7 @@ from tilewright_tensor.evaluation.interpret import interpret
 from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, cast, lt, select
+from tilewright_tensor.expressions.lookup import lookup
 from tilewright_tensor.ir.loop_ir import Allocate, Barrier, Block, Guard, Loop, LoopProgram, Store
 
 A, B = Buffer("a", (6,)), Buffer("b", (6,))
@@ -60,6 +61,18 @@ def test_guards_hold_back_their_body():
         Guard(((at(I)[0], 4), (at(I, 0, -1)[0], -1)), Store(B, at(I), Const(1.0))),
     )))  # fmt: skip
     assert run(body) == [0, 0, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "between", [[], [Store(B, at(I), Const(3.0))]], ids=["at once", "in order"]
+)
+def test_guards_may_depend_on_what_is_in_memory(between):
+    found = lookup(cast(lt(Load(A, at(I)), 3.0), "int64"), 2)
+    cleared = Loop(I, 6, "serial", Store(B, at(I), Const(0.0)))
+    guard = Guard(((-found, 0),), Store(B, at(I), Const(1.0)))
+    body = Block((cleared, Loop(I, 6, "serial", Block((*between, guard)) if between else guard)))
+    after = 3 if between else 0
+    assert run(body, [2, 5, 1, 3, 4, 0]) == [1, after, 1, after, after, 1]
 
 
 def threads(*statements):

@@ -51,6 +51,7 @@ class Store:
 class Guard:
     """`if index < limit for every condition: body`; how tails are expressed.
 
+    An index with a `Lookup` in it lets what is in memory decide.
     A lower bound `index >= low` is written `(-index, 1 - low)`. The lowering leaves out what is
     known to hold.
     """

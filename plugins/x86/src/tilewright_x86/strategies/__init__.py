@@ -94,7 +94,8 @@ STRATEGIES = (
     _bfloat16("pool2d", _POOLS, revision=2),
     _strategy("resize", ("resize",), "images."),
     _bfloat16("resize", ("resize",)),
-    _strategy("softmax_rows", ("softmax",)),
+    _strategy("softmax_rows", ("softmax",), "lines."),
+    _strategy("top_places", ("top_places",), "lines."),
     _strategy("attention", ("attention",), "attention."),
     _bfloat16("attention", ("attention",)),
     _bfloat16(

@@ -10,13 +10,14 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_tensor.expressions.affine import Affine, Var, floor_div, mod
+from tilewright_tensor.expressions.affine import Var
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Load
 from tilewright_tensor.ir.loop_ir import Loop, LoopProgram, Statement, Store, block
 from tilewright_tensor.layouts.layout import Layout
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.strategies.scheduled_implementation import computes_in_float32, constants
+from tilewright_x86.strategies.tiles.places import unravelled
 from tilewright_x86.strategies.tiles.vector_blocks import image_layouts, lanes, largest_divisor
 
 _SMALLEST_PART = 4096
@@ -86,21 +87,10 @@ def _copy(source: Buffer, result: Buffer, dim: int, begin: int) -> Statement:
     length = run // largest_divisor(run, max(1, run // _SMALLEST_PART))
     part, place = Var(f"{source.name}.part"), Var(f"{source.name}.place")
     bounds = {part: (0, source.size // length - 1), place: (0, length - 1)}
-    index = _unravelled(part * length + place, source.shape, bounds)
+    index = unravelled(part * length + place, source.shape, bounds)
     shifted = (*index[:dim], index[dim] + begin, *index[dim + 1 :])
     copied = Loop(place, length, "vectorized", Store(result, shifted, Load(source, tuple(index))))
     return Loop(part, source.size // length, "parallel", copied)
-
-
-def _unravelled(
-    place: Affine, shape: Sequence[int], bounds: dict[Var, tuple[int, int]]
-) -> list[Affine]:
-    """The index of an element of a shape from its place in row-major order."""
-    index = []
-    for d, extent in enumerate(shape):
-        quotient = floor_div(place, prod(shape[d + 1 :]), bounds)
-        index.append(mod(quotient, extent, bounds) if d else quotient)
-    return index
 
 
 make = Concat

@@ -1,0 +1,1 @@
+"""Strategies for operators that go along an axis line by line."""
