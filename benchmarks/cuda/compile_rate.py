@@ -49,6 +49,9 @@ TASKS = {
         "conv2d(1x512x7x7, 512x512x3x3, padding=1) + add(1x512x1x1:const) + relu()",
     ),
     "conv2d_winograd.cuda": ("conv2d(1x128x28x28, 128x128x3x3, padding=1)",),
+    "conv2d_transpose.cuda": (
+        "conv2d_transpose(1x512x18x8, 256x512x3x3, strides=2, padding=1, output_padding=1)",
+    ),
     "conv2d_depthwise.cuda": ("conv2d(1x144x56x56, 144x1x3x3, padding=1, groups=144)",),
     "gemm.cuda": ("dense(1024x1024, 1024x1024)", "matmul(12x128x64, 12x64x128)"),
     "dense_small_batch.cuda": ("dense(1x512, 1000x512) + add(1x1000:const)",),

@@ -1,4 +1,4 @@
-"""Part `layers`: the 12 convolutions of ResNet-18 beside cuDNN, and sgemm beside cuBLAS."""
+"""Part `layers`: convolutions, transposed ones too, beside cuDNN, and sgemm beside cuBLAS."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from peer import TorchPeer
 from session import Session
 from torch_peer import CHAIN
-from workloads import CONVOLUTIONS, parsed, smaller
+from workloads import CONVOLUTIONS, TRANSPOSED, peer_question, smaller
 
 import tilewright
 from tilewright.vocabulary.measure import Conditions
@@ -28,7 +28,9 @@ def measure(session: Session) -> None:
 def compare(session: Session, peer: TorchPeer) -> None:
     """The product, then each convolution, noted under its text."""
     size = 64 if session.rehearsal else 4096
-    convolutions = [*map(smaller, CONVOLUTIONS[1:3])] if session.rehearsal else [*CONVOLUTIONS]
+    convolutions = [*CONVOLUTIONS, *TRANSPOSED]
+    if session.rehearsal:
+        convolutions = [*map(smaller, (*CONVOLUTIONS[1:3], TRANSPOSED[0]))]
     # A share for each task, the product's thrice as long; a third of the time is for the peer.
     share = session.left * 2 / 3 / (len(convolutions) + 3)
     text = f"matmul({size}x{size}, {size}x{size})"
@@ -38,8 +40,7 @@ def compare(session: Session, peer: TorchPeer) -> None:
         if session.left < 0:
             session.note("left_out", convolutions[number:])
             break
-        image, weights, stride, padding = parsed(text)
-        asked = {"conv2d": [image, weights], "strides": stride, "padding": padding}
+        asked = peer_question(text)
         peers = {"cudnn-nchw": asked, "cudnn-nhwc": {**asked, "nhwc": True}}
         session.attempt(text, one_task(session, text, peers, peer, share))
     if not peer.absent:

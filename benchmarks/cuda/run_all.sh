@@ -9,7 +9,8 @@
 #
 #   correctness  4 min   every strategy, both drivers, whole networks: answers against float64 and ONNX Runtime
 #   resnet18     7 min   batch 1: tuned, then in turns with PyTorch eager, with CUDA graphs, compiled
-#   layers       7 min   sgemm 4096 beside cuBLAS; the 12 convolutions beside cuDNN; shares of peak; trials a second
+#   layers       7 min   sgemm 4096 beside cuBLAS; 12 convolutions and 3 transposed ones beside cuDNN; shares of peak;
+#                        trials a second
 #   batches      8 min   ResNet-50 at batch 1, both networks at batch 64, beside PyTorch
 #   all                  one after the other
 #

@@ -5,6 +5,8 @@ Reads JSON lines and answers each with one:
 {}                                                   {"about": {...}} or {"error": why not}
 {"prepare": KEY, "matmul": N}                        {} or {"error": ...}; fp32 N x N x N, cuBLAS
 {"prepare": KEY, "conv2d": [x, w], "strides", "padding"}   shapes; cuDNN's fastest algorithm
+{"prepare": KEY, "conv2d_transpose": [x, w], "strides", "padding", "output_padding"}   likewise;
+        w has the filters first
 {"prepare": KEY, "model": NAME, "batch", "size", "mode", "answer": FILE}
         a network, its batch norms folded into the convolutions; mode: eager, eager-nhwc, graph,
         graph-nhwc, compile; the logits of the seeded input go to FILE
@@ -71,11 +73,19 @@ class Peer:
             a, b = (self._random(asked["matmul"], asked["matmul"]) for _ in range(2))
             once = lambda: a @ b  # noqa: E731
         else:
-            x, w = (self._random(*shape) for shape in asked["conv2d"])
+            transposed = "conv2d_transpose" in asked
+            x, w = (
+                self._random(*shape)
+                for shape in asked["conv2d_transpose" if transposed else "conv2d"]
+            )
             options = {"stride": asked["strides"], "padding": asked["padding"]}
+            if transposed:
+                w = w.transpose(0, 1).contiguous()
+                options["output_padding"] = asked.get("output_padding", 0)
             if asked.get("nhwc"):
                 x, w = (t.to(memory_format=self.torch.channels_last) for t in (x, w))
-            once = lambda: functional.conv2d(x, w, **options)  # noqa: E731
+            convolved = functional.conv_transpose2d if transposed else functional.conv2d
+            once = lambda: convolved(x, w, **options)  # noqa: E731
         if not self.cuda:
             self.ready[key] = Prepared(once)
             return

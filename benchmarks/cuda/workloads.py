@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 CONVOLUTIONS = (
     "conv2d(1x3x224x224, 64x3x7x7, strides=2, padding=3)",
@@ -20,6 +21,13 @@ CONVOLUTIONS = (
 )
 """Those of ResNet-18 at batch 1."""
 
+TRANSPOSED = (
+    "conv2d_transpose(1x128x56x56, 64x128x2x2, strides=2)",
+    "conv2d_transpose(1x512x16x16, 256x512x4x4, strides=2, padding=1)",
+    "conv2d_transpose(1x256x64x64, 128x256x3x3, strides=2, padding=1, output_padding=1)",
+)
+"""As U-Nets, DCGANs and CycleGANs have them: the last one's residues differ in their taps."""
+
 OTHERS = (
     "max_pool2d(1x64x112x112, pool_size=3, strides=2, padding=1)",
     "global_avg_pool2d(1x512x7x7)",
@@ -32,6 +40,7 @@ ODD = (
     "conv2d(2x17x5x11, 13x17x3x3, padding=[1,0,2,1]) + add(1x13x1x1:const) + tanh()",
     "conv2d(1x23x11x13, 23x1x5x5, strides=2, padding=2, groups=23)",
     "conv2d(2x16x6x6, 20x16x3x3, padding=[1,0,2,1], dilation=2)",
+    "conv2d_transpose(3x7x5x4, 17x7x3x3, strides=2, padding=1, output_padding=1) + relu()",
     "dense(67x31, 35x31)",
     "matmul(2x19x24, 2x24x36)",
     "matmul(1024x1024, 1024x1024)",
@@ -55,10 +64,10 @@ def smaller(convolution: str) -> str:
     return re.sub(r"\((1x\d+)x\d+x\d+,", r"(\1x7x7,", convolution)
 
 
-def parsed(convolution: str) -> tuple[list[int], list[int], int, int]:
-    """(shape of the image, of the weights, stride, padding)."""
-    found = re.fullmatch(r"conv2d\(([\dx]+), ([\dx]+)((?:, \w+=\d+)*)\)", convolution)
+def peer_question(convolution: str) -> dict[str, Any]:
+    """What the peer is asked for: shapes of the image and of the weights, and the options."""
+    found = re.fullmatch(r"(\w+)\(([\dx]+), ([\dx]+)((?:, \w+=\d+)*)\)", convolution)
     assert found is not None, convolution
-    image, weights = ([int(n) for n in text.split("x")] for text in found.groups()[:2])
-    options = dict(re.findall(r"(\w+)=(\d+)", found[3]))
-    return image, weights, int(options.get("strides", 1)), int(options.get("padding", 0))
+    shapes = [[int(n) for n in text.split("x")] for text in found.groups()[1:3]]
+    given = {name: int(number) for name, number in re.findall(r"(\w+)=(\d+)", found[4])}
+    return {found[1]: shapes, "strides": 1, "padding": 0, **given}

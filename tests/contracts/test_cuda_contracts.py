@@ -15,6 +15,7 @@ from tilewright_testing.strategy import (
 TASKS = (
     "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
     "conv2d(1x3x13x11, 32x3x5x5, strides=2, padding=2)",
+    "conv2d_transpose(2x7x5x3, 16x7x3x3, strides=2, padding=1, output_padding=1)",
     "dense(1x37, 11x37)",
     "dense(5x64, 32x64)",
     "conv2d(1x24x7x7, 24x1x3x3, padding=1, groups=24)",
@@ -112,4 +113,4 @@ class TestCudaStrategies(StrategyContract, ReproducibleStrategyContract):
 
 class TestCudaAnswers(StrategyAnswersContract):
     target = TARGET
-    tasks = TASKS[6:9]
+    tasks = TASKS[7:10]

@@ -80,7 +80,12 @@ def workloads(module):
 
 def test_every_workload_is_a_task_with_strategies(workloads):
     host = PluginHost.load()
-    texts = (*workloads.CONVOLUTIONS, *workloads.OTHERS, *workloads.ODD)
+    texts = (
+        *workloads.CONVOLUTIONS,
+        *workloads.TRANSPOSED,
+        *workloads.OTHERS,
+        *workloads.ODD,
+    )
     tasks = [find_task(text, TARGET, host, None) for text in texts]
     assert len({task.key for task in tasks}) == len(texts)
     assert all(host.strategies(task) for task in tasks)
@@ -88,12 +93,15 @@ def test_every_workload_is_a_task_with_strategies(workloads):
 
 def test_the_peer_is_asked_for_the_same_convolution(workloads):
     host = PluginHost.load()
-    for text in workloads.CONVOLUTIONS:
-        image, weights, stride, padding = workloads.parsed(text)
+    for text in (*workloads.CONVOLUTIONS, *workloads.TRANSPOSED):
+        asked = workloads.peer_question(text)
         workload = find_task(text, TARGET, host, None).workload
-        assert [list(spec.shape) for spec in workload.inputs] == [image, weights]
-        assert workload.attributes["strides"] == (stride, stride)
-        assert workload.attributes["padding"] == (padding,) * 4
+        attributes = workload.attributes
+        assert [list(spec.shape) for spec in workload.inputs] == asked[workload.operator]
+        assert attributes["strides"] == (asked["strides"],) * 2
+        assert attributes["padding"] == (asked["padding"],) * 4
+        room = attributes.get("output_padding", (0, 0))
+        assert room == (asked.get("output_padding", 0),) * 2
 
 
 @pytest.mark.parametrize("script", ["bundle.sh", "run_all.sh"])

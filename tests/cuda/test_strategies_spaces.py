@@ -17,6 +17,7 @@ LAYERS = (
     "conv2d(1x256x14x14, 512x256x1x1, strides=2)",
     "conv2d(1x512x7x7, 512x512x3x3, padding=1)",
 )
+TRANSPOSED = "conv2d_transpose(1x512x18x8, 256x512x3x3, strides=2, padding=1, output_padding=1)"
 
 
 def task(text: str, arch: str = "sm_90") -> Task:
@@ -31,7 +32,7 @@ def test_a_layer_has_some_thousand_points_a_layout(text: str) -> None:
 
 
 @pytest.mark.parametrize("arch", [arch.name for arch in ARCHS])
-@pytest.mark.parametrize("text", ["dense(1024x1024, 1024x1024)", LAYERS[1]])
+@pytest.mark.parametrize("text", ["dense(1024x1024, 1024x1024)", LAYERS[1], TRANSPOSED])
 def test_every_point_can_be_launched(text: str, arch: str) -> None:
     asked = task(text, arch)
     names = {strategy.name for strategy in host().strategies(asked)}
@@ -41,7 +42,12 @@ def test_every_point_can_be_launched(text: str, arch: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["dense(60x72, 100x72)", "conv2d(1x24x14x14, 40x24x3x3, padding=1)"]
+    "text",
+    [
+        "dense(60x72, 100x72)",
+        "conv2d(1x24x14x14, 40x24x3x3, padding=1)",
+        "conv2d_transpose(1x20x7x7, 40x20x3x3, strides=2)",
+    ],
 )
 def test_what_configs_share_is_only_what_is_equal(text: str) -> None:
     asked = task(text)

@@ -49,10 +49,10 @@ class Facts:
             if not isinstance(atom, FloorDiv) or coefficient < 0:
                 continue
             rest = index - Affine(((atom, coefficient),))
-            for known, bound in self.conditions:
-                most = (bound - 1) // atom.divisor * coefficient
-                if known == atom.value and rest.range(self.bounds)[1] + most < limit:
-                    return True
+            # v // d <= n exactly where v < (n + 1)*d
+            most = (limit - 1 - rest.range(self.bounds)[1]) // coefficient
+            if self.holds((atom.value, (most + 1) * atom.divisor)):
+                return True
             # (v // d)*d <= v
             above = rest * atom.divisor + atom.value * coefficient
             if self.holds((above, limit * atom.divisor)):

@@ -11,51 +11,26 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tilewright.space.alternative import Alternative
-from tilewright.space.knobs import Knobs
-from tilewright.strategies.strategy import variant_of
-from tilewright.vocabulary.config import ConfigEntity, Layouts
+from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.program.arch import arch_of
 from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of
 from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
-from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile
-from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
+from tilewright_cuda.strategies.tiles.image_product import ImageProduct
+from tilewright_tensor.algorithms.matrix_product import MatrixProduct
 from tilewright_tensor.expressions.expr import Value, ge, logical_and, lt, select
 from tilewright_tensor.expressions.tensor import Axis, Tensor
-from tilewright_tensor.ir.dag import Dag, compute
-from tilewright_tensor.schedule.schedule import Schedule
-from tilewright_tensor.sketches.structure.loops import inlined_behind
-from tilewright_tensor.strategies.scheduled_implementation import (
-    ScheduledImplementation,
-    constants,
-    epilogue_layouts,
-    is_float32,
-)
+from tilewright_tensor.ir.dag import compute
+from tilewright_tensor.strategies.scheduled_implementation import is_float32
 
 
-class Conv2dIgemm(ScheduledImplementation):
-    """Convolutions without groups; an alternative a layout, a tile of the product in its knobs."""
+class Conv2dIgemm(ImageProduct):
+    """Convolutions without groups."""
 
     name = "conv2d_igemm.cuda"
 
     def applies(self, task: Task) -> bool:
         """float32 without groups."""
         return is_float32(task) and task.workload.attributes["groups"] == 1
-
-    def alternatives(self, task: Task) -> Sequence[Alternative]:
-        """The tile, in either layout."""
-        found = []
-        for layout in IMAGE_LAYOUTS:
-            knobs = Knobs(f"{self.name}/{layout}")
-            define_tile(knobs, self._product(task, layout), arch_of(task.target))
-            found.append(knobs.alternative())
-        return found
-
-    def fallback(self, task: Task) -> ConfigEntity:
-        """A tile that fills the GPU, in NHWC."""
-        tile = fallback_tile(self._product(task, "NHWC"), arch_of(task.target))
-        return ConfigEntity(f"{self.name}/NHWC", tile.values)
 
     def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
         """AutoTVM's direct template: its tiles of filters and pixels are ours, in NCHW."""
@@ -71,37 +46,11 @@ class Conv2dIgemm(ScheduledImplementation):
         }
         return nearest(self.alternatives(task)[IMAGE_LAYOUTS.index("NCHW")], wanted)
 
-    def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
-        """Images as the alternative is named; constant filters side by side."""
-        image = variant_of(config.strategy)
-        filters = "HWIO" if 1 in constants(task) else "OIHW"
-        epilogue = epilogue_layouts(task, 2, image)
-        return Layouts((image, filters, *epilogue), (image,), constants(task))
-
-    def variant(self, task: Task, config: ConfigEntity) -> tuple[str, Padded]:
-        """Layout and padded extents of the product."""
-        layout = variant_of(config.strategy)
-        return layout, Tile.of(config.values).padded(self._product(task, layout))
-
-    def dag(self, task: Task, variant: tuple[str, Padded]) -> Dag:
-        """The product of the padded tiles of filters and pixels."""
-        layout, padded = variant
-        return self.operators.compute_dag(
-            task.workload,
-            lambda tensors, _: self._product(task, layout, tensors).computed(padded),
-        )
-
-    def start(self, task: Task, variant: tuple[str, Padded]) -> Schedule:
-        """What follows the product is computed where the output is stored."""
-        return inlined_behind(super().start(task, variant), "product")
-
-    def scheduled(self, task: Task, config: ConfigEntity, schedule: Schedule) -> Schedule:
-        """The product's tile."""
-        return Tile.of(config.values).scheduled(
-            schedule, self._product(task, variant_of(config.strategy))
-        )
-
-    def _product(self, task: Task, layout: str, tensors: Sequence[Tensor] = ()) -> MatrixProduct:
+    def product(
+        self, task: Task, layout: str, tensors: Sequence[Tensor] = (), step: int = 1
+    ) -> MatrixProduct:
+        """The product with all taps of all channels as its depth."""
+        del step
         anchor = task.workload.anchor
         n, filters, height, width = self.operators.output(anchor).shape
         _, channels, kh, kw = anchor.inputs[1].shape

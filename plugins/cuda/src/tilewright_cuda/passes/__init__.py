@@ -1,0 +1,1 @@
+"""Changes to loop programs that strategies ask for."""

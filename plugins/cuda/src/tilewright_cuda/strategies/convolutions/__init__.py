@@ -1,0 +1,1 @@
+"""Convolutions, as products of matrices or by threads of their own."""
