@@ -182,7 +182,7 @@ class _Best:
         before = self._before(element(begin + lane), self._last)
         found = Store(hits, here, select(before, 1.0, 0.0))
         folded = Store(hit, only, maximum(Load(hit, only), Load(hits, here)))
-        parts = [
+        parts: list[Statement] = [
             Loop(lane, self.lanes, "vectorized", found),
             Store(hit, only, Const(0.0)),
             Loop(lane, self.lanes, "unrolled", folded),
