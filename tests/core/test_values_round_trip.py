@@ -230,3 +230,21 @@ def test_a_fingerprint_ignores_measured_peaks():
 def test_a_layout_signature_leaves_packed_constants_out():
     layouts = Layouts(("NC8c", "OI8i"), ("NC8c",), frozenset({1}))
     assert layouts.signature == (("NC8c", None), ("NC8c",))
+
+
+def test_an_attribute_of_a_device_may_be_found_out_when_it_is_asked_for():
+    calls = []
+
+    def version():
+        calls.append(1)
+        return [22, 1]
+
+    late, plain = (Device("cpu", {"model": "m", "version": v}) for v in (version, [22, 1]))
+    assert late.attributes.get("model") == "m"
+    assert late.attributes.get("emulated") is None
+    assert calls == []
+    assert late.fingerprint == plain.fingerprint
+    assert late == plain
+    assert late.attributes["version"] == (22, 1)
+    assert json.dumps(late.to_json()) == json.dumps(plain.to_json())
+    assert len(calls) == 1

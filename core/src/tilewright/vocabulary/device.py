@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -17,6 +17,7 @@ class Device:
 
     name           short text a user can pass to `--device` (`cpu`, `gpu0`, `emulated`)
     attributes     what the fingerprint is made of: model, isa, cores, cache bytes, clocks, software
+                   (a function in place of one that costs something: called when it is asked for)
     peak_flops     float32 operations a second by thread count ({1: 2.88e11}), empty until measured
     bandwidth      bytes a second from main memory by thread count, empty until measured
     peaks          as `peak_flops`, of what has instructions of its own: by `PRECISION/INSTRUCTION`
@@ -30,7 +31,8 @@ class Device:
     peaks: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "attributes", freeze(self.attributes))
+        if not isinstance(self.attributes, _Attributes):
+            object.__setattr__(self, "attributes", _Attributes(self.attributes))
         for name in ("peak_flops", "bandwidth"):
             object.__setattr__(self, name, _by_threads(getattr(self, name)))
         peaks = {name: _by_threads(known) for name, known in sorted(self.peaks.items())}
@@ -76,6 +78,28 @@ class Device:
             _from_json(data.get("bandwidth", {})),
             {name: _from_json(known) for name, known in data.get("peaks", {}).items()},
         )
+
+
+class _Attributes(Mapping[str, Any]):
+    """Read-only all the way down; what a function gives is kept."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._known = {str(name): freeze(value) for name, value in given.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._known[name]
+        if callable(value):
+            value = self._known[name] = freeze(value())
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 def _by_threads(figures: Mapping[int, float]) -> Mapping[int, float]:
