@@ -9,7 +9,7 @@ import pytest
 from tilewright.errors import UsageError
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
-from tilewright_pipeline.context.run_setup import find_device
+from tilewright_pipeline.context.find_device import find_device
 
 _TARGET = Target("toy")
 _REAL, _SECOND = Device("real"), Device("second")

@@ -22,7 +22,7 @@ from tilewright_cuda.driver import ctypes_driver
 from tilewright_cuda.driver.driver_errors import DriverError, error_of
 from tilewright_cuda.emulation import compile as emulation_compile
 from tilewright_cuda.program.artifact import artifact_of
-from tilewright_pipeline.context.run_setup import find_device
+from tilewright_pipeline.context.find_device import find_device
 
 _HOPPER = Target("cuda", {"arch": "sm_90"})
 _ADA = Device("gpu0", {"model": "L4", "capability": [8, 9], "l2_bytes": 48 << 20})

@@ -23,7 +23,7 @@ from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.compiled import saved_network
 from tilewright_graph.network.counted_rows import counted_rows
 from tilewright_graph.network.network import signature_text, tensors_text
-from tilewright_pipeline.context.run_setup import find_device
+from tilewright_pipeline.context.find_device import find_device
 from tilewright_pipeline.context.time_text import time_text
 from tilewright_tensor.expressions.dtype import numpy_type
 

@@ -7,16 +7,17 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tilewright.errors import UsageError, did_you_mean
+from tilewright.errors import UsageError
 from tilewright.options import DEFAULT, Choice, named
 from tilewright.paths import is_file
 from tilewright.plugins.loading.distributions import how_to_get
-from tilewright.roles import EmulatesTargets, TellsItsParts
+from tilewright.roles import EmulatesTargets
 from tilewright.vocabulary.device import Device, MeasuresElsewhere
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task import Task
 from tilewright_pipeline.context.device_peaks import with_peaks
+from tilewright_pipeline.context.find_device import find_device
 from tilewright_pipeline.context.memory_store import MemoryRecordStore
 from tilewright_pipeline.context.reach import reaching, resolver
 from tilewright_pipeline.context.run_context import RunContext
@@ -103,32 +104,6 @@ def make_context(
         more=more,
         foreign_records=foreign_records,
         saves=saves,
-    )
-
-
-def find_device(host: PluginHost, target: Target, name: str | None) -> Device:
-    """The device of that name, or the target's first. Raises UsageError where there is none.
-
-    An emulated device (an attribute) is used only where it is named: its times are not real.
-    """
-    backend = host.backend(target.kind)
-    devices = backend.probe()
-    for device in devices:
-        if device.name == name or (name is None and not device.attributes.get("emulated")):
-            return device
-    missing = backend.missing_parts() if isinstance(backend, TellsItsParts) else {}
-    known = [device.name for device in devices]
-    if name is None or not known:
-        others = f"; there is --device {', '.join(known)}" if known else ""
-        reasons = "; ".join(f"{what}: {why}" for what, why in missing.items())
-        raise UsageError(
-            f"this machine has no device for the target {target}",
-            remedy=f"{reasons or '`tilewright targets` lists what there is'}{others}",
-        )
-    raise UsageError(
-        f"no device '{name}' for {target}",
-        where="device",
-        remedy=missing.get(name) or did_you_mean(name, known),
     )
 
 
