@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from statistics import median
 
 import numpy as np
@@ -20,6 +20,7 @@ from result_data import Row
 from saving import add_save_options, save
 
 from tilewright_x86.kernel import jit
+from tilewright_x86.kernel.loader import Loaded
 from tilewright_x86.kernel.parallel import hold_pool
 from tilewright_x86.machine.isa import ISAS
 
@@ -64,9 +65,9 @@ exit:
 """
 
 
-def meetings(threads: int) -> Callable[[int], float]:
-    """Microseconds that one of so many loops takes."""
-    code = jit.Loaded([jit.compile_object(MEETING, ISAS[-1])], ISAS[-1])
+def meetings(threads: int, symbols: Mapping[str, int]) -> Callable[[int], float]:
+    """Microseconds that one of so many loops takes, on a pool that is held."""
+    code = Loaded([jit.compile_object(MEETING, ISAS[-1])], symbols)
     types = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
     loops = ctypes.CFUNCTYPE(None, *types)(code.address("loops"))
     operands = np.array([0, threads], np.int64)
@@ -86,8 +87,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2, help="at most as many as there are CPUs")
     add_save_options(parser)
     options = parser.parse_args()
-    hold_pool(main)
-    run = meetings(options.threads)
+    symbols, _ = hold_pool(main)
+    run = meetings(options.threads, symbols)
     run(LOOPS)
     found = [run(LOOPS) for _ in range(ROUNDS)]
     print(f"fork and join, {options.threads} threads: {median(found):.2f} us ({min(found):.2f})")

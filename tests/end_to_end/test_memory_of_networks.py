@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tilewright
 from tilewright.host.plugin_host import PluginHost
@@ -47,3 +50,31 @@ def test_constants_are_in_memory_once(tmp_path: Path) -> None:
     loaded.close()
     (got,) = other.run(x).values()
     assert np.array_equal(got, expected)
+
+
+_SERVING = """
+import sys
+import numpy as np
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+network = CompiledNetwork.load(sys.argv[1])
+network.run(np.ones((1, 64), np.float32))
+heavy = {"llvmlite", "pydantic", "dask", "xgboost", "onnx", "onnxruntime", "openvino", "scipy"}
+print(*sorted(heavy & sys.modules.keys()))
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_process_that_serves_a_network_imports_nothing_heavy(
+    threads: int, tmp_path: Path
+) -> None:
+    """LLVM alone would take 60 MB."""
+    b = NetworkBuilder.of("net", PluginHost.load())
+    weight = np.random.default_rng(0).standard_normal((64, 64), np.float32)
+    built = b.network([b.dense(b.input("x", (1, 64)), weight)])
+    records = str(tmp_path / "none.jsonl")
+    tilewright.compile(built, target=f"x86:threads={threads}", records=records).save(
+        tmp_path / "saved"
+    )
+    command = [sys.executable, "-c", _SERVING, str(tmp_path / "saved")]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    assert done.stdout.split() == []

@@ -169,6 +169,7 @@ def test_masked_lanes_read_and_write_nothing_outside(random_inputs: Callable[...
     import mmap
 
     from tilewright_x86.kernel import jit
+    from tilewright_x86.kernel.loader import Loaded
 
     page = mmap.PAGESIZE
     libc = ctypes.CDLL(None)
@@ -192,7 +193,7 @@ def test_masked_lanes_read_and_write_nothing_outside(random_inputs: Callable[...
             .module.replace("align 64", "align 4")
             .replace("align 32", "align 4")
         )
-        code = jit.Loaded([jit.compile_object(text, ISAS[1])], ISAS[1])
+        code = Loaded([jit.compile_object(text, ISAS[1])])
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address("kernel"))(pointers)
         for position, array in enumerate(arrays[len(program.inputs) :], len(program.inputs)):
             got = np.empty_like(array)

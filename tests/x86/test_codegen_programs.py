@@ -307,10 +307,10 @@ def test_scratch_lies_where_scratch_was_that_is_gone(isa: str, agree: Callable[.
 _TWICE = """
 import sys
 from pathlib import Path
-import llvmlite.binding as llvm
 import numpy as np
 from trapped_tiles import compiled_trap, trap_tiles
-if not llvm.get_host_cpu_features().get("amx-tile"):
+from tilewright_x86.machine.processor import processor_features
+if "amx-tile" not in processor_features():
     library = compiled_trap(Path(sys.argv[1]))
     if library is None:
         sys.exit(77)

@@ -115,6 +115,7 @@ FORGED = {
     "no objects": lambda a: {"object_bytes": []},
     "objects cut elsewhere": lambda a: {"object_bytes": [1, len(a.data) - 1]},
     "objects of no length": lambda a: {"object_bytes": [-1, "x"]},
+    "a pool that is none": lambda a: {"pool": "0"},
     "no instruction set": lambda a: {"isa": None},
 }
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tilewright_x86.kernel import jit
+from tilewright_x86.kernel.loader import Loaded
 from tilewright_x86.kernel.parallel import hold_pool
 from tilewright_x86.machine.isa import ISAS
 
@@ -67,8 +68,8 @@ exit:
 @pytest.fixture(scope="module")
 def fork() -> Callable[[np.ndarray, int, int, int, int], None]:
     """fork(counts, extent, threads, times, nested): parallel loops that count the visits of each index."""
-    hold_pool(threading.current_thread())  # which outlives the tests
-    code = jit.Loaded([jit.compile_object(_CALLER, ISAS[-1])], ISAS[-1])
+    symbols, _ = hold_pool(threading.current_thread())  # which outlives the tests
+    code = Loaded([jit.compile_object(_CALLER, ISAS[-1])], symbols)
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 4)(code.address("fork"))
 
     def call(counts: np.ndarray, extent: int, threads: int, times: int, nested: int = 0) -> None:

@@ -8,9 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import llvmlite.binding as llvm
-
-from tilewright_x86.kernel import kernel
+from tilewright_x86.kernel import kernel, loader
 from tilewright_x86.machine import isa
 
 _FEATURES = ("amx-tile", "amx-bf16", "amx-int8")
@@ -31,14 +29,16 @@ def trap_tiles(library: Path) -> Callable[[], int]:
 
     To be called before anything asks what the process has.
     """
-    found = llvm.get_host_cpu_features()
-    assert not any(found.get(name) for name in _FEATURES), "nothing traps where there is AMX"
-    found.update(dict.fromkeys(_FEATURES, True))
-    llvm.get_host_cpu_features = lambda: found
+    found = isa.processor_features()
+    assert found.isdisjoint(_FEATURES), "nothing traps where there is AMX"
+    isa.processor_features = lambda: found.union(_FEATURES)
     isa.grants_tiles, kernel.permit_tiles = lambda: True, lambda: None
     loaded = ctypes.CDLL(str(library))
     block_none = ctypes.cast(loaded.block_none, ctypes.c_void_p).value
-    llvm.add_symbol("pthread_sigmask", block_none)
+    in_process = loader.address_in_process
+    loader.address_in_process = lambda name: (
+        block_none if name == "pthread_sigmask" else in_process(name)
+    )
     assert loaded.trap_instructions() == 0
     executed: Callable[[], int] = loaded.executed_instructions
     loaded.executed_instructions.restype = ctypes.c_long

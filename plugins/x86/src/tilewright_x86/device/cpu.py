@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
+from typing import Any
 
 from tilewright.vocabulary.device import Device
-from tilewright_x86.kernel.jit import llvm_version
 from tilewright_x86.machine.isa import available, isa_needed
 
 EMULATED = "emulated"
@@ -17,11 +17,11 @@ def cpu_device() -> tuple[Device, ...]:
     """The processor as a device, without peaks, and as `emulated`; none on other architectures."""
     if not available():
         return ()
-    attributes = {
+    attributes: dict[str, Any] = {
         "model": _model(),
         "isa": isa_needed(available()[0], ()).name,  # of float32 code; records go by it
         "cores": os.cpu_count() or 1,  # the machine's: what a process may use of them varies
-        "llvm": llvm_version(),
+        "llvm": _llvm_version,
         **cache_bytes(),
     }
     emulated = {"model": f"x86 emulated on {attributes['model']}", "emulated": True}
@@ -41,6 +41,12 @@ def cache_bytes(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> di
         if kind != "Instruction" and size.endswith(("K", "M")):
             found[f"l{level}_bytes"] = int(size[:-1]) << (10 if size[-1] == "K" else 20)
     return found
+
+
+def _llvm_version() -> str:
+    from tilewright_x86.kernel.jit import llvm_version
+
+    return llvm_version()
 
 
 def _model() -> str:

@@ -9,13 +9,14 @@ import struct
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 from tilewright_x86.kernel.object_file import section
+from tilewright_x86.kernel.parallel import pool_hash
 from tilewright_x86.machine.isa import ISAS, Isa, is_emulated, require
 
 FORMAT = "elf-objects"
@@ -40,6 +41,7 @@ def artifact_of(
     operands: Sequence[tuple[Sequence[int], str]],
     workspace_bytes: int,
     programs: Sequence[Sequence[int]] = (),
+    pool: bytes | None = None,
 ) -> Artifact:
     """An artefact of object files.
 
@@ -47,7 +49,9 @@ def artifact_of(
     symbol    the function to call
     operands  (shape, dtype) in its order
     programs  by call, the numbers of the kernels that it may launch; empty where none has a choice
+    pool      object code of the thread pool, of which whoever loads it without LLVM has no other
     """
+    objects = objects if pool is None else [pool, *objects]
     data = b"".join(objects)
     return Artifact(
         target=str(target),
@@ -62,12 +66,20 @@ def artifact_of(
             "sha256": sha256(data).hexdigest(),
             "object_bytes": [len(data) for data in objects],
             **({"programs": programs} if programs else {}),
+            **({} if pool is None else {"pool": pool_hash()}),
         },
     )
 
 
-def objects_of(artifact: Artifact) -> list[bytes]:
-    """The object files of an artefact that this machine can run.
+class Code(NamedTuple):
+    """Object files of kernels and, of a network that brings its own, of the thread pool."""
+
+    objects: Sequence[bytes]
+    pool: bytes | None
+
+
+def code_of(artifact: Artifact) -> Code:
+    """The code of an artefact that this machine can run.
 
     Raises UsageError where the metadata contradicts the code itself.
     """
@@ -98,7 +110,7 @@ def sizes_text(
     return f'@tilewright_sizes = constant {kind} [{listed}], section "{_SIZES}", align 8'
 
 
-def _checked(data: bytes, metadata: Mapping[str, Any], threads: int) -> list[bytes]:
+def _checked(data: bytes, metadata: Mapping[str, Any], threads: int) -> Code:
     if sha256(data).hexdigest() != metadata["sha256"]:
         raise ValueError("another hash")
     if metadata["isa"] not in {isa.name for isa in ISAS}:
@@ -116,7 +128,10 @@ def _checked(data: bytes, metadata: Mapping[str, Any], threads: int) -> list[byt
         raise ValueError("no function, or not of this target")
     if sizes is not None and (symbol, sizes) != (NETWORK, struct.pack(f"<{len(told)}q", *told)):
         raise ValueError("another function, or other sizes")
-    return objects
+    if "pool" not in metadata:
+        return Code(objects, None)
+    pool, *kernels = objects
+    return Code(kernels, pool if metadata["pool"] == pool_hash() else None)
 
 
 def _sizes(

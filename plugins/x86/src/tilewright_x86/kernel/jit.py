@@ -1,4 +1,4 @@
-"""LLVM: text to object code, object code to a running function.
+"""LLVM: text to object code.
 
 The one file that drives llvmlite.
 """
@@ -6,7 +6,7 @@ The one file that drives llvmlite.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -40,18 +40,12 @@ _lock = threading.Lock()
 
 @cache
 def target_machine(isa: Isa) -> llvm.TargetMachine:
-    """LLVM's code generator for a level, scheduled for this machine's processor.
+    """LLVM's code generator for a level.
 
-    The small code model: constants are read relative to the instruction. The large one, LLVM's
-    default for code in memory, goes through a global offset table, which the loader misplaces where
-    an engine holds several objects.
+    The small code model: constants are read relative to the instruction, which `Loaded` puts near.
     """
-    return _machine(isa, reloc="pic", codemodel="small")
-
-
-def _machine(isa: Isa, **models: str) -> llvm.TargetMachine:
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu="x86-64", features=isa.feature_text, opt=2, jit=True, **models
+        cpu="x86-64", features=isa.feature_text, opt=2, jit=True, reloc="pic", codemodel="small"
     )
 
 
@@ -98,34 +92,6 @@ def assembly(text: str, isa: Isa, passes: str = "none") -> str:
     """What the processor will run, readable."""
     listing: str = target_machine(isa).emit_assembly(optimised(text, isa, passes))
     return listing
-
-
-class Loaded:
-    """Object code in this process; addresses of its functions, until closed."""
-
-    def __init__(self, objects: Sequence[bytes], isa: Isa) -> None:
-        with _lock:
-            empty = llvm.parse_assembly("")
-            # an engine owns its machine, so that each gets one
-            self._engine = llvm.create_mcjit_compiler(empty, _machine(isa))
-            self._engine.remove_module(empty)  # compiling it would take longer than all the rest
-            for data in objects:
-                self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-            self._engine.finalize_object()
-
-    def address(self, symbol: str) -> int:
-        """Address of a function."""
-        address: int = self._engine.get_function_address(symbol)
-        return address
-
-    def close(self) -> None:
-        """Free the code; calling into it afterwards is a fault."""
-        self._engine.close()
-
-
-def add_symbol(name: str, address: int) -> None:
-    """Let code loaded from now on call a function by name."""
-    llvm.add_symbol(name, address)
 
 
 def llvm_version() -> str:

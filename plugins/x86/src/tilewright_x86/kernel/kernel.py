@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -12,10 +12,10 @@ from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
 from tilewright_tensor.kernels.host_kernel import HostKernel
-from tilewright_x86.kernel import jit
-from tilewright_x86.kernel.artifact import CALLS, objects_of
+from tilewright_x86.kernel.artifact import CALLS, Code, code_of
+from tilewright_x86.kernel.loader import Loaded
 from tilewright_x86.kernel.parallel import hold_pool, parallel_for
-from tilewright_x86.machine.isa import ISAS, Isa, features, isa_of
+from tilewright_x86.machine.isa import ISAS, features, isa_of
 from tilewright_x86.machine.tile_permission import permit_tiles
 
 _LINE_BYTES = 64
@@ -27,17 +27,15 @@ run of a network does."""
 class X86Kernel(HostKernel):
     """`HostKernel` of object code."""
 
-    def __init__(self, objects: Sequence[bytes], isa: Isa, metadata: Mapping[str, Any]) -> None:
+    def __init__(self, code: Code, metadata: Mapping[str, Any]) -> None:
         super().__init__(metadata["operands"], metadata["workspace_bytes"])
         self._threads: int = metadata["threads"]
-        self._release_pool = hold_pool(self) if self._threads > 1 else None
-        self._code = jit.Loaded(objects, isa)
+        self._release_pool: Callable[[], object] | None = None
+        symbols: Mapping[str, int] = {}
+        if self._threads > 1:
+            symbols, self._release_pool = hold_pool(self, code.pool)
+        self._code = Loaded(code.objects, symbols)
         self._address = self._code.address(metadata["symbol"])
-        if not self._address:
-            raise UsageError(
-                f"the code has no function {metadata['symbol']!r}",
-                remedy="the file is damaged; build it again",
-            )
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._address)
         self._programs: Sequence[Sequence[int]] = metadata.get("programs", ())
         self._handed: Collection[int] = ()
@@ -124,21 +122,28 @@ def load_kernel(artifact: Artifact) -> X86Kernel:
 
     Raises UsageError for code that this machine cannot run or did not make.
     """
-    objects = objects_of(artifact)
-    isa = isa_of(Target("x86", {"isa": artifact.metadata["isa"]}))
-    if "amx-tile" in isa.features:
+    code = code_of(artifact)
+    if "amx-tile" in isa_of(Target("x86", {"isa": artifact.metadata["isa"]})).features:
         permit_tiles()
-    return X86Kernel(objects, isa, artifact.metadata)
+    try:
+        return X86Kernel(code, artifact.metadata)
+    except ValueError as error:
+        raise UsageError(
+            f"artefact of {len(artifact.data)} bytes: {error}",
+            remedy="compile it again: it is damaged, or made in a way that is not known here",
+        ) from error
 
 
 class _Clock:
     """The timing loop and the cache flush, compiled once a process."""
 
     def __init__(self) -> None:
+        from tilewright_x86.kernel import jit
+
         text = files("tilewright_x86").joinpath("clock.ll").read_text(encoding="utf-8")
         if "clflushopt" not in features():  # one line after the other
             text = text.replace("llvm.x86.clflushopt", "llvm.x86.sse2.clflush")
-        self._code = jit.Loaded([jit.compile_object(text, ISAS[-1])], ISAS[-1])
+        self._code = Loaded([jit.compile_object(text, ISAS[-1])])
         long = ctypes.c_int64
         self.time = ctypes.CFUNCTYPE(long, long, long, long, long, long, long)(
             self._code.address("time_launches")

@@ -5,7 +5,8 @@ Every distinct kernel compiled once, a main function that calls them in order.
 The main function `void @network(ptr %operands)` gets the inputs, the constants, the outputs and one
 block of memory that holds the arena and, behind it, the workspace that all kernels share. It writes
 each call's pointers to its stack and calls; no Python runs between operators. A call that has other
-programs goes through `@tilewright_calls`, a table of one pointer a call.
+programs goes through `@tilewright_calls`, a table of one pointer a call. Of several threads, the
+thread pool comes along as object code, so that nothing is compiled where the network is loaded.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tilewright_tensor.ir.loop_ir import LoopProgram
 from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
 from tilewright_x86.kernel import jit
 from tilewright_x86.kernel.artifact import CALLS, NETWORK, artifact_of, sizes_text
+from tilewright_x86.kernel.parallel import compiled_pool
 from tilewright_x86.kernel.program import X86Program, as_x86_program
 from tilewright_x86.llvm_ir.module_text import KernelText, module_text
 from tilewright_x86.machine.isa import isa_needed, isa_of_code
@@ -63,6 +65,7 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
         operands=network.operands,
         workspace_bytes=workspace_bytes,
         programs=calls if any(call.others for call in network.calls) else (),
+        pool=compiled_pool() if target.threads > 1 else None,
     )
 
 

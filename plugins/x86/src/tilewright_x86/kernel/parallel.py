@@ -27,13 +27,19 @@ import ctypes
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import NamedTuple
 
+from tilewright_x86.kernel.loader import Loaded
+from tilewright_x86.machine.isa import ISAS
+
+_PARALLEL_FOR = "tw_parallel_for"
 _lock = threading.RLock()  # a holder may be collected while another takes hold
 _holds: set[object] = set()
+_loaded: list[_Pool] = []  # one at most
 
 
 def parallel_for(function: int, context: int, extent: int, threads: int) -> None:
@@ -41,17 +47,38 @@ def parallel_for(function: int, context: int, extent: int, threads: int) -> None
     _pool().run(function, context, extent, threads)
 
 
-def hold_pool(holder: object) -> Callable[[], object]:
-    """Make `tw_parallel_for` known to code that is loaded from now on; gives what ends the hold.
+def hold_pool(
+    holder: object, compiled: bytes | None = None
+) -> tuple[Mapping[str, int], Callable[[], object]]:
+    """(functions of the pool by name, for code that calls them; what ends the hold).
 
     It ends with the holder too. No worker is left when the last hold has ended.
+
+    compiled  the pool's object code, for the first who holds it; LLVM makes it where it is None
     """
-    stop, hold = _pool().stop, object()
+    pool, hold = _pool(compiled), object()
     with _lock:
         _holds.add(hold)
-    released = weakref.finalize(holder, _release, hold, stop)
+    released = weakref.finalize(holder, _release, hold, pool.stop)
     released.atexit = False
-    return released
+    return pool.symbols, released
+
+
+def pool_hash() -> str:
+    """Of the pool's text: object code that was made of another is not this pool's."""
+    return sha256(_text()).hexdigest()
+
+
+@cache
+def compiled_pool() -> bytes:
+    """The pool's object code, for any x86 machine."""
+    from tilewright_x86.kernel import jit
+
+    return jit.compile_object(_text().decode(), ISAS[-1], "O2")
+
+
+def _text() -> bytes:
+    return files("tilewright_x86").joinpath("pool.ll").read_bytes()
 
 
 def _release(hold: object, stop: Callable[[], None]) -> None:
@@ -64,19 +91,22 @@ def _release(hold: object, stop: Callable[[], None]) -> None:
 class _Pool(NamedTuple):
     """`stop` ends the workers, until they are needed again; `run` is `tw_parallel_for`."""
 
-    code: object
+    code: Loaded
+    symbols: Mapping[str, int]
     stop: Callable[[], None]
     run: Callable[[int, int, int, int], None]
 
 
-@cache
-def _pool() -> _Pool:
-    """Loads it; its code lives as long as the process."""
-    from tilewright_x86.kernel import jit
-    from tilewright_x86.machine.isa import ISAS
+def _pool(compiled: bytes | None = None) -> _Pool:
+    """Loads it once; its code lives as long as the process."""
+    with _lock:
+        if not _loaded:
+            _loaded.append(_load(compiled or compiled_pool()))
+        return _loaded[0]
 
-    text = files("tilewright_x86").joinpath("pool.ll").read_text(encoding="utf-8")
-    code = jit.Loaded([jit.compile_object(text, ISAS[-1], "O2")], ISAS[-1])
+
+def _load(compiled: bytes) -> _Pool:
+    code = Loaded([compiled])
     configure = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
         code.address("tw_configure")
     )
@@ -84,8 +114,7 @@ def _pool() -> _Pool:
     configure((ctypes.c_int32 * len(cpus))(*cpus), len(cpus))
     stop = ctypes.CFUNCTYPE(None)(code.address("tw_stop"))
     reset = ctypes.CFUNCTYPE(None)(code.address("tw_reset"))
-    address = code.address("tw_parallel_for")
-    jit.add_symbol("tw_parallel_for", address)
+    address = code.address(_PARALLEL_FOR)
     atexit.register(stop)  # before the interpreter frees the code that workers stand in
 
     def forked() -> None:
@@ -94,4 +123,5 @@ def _pool() -> _Pool:
 
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=forked)
     long = ctypes.c_int64
-    return _Pool(code, stop, ctypes.CFUNCTYPE(None, long, long, long, long)(address))
+    run = ctypes.CFUNCTYPE(None, long, long, long, long)(address)
+    return _Pool(code, {_PARALLEL_FOR: address}, stop, run)

@@ -10,6 +10,7 @@ from tilewright.canonical import canonical_json
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
+from tilewright_x86.machine.processor import processor_features
 from tilewright_x86.machine.tile_permission import grants_tiles
 
 
@@ -71,15 +72,11 @@ def available() -> tuple[Isa, ...]:
 
 @cache
 def features() -> frozenset[str]:
-    """What LLVM finds in this machine's processor, but for what the operating system withholds.
+    """What this machine's processor has, but for what the operating system withholds.
 
     Nothing on another architecture.
     """
-    import llvmlite.binding as llvm
-
-    if not llvm.get_process_triple().startswith(("x86_64", "amd64")):
-        return frozenset()
-    found = frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
+    found = processor_features()
     return found if found.isdisjoint(_TILES) or grants_tiles() else found.difference(_TILES)
 
 
