@@ -100,6 +100,12 @@ def test_d22_on_a_machine_to_itself_the_best_is_found_and_nothing_is_said(tmp_pa
     assert "something else" not in caplog.text
 
 
+def test_d22_two_samples_tell_a_neighbour_and_one_does_not():
+    assert is_disturbed((1.0, 1.12))
+    assert not is_disturbed((1.0, 1.08))
+    assert not is_disturbed((1.0,))
+
+
 @pytest.mark.parametrize("space", ["matmul", "depthwise"])
 def test_d22_recordings_of_a_calm_machine_are_not_taken_for_noisy_ones(space):
     path = Path(__file__).parents[1] / "search" / "data" / f"{space}.records.jsonl.gz"

@@ -67,7 +67,7 @@ class RunnerContract(_Running):
             assert all(0 < seconds < 60 for seconds in result.costs)
             assert all(0 <= seconds < 600 for seconds in result.timings.values())
         # the first has nobody to lose against
-        assert len(results[0].costs) >= 3
+        assert len(results[0].costs) >= 2
 
     def test_a_failed_build_passes_through_as_its_failure(
         self, component: Runner, good: list[MeasureInput]

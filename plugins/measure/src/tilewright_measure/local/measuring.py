@@ -91,12 +91,12 @@ class Measurer:
             with phase(timings, "time"):
                 time.sleep(conditions.cooldown_interval)
                 hopeless = request["hopeless_seconds"] or math.inf
-                costs = take_samples(kernel.time, conditions, launch_seconds, hopeless)
-            if len(costs) == conditions.repeat:  # who lost the race is not chosen, right or wrong
+                samples = take_samples(kernel.time, conditions, launch_seconds, hopeless)
+            if not samples.lost:  # who lost the race is not chosen, right or wrong
                 with phase(timings, "check"):
                     check.look()  # at what the last timed launch left
                     _look_again(kernel, check, request["launches"])
-            return costs
+            return samples.seconds
 
     def _case(self, task: Task, request: Mapping[str, Any]) -> Case:
         workload, seed = task.workload, request["seed"]
