@@ -92,6 +92,13 @@ def test_two_long_samples_are_enough_to_lose():
     assert (len(samples.seconds), samples.lost) == (2, True)
 
 
+def test_a_call_that_is_far_too_long_is_the_only_sample():
+    kernel = Kernel(0.22)
+    samples = take_samples(kernel.time, _conditions(), 0.21, 0.075, untimed_seconds=0.2)
+    assert (samples.seconds, samples.lost) == ([0.21], True)
+    assert kernel.numbers == []
+
+
 def test_fewer_than_three_samples_are_taken_where_fewer_are_asked_for():
     assert len(take_samples(Kernel(1.0).time, _conditions(repeat=1), 1.0, 0.5).seconds) == 1
 

@@ -30,6 +30,7 @@ def take_samples(
     conditions: Conditions,
     first_seconds: float,
     hopeless_seconds: float = math.inf,
+    untimed_seconds: float = math.inf,
 ) -> Samples:
     """`timed(number)` gives the seconds of so many calls together.
 
@@ -38,11 +39,14 @@ def take_samples(
     hopeless_seconds  the candidate has lost when three samples, or two that are enough, were all
                       slower; or when the first one and the call before it were both slower by a
                       third
+    untimed_seconds   the candidate has lost, with that call as its only sample, when it took longer
 
     `number` grows until a sample lasts `min_repeat_ms`, and stays grown. Two samples are enough
     where they last as long as `repeat` samples of 10 ms, or of ten times `min_repeat_ms`; otherwise
     three, and so on. Raises RefusedError (`invalid_result`) for a time that cannot be.
     """
+    if first_seconds > untimed_seconds:
+        return Samples([checked_seconds(first_seconds)], lost=True)
     shortest = conditions.min_repeat_ms / 1e3
     plenty = conditions.repeat * max(_AVERAGING_SECONDS, 10 * shortest)
     number = conditions.number
