@@ -84,7 +84,7 @@ class Samples:
     here = Device("cpu", {"model": "one", "cores": 2})
     elsewhere = Device("cpu", {"model": "another", "cores": 64})
     operands = (TensorSpec((1, 7)), TensorSpec((5, 7), role="constant"))
-    task = Task(Workload("dense", operands), Target.parse("toy:threads=2"))
+    task = Task(Workload("dense", operands), Target.parse("toy:threads=1"))
     fused = Task(Workload("dense", operands, epilogue=(EpilogueOp("relu"),)), task.target)
 
     @staticmethod

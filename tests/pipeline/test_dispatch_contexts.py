@@ -72,7 +72,7 @@ def test_the_inner_context_answers_and_asks_the_outer_where_it_cannot(history, s
     with FallbackContext(ToyHost()) as fallback, history(samples.record(4)) as best:
         assert current() is best
         assert current().query(samples.task).config == samples.config(4)
-        other = replace(samples.task, target=samples.task.target.replace(threads=1))
+        other = replace(samples.task, target=samples.task.target.replace(threads=2))
         assert current().query(other).source == "fallback"
         assert fallback.query(samples.task).source == "fallback"
         with ApplyConfig(samples.config(1)):

@@ -65,7 +65,7 @@ def test_a_condition_counts_in_place_of_the_strategies(history, samples):
 
 
 class Twins:
-    """Targets of two and of three threads have the same code."""
+    """Targets of one and of four threads have the same code."""
 
     def equal_targets(self, task):
         return [task.target.replace(threads=5 - task.target.threads)]
@@ -107,6 +107,6 @@ def test_records_of_an_equal_target_count_behind_the_task_s_own(shared, samples)
 
 
 def test_records_of_an_equal_target_answer_where_the_task_has_none(shared, samples):
-    elsewhere = Task(samples.task.workload, samples.task.target.replace(threads=3))
+    elsewhere = Task(samples.task.workload, samples.task.target.replace(threads=4))
     own = replace(shared, conditions=Conditions("warm"))
     assert told(own, elsewhere)[0] == [3]

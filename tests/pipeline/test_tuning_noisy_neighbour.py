@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 import random
 from concurrent.futures import Future
+from importlib.resources import files
 from itertools import islice
-from pathlib import Path
 
 import pytest
 from toy_tasks import entry
@@ -108,9 +108,9 @@ def test_d22_two_samples_tell_a_neighbour_and_one_does_not():
 
 @pytest.mark.parametrize("space", ["matmul", "depthwise"])
 def test_d22_recordings_of_a_calm_machine_are_not_taken_for_noisy_ones(space):
-    path = Path(__file__).parents[1] / "search" / "data" / f"{space}.records.jsonl.gz"
+    path = files("tilewright_recordings") / "data" / f"{space}.records.jsonl.gz"
     decoder, timed, disturbed = RecordDecoder(), 0, 0
-    with gzip.open(path) as file:
+    with path.open("rb") as data, gzip.open(data) as file:
         for line in islice(file, 800):
             costs = decoder.decode(unseal(line.rstrip(b"\n"))).trial.result.costs
             timed += bool(costs)

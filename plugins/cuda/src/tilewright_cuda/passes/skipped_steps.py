@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tilewright_tensor.lowering.zero_terms import without_zero_terms
+
 from tilewright_tensor.expressions.affine import Var
 from tilewright_tensor.ir.facts import Condition
 from tilewright_tensor.ir.loop_ir import (
@@ -25,7 +27,6 @@ from tilewright_tensor.ir.loop_ir import (
     walk,
 )
 from tilewright_tensor.lowering.program_pass import ProgramPass
-from tilewright_tensor.lowering.zero_terms import without_zero_terms
 
 
 def _skipping(program: LoopProgram) -> LoopProgram:
