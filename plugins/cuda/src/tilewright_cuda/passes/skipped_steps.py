@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tilewright_tensor.lowering.zero_terms import without_zero_terms
-
 from tilewright_tensor.expressions.affine import Var
 from tilewright_tensor.ir.facts import Condition
 from tilewright_tensor.ir.loop_ir import (
@@ -26,6 +24,7 @@ from tilewright_tensor.ir.loop_ir import (
     stores,
     walk,
 )
+from tilewright_tensor.lowering.neutral_terms import without_neutral_terms
 from tilewright_tensor.lowering.program_pass import ProgramPass
 
 
@@ -51,7 +50,7 @@ def _needed(loop: Loop, threads: frozenset[Var]) -> list[Condition]:
     if loop.kind not in ("serial", "unrolled"):
         return []
     own = {one.buffer.name for one in walk(loop.body) if isinstance(one, Allocate)}
-    sums = [without_zero_terms(one) for one in stores(loop.body) if one.buffer.name not in own]
+    sums = [without_neutral_terms(one) for one in stores(loop.body) if one.buffer.name not in own]
     guards = [one for one in sums if isinstance(one, Guard)]
     if not guards or len(guards) < len(sums):
         return []
@@ -68,7 +67,7 @@ def _without(known: list[Condition], statement: Statement) -> Statement:
     """The statement with its sums under those conditions only that are not known to hold."""
     if not isinstance(statement, Store):
         return changed_inside(statement, lambda one: _without(known, one))
-    found = without_zero_terms(statement)
+    found = without_neutral_terms(statement)
     if not isinstance(found, Guard):
         return statement
     return guarded([one for one in found.conditions if one not in known], found.body)
