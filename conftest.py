@@ -59,6 +59,7 @@ NEEDS = {
     "search/test_bench_tuners.py": (*HOUSE, "search"),
     "search/test_peers.py": (*HOUSE, "search"),
     "recordings": (*HOUSE, "recordings", "search"),
+    "report": (*ALL, "report"),
     "records": HOUSE,
     "openvino": ("cli", "onnx", "openvino", "pipeline", "x86"),
     "third_party": ALL,
@@ -88,6 +89,7 @@ QUICK = (
     "pipeline/test_host_api.py", "pipeline/test_pipeline_run.py", "pipeline/test_tuning_loop.py",
     "recordings/test_spaces_of_the_package.py",
     "records/test_records_readers.py",
+    "report/test_significance.py",
     "search/test_gradient_scheduler.py", "search/test_round_robin.py",
     "search/test_simple_tuners.py",
     "tensor/test_dag.py", "tensor/test_golden_keys.py", "tensor/test_interpret.py",
@@ -111,11 +113,13 @@ def needs(path: Path) -> tuple[str, ...]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--soak-seconds`, how long the soak with the marker `full` takes; `--write-golden`."""
+    """`--soak-seconds`, how long the soak with the marker `full` takes; and what is written."""
     text = "how long tests/faults/test_soak.py measures under -m full"
     parser.addoption("--soak-seconds", type=float, default=600, help=text)
     text = "write the hashes of generated text that tests/golden compares anew"
     parser.addoption("--write-golden", action="store_true", help=text)
+    text = "a folder for pictures of what tests/report sees in a browser"
+    parser.addoption("--pictures", help=text)
 
 
 def _missing(plugins: tuple[str, ...]) -> bool:

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "onnx": {"core", "graph"},
     "openvino": {"core", "graph"},
     "dask": {"core", "measure", "pipeline"},
-    "report": {"core"},
+    "report": {"core", "pipeline"},
 }
 
 # What folders of these names may import besides: nothing else of a distribution imports them.

@@ -270,6 +270,7 @@ def test_latency_has_all_five_figures_and_every_sample(residual, context):
     assert len(latency.seconds) == 7
     assert latency.to_json() == {
         "mean_ms": 1.0, "median_ms": 1.0, "max_ms": 1.0, "min_ms": 1.0, "std_ms": 0.0, "runs": 7,
+        "samples_ms": [1.0] * 7,
     }  # fmt: skip
     assert str(latency) == "median 1.000 ms, 1.000 ms to 1.000 ms in 7 runs"
 

@@ -49,10 +49,15 @@ class Choice:
                 return cls(name, dict(options or {}))
         raise ValueError("expected a name or {name: {options}}")
 
+    def short_form(self) -> Any:
+        """As a file has it: the name, or {name: {options}}."""
+        return {self.name: dict(self.options)} if self.options else self.name
+
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> Any:
         return core_schema.no_info_plain_validator_function(
-            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(_short_form)
+            cls.parse,
+            serialization=core_schema.plain_serializer_function_ser_schema(cls.short_form),
         )
 
     @classmethod
@@ -63,10 +68,6 @@ class Choice:
 
 DEFAULT = Choice("")
 """What a field says that takes the default of its role: `tuner: Choice = DEFAULT`."""
-
-
-def _short_form(choice: Choice) -> Any:
-    return {choice.name: dict(choice.options)} if choice.options else choice.name
 
 
 def role_of(field: str) -> str:

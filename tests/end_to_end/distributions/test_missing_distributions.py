@@ -43,6 +43,7 @@ WORKS_WITHOUT = {
     "measure": {"space", "explain", "tasks", "compile", "bench network", "new"},
     "onnx": {"space", "explain", "tune", "new"},
     "openvino": set(VERBS) - {"bench models", "bench trial"},
+    "report": set(VERBS) - {"bench models", "bench trial"},
     "records": set(VERBS) - {"records"},
     "testing": set(VERBS) - {"bench models", "bench trial"},
     "recordings": set(VERBS) - {"bench models", "bench trial"},

@@ -114,6 +114,17 @@ class SharesCode(Protocol):
 
 
 @runtime_checkable
+class ShowsCode(Protocol):
+    """An optional part of a `TargetBackend`: the text that it generates is shown to people."""
+
+    def code_text(self, program: Any, target: Target) -> str:
+        """What is compiled for a program, in the language of the target's compiler.
+
+        Raises ValueError for a program the target cannot run. Nothing is compiled.
+        """
+
+
+@runtime_checkable
 class EmulatesTargets(Protocol):
     """An optional part of a `TargetBackend`: an emulated device runs code of its own."""
 

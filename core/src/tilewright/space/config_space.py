@@ -11,6 +11,7 @@ from typing import Any
 
 from tilewright.canonical import content_key
 from tilewright.errors import UsageError, did_you_mean
+from tilewright.notebook import notebook_html
 from tilewright.space.alternative import Alternative
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.config import ConfigEntity
@@ -41,6 +42,9 @@ class ConfigSpace:
     def __repr__(self) -> str:
         parts = brief(", ".join(f"{a.name} ({_count(a.size)})" for a in self.alternatives), 200)
         return f"<ConfigSpace of {_count(self.size)} configs: {parts or 'no alternative'}>"
+
+    def _repr_html_(self) -> str | None:
+        return notebook_html(self)
 
     def __len__(self) -> int:
         """Number of raw points; use `size` where it may pass 2**63."""

@@ -54,6 +54,13 @@ class CudaBackend:
 
         return build(program, target)
 
+    def code_text(self, program: LoopProgram | CudaProgram, target: Target) -> str:
+        """CUDA C of one kernel. Raises ValueError for a program the architecture cannot run."""
+        from tilewright_cuda.program.arch import arch_of
+        from tilewright_cuda.text.generate import generate
+
+        return "\n".join(generate(program, arch_of(target)).program.modules)
+
     def link(self, network_program: NetworkProgram, target: Target) -> Artifact:
         """A whole network as one list of launches.
 

@@ -55,6 +55,12 @@ class X86Backend:
 
         return build(program, target)
 
+    def code_text(self, program: LoopProgram | X86Program, target: Target) -> str:
+        """LLVM IR of one kernel. Raises ValueError for a program that x86 cannot run."""
+        from tilewright_x86.kernel.build import code_text
+
+        return code_text(program, target)
+
     def link(self, network_program: NetworkProgram, target: Target) -> Artifact:
         """Object code of a whole network. Raises ValueError for a program that x86 cannot run."""
         from tilewright_x86.kernel.link import link_network

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.roles import TellsReuseDistance
 from tilewright.strategies.strategy import PRECISIONS
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.compiled.kernel_entries import kernel_entries
 from tilewright_graph.compiled.linking import lower_network
 from tilewright_graph.compiled.saved_network import NetworkSignature
 from tilewright_graph.extraction.extraction import ExtractedNetwork
@@ -29,12 +31,14 @@ class CompileReport:
 
     sources      how many kernels took their config from where, see `SOURCES`
     transforms   layout transforms between them
+    kernels      what run.json lists of them
     """
 
     prediction: Prediction
     sources: Mapping[str, int]
     transforms: int
     memory: MemoryPlan
+    kernels: Sequence[Mapping[str, Any]] = ()
 
     def __repr__(self) -> str:
         return f"<CompileReport {self}>"
@@ -58,7 +62,13 @@ def compile_network(
     dispatched = dispatch_network(extracted, context, accuracy, best)
     assembly = dispatched.assembly
     compiled, memory = link_assembly(extracted, assembly, context, dispatched.max_error)
-    report = CompileReport(dispatched.prediction, dispatched.sources, assembly.transforms, memory)
+    report = CompileReport(
+        dispatched.prediction,
+        dispatched.sources,
+        assembly.transforms,
+        memory,
+        kernel_entries(extracted, dispatched),
+    )
     return compiled, report
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from tilewright.canonical import thaw
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.host.plugin_host import PluginHost
+from tilewright.notebook import notebook_html
 from tilewright.roles import Artifact, Kernel, ReadsInPlace, SwapsKernels
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
@@ -28,6 +29,7 @@ from tilewright_pipeline.context.time_text import time_text
 from tilewright_tensor.expressions.dtype import numpy_type
 
 _LEAST_RUNS = 3
+_MOST_SAMPLES = 1000  # that are written down
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,13 @@ class Latency:
             "min_ms": min(samples),
             "std_ms": pstdev(samples),
             "runs": len(samples),
+            "samples_ms": [float(f"{sample:.6g}") for sample in samples[:: self._step]],
         }
+
+    @property
+    def _step(self) -> int:
+        """Of so many samples one is written down."""
+        return -(-len(self.seconds) // _MOST_SAMPLES)
 
 
 def affordable_runs(runs: int, once: float, seconds: float) -> int:
@@ -121,6 +129,9 @@ class CompiledNetwork:
         closed = "closed " if self._kernel is None else ""
         told = signature_text(self.name, self.inputs, self.outputs)
         return f"<{closed}CompiledNetwork {told}; for {self.target}>"
+
+    def _repr_html_(self) -> str | None:
+        return notebook_html(self)
 
     def __enter__(self) -> Self:
         return self

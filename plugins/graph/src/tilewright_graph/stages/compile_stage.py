@@ -56,6 +56,7 @@ class CompileStage:
         made = {
             "configs": dict(report.sources),
             "transforms": report.transforms,
+            "kernels": list(report.kernels),
             "arena_bytes": report.memory.arena_bytes,
             "arena_bound_bytes": report.memory.bound_bytes,
         }

@@ -24,5 +24,6 @@ class GraphTuneOptions(Effort):
     )
     svg: str | None = Field(
         default=None,
-        description="Draw the layouts before and after; several networks each into FILE-NETWORK.",
+        description="Where the layouts before and after are drawn, several networks each into "
+        "FILE-NETWORK; by default into the run's folder.",
     )

@@ -23,6 +23,7 @@ from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.writing import check_file, writing
 
+PICTURE = "layouts.svg"
 _log = logging.getLogger("tilewright")
 
 
@@ -61,7 +62,7 @@ class GraphTuneStage:
         options, context = self._options, self._context
         extracted: ExtractedNetwork = values[ExtractedNetwork]
         tuner = context.host.choose("graph_tuner", options.graph_tuner, context.host)
-        picture = None if options.svg is None else self._picture_of(options.svg)
+        picture = self._picture
         if picture is not None:
             check_file(picture, "svg")
         measured = None
@@ -86,8 +87,12 @@ class GraphTuneStage:
             report["finals"] = last_word(extracted, context, last)
         return StageResult((choice,), report, partial=unproved or exceeds)
 
-    def _picture_of(self, svg: str) -> Path:
-        path, branch = Path(svg), self._context.branch
+    @property
+    def _picture(self) -> Path | None:
+        """Where the layouts are drawn: into the run's folder, unless somewhere else is named."""
+        if self._options.svg is None:
+            return self._context.folder / PICTURE if self._context.saves else None
+        path, branch = Path(self._options.svg), self._context.branch
         return path.with_name(f"{path.stem}-{branch}{path.suffix}") if branch else path
 
     def _draw(self, path: Path, extracted: ExtractedNetwork, choice: GraphChoice) -> None:

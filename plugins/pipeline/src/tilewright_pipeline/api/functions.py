@@ -12,10 +12,12 @@ from typing import Any
 
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
+from tilewright.notebook import notebook_html
 from tilewright.options import Choice
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
@@ -48,6 +50,7 @@ class TuneResult:
               best_seconds, gflops, peak_share, strategy, config; `skipped` where the same was asked
               for before, so that nothing was measured; `ended`, why it went no further, else None;
               `partial`, as below; `records`, the file
+    device    what it was measured on
     partial   the device was lost before the budget was spent
     """
 
@@ -55,7 +58,11 @@ class TuneResult:
     config: ConfigEntity | None
     seconds: float | None
     summary: Mapping[str, Any]
+    device: Device
     partial: bool = False
+
+    def _repr_html_(self) -> str | None:
+        return notebook_html(self)
 
     def __repr__(self) -> str:
         found = "no config"
@@ -125,7 +132,7 @@ def tune(
     best = context.history.best(task, context.host.space(task, strategies).is_valid)
     config, seconds = (best.config, best.seconds) if best is not None else (None, None)
     summary = _summary(entry, config, report, context)
-    return TuneResult(task, config, seconds, summary, report.partial)
+    return TuneResult(task, config, seconds, summary, context.device, report.partial)
 
 
 def _given(**arguments: Any) -> dict[str, Any]:

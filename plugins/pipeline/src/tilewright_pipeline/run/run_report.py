@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,16 @@ from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.time_text import milliseconds_text
 from tilewright_pipeline.measuring.device_shares import faults_told, trials_told
 from tilewright_pipeline.measuring.measurement_spent import summed
+from tilewright_pipeline.run.run_setup_entry import setup_entry
 from tilewright_pipeline.tuning.task_entry import task_entry
 from tilewright_pipeline.writing import writing
 
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
 _OWN = frozenset(
-    ("version", "name", "target", "device", "devices", "models", "stages", "tasks", "networks")
+    (
+        *("version", "name", "target", "device", "devices", "setup"),
+        *("models", "stages", "tasks", "networks"),
+    )
 )
 
 
@@ -28,6 +33,7 @@ class RunReport:
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
+        self._started = datetime.now(UTC)
         self._stages: list[dict[str, Any]] = []
         self._members: dict[str, Any] = {}
         self._tasks: TaskSet | None = None
@@ -41,10 +47,12 @@ class RunReport:
         """Remember the run's models, as `claim` returns them."""
         self._models = models
 
-    def add(self, outcome: StageOutcome) -> None:
-        """Take a stage's outcome in; several stages may fill one member."""
-        seconds = round(outcome.seconds, 6)
-        self._stages.append({"name": outcome.name, "status": outcome.status, "seconds": seconds})
+    def add(self, outcome: StageOutcome, options: Mapping[str, Any] = {}) -> None:
+        """Take a stage's outcome in, and its options; several stages may fill one member."""
+        entry = {"name": outcome.name, "status": outcome.status}
+        self._stages.append(
+            {**entry, "seconds": round(outcome.seconds, 6), "options": dict(options)}
+        )
         _merge(self._members, outcome.report)
 
     def content(self) -> dict[str, Any]:
@@ -58,6 +66,7 @@ class RunReport:
             "target": str(context.target),
             "device": context.device.to_json(),
             **({"devices": list(context.devices)} if context.devices else {}),
+            "setup": setup_entry(context, self._started),
             **({"models": list(self._models)} if self._models else {}),
             "stages": self._stages,
             "tasks": tasks,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import UsageError
+from tilewright.notebook import notebook_html
 from tilewright.terminal_text import brief
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context import exit_codes
@@ -17,7 +18,7 @@ from tilewright_pipeline.context.events import RunInfo, RunOutcome, StageOutcome
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.run.run_folder import claim, holds_anything, kept_folder, models_of
 from tilewright_pipeline.run.run_report import RunReport, check_report
-from tilewright_pipeline.stages.planned_stage import PlannedStage
+from tilewright_pipeline.stages.planned_stage import PlannedStage, told_options
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.stages.values import RunValues, branch_context, is_joint
 from tilewright_pipeline.tuning.interrupt import Interrupt, is_ctrl_c
@@ -35,6 +36,9 @@ class RunResult:
     folder: Path
     values: Mapping[type, Any]
     branches: Mapping[str, RunResult] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str | None:
+        return notebook_html(self)
 
     def __repr__(self) -> str:
         stages = (f"{stage['name']} {stage['status']}" for stage in self.report.get("stages", ()))
@@ -157,5 +161,5 @@ class PipelineRun:
         self, stage: PlannedStage, status: StageStatus, start: float, result: StageResult
     ) -> None:
         outcome = StageOutcome(stage.name, status, time.monotonic() - start, result.report)
-        self._report.add(outcome)
+        self._report.add(outcome, told_options(stage.options))
         self._context.host.notify("tilewright_stage_finished", run=self._info, outcome=outcome)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from pydantic import BaseModel
+
 from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Place
@@ -31,6 +33,13 @@ class ChecksOptions(Protocol):
     @staticmethod
     def option_mistakes(options: Any, host: PluginHost) -> Iterable[tuple[Place, UsageError]]:
         """Each with the path of its option."""
+
+
+def told_options(options: Any) -> dict[str, Any]:
+    """A stage's options as a pipeline file has them, without those at their default."""
+    if not isinstance(options, BaseModel):
+        return {}
+    return options.model_dump(mode="json", exclude_defaults=True)
 
 
 def stage_that_makes(kind: type, host: PluginHost) -> str | None:

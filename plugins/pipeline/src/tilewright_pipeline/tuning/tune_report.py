@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import UsageError
+from tilewright.notebook import notebook_html
 from tilewright_pipeline.context.events import TuneOutcome
 from tilewright_pipeline.stages.stage import StageResult
 
@@ -28,6 +29,9 @@ class TuneReport:
     curve: tuple[tuple[float, float], ...] = ()
     skipped: bool = False
     partial: bool = False
+
+    def _repr_html_(self) -> str | None:
+        return notebook_html(self)
 
     @property
     def members(self) -> dict[str, Any]:

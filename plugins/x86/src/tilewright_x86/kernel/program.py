@@ -18,6 +18,9 @@ class X86Program:
     loops: LoopProgram
     passes: str = "none"
 
+    def __str__(self) -> str:
+        return str(self.loops)
+
 
 def as_x86_program(program: LoopProgram | X86Program) -> X86Program:
     """The program with its passes, the default ones for a plain loop program."""

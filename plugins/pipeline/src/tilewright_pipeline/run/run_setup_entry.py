@@ -1,0 +1,36 @@
+"""What a run was set up with: the member `setup` of run.json."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any
+
+from tilewright.options import Choice
+from tilewright.plugins.loading.distributions import CORE, is_installed, known_distributions
+from tilewright_pipeline.context.run_context import RunContext
+
+
+def setup_entry(context: RunContext, started: datetime) -> dict[str, Any]:
+    """What it takes, besides target and stages, to do the run again and to read its records.
+
+    `records` is the path of the file as seen from the run's folder, so that both may move together.
+    """
+    folder, file = (os.path.abspath(one) for one in (context.folder, context.store.path))  # noqa: PTH100  links stay
+    installed = (one for one in known_distributions() if is_installed(one))
+    return {
+        "started": started.isoformat(timespec="seconds"),
+        "seed": context.seed,
+        "precision": context.host.precision,
+        "strategies": context.strategies,
+        "conditions": context.conditions.to_json(),
+        "runner": Choice(*context.runner).short_form(),
+        "builder": Choice(*context.builder).short_form(),
+        "records": os.path.relpath(file, folder),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in (CORE, *installed)},
+        },
+    }

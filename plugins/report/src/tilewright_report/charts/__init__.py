@@ -1,0 +1,1 @@
+"""Charts as static SVG, coloured by the styles of the page."""

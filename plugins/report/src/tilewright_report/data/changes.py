@@ -1,0 +1,66 @@
+"""What differs between runs: their kernels, matched by the nodes that they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright_report.data.kernels import Kernel
+from tilewright_report.data.run_folder import Run
+from tilewright_report.data.significance import mann_whitney
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One node's kernel in two runs.
+
+    p        of the test that both take the same time; None where there are too few samples
+    """
+
+    node: str
+    before: Kernel
+    after: Kernel
+    p: float | None
+
+    @property
+    def ratio(self) -> float:
+        return self.after.seconds / self.before.seconds if self.before.seconds else 1.0
+
+    @property
+    def gain(self) -> float:
+        """Seconds a launch."""
+        return self.before.seconds - self.after.seconds
+
+    @property
+    def same_config(self) -> bool:
+        return self.before.config == self.after.config and self.before.config is not None
+
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        if self.p is None:
+            return "too few samples"
+        if self.p >= LEVEL or self.gain == 0:
+            return "no difference"
+        return "faster" if self.gain > 0 else "slower"
+
+
+def changes(before: Run, after: Run) -> list[Change]:
+    """By node, those that matter most first; equal pairs of kernels once, with the first node."""
+    old, new = _by_node(before.kernels), _by_node(after.kernels)
+    pairs: dict[tuple[int, int], str] = {}
+    for node, kernel in old.items():
+        if node in new:
+            pairs.setdefault((kernel.number, new[node].number), node)
+    found = []
+    for (first, second), node in pairs.items():
+        one, other = before.kernels[first], after.kernels[second]
+        p = mann_whitney(one.samples, other.samples)
+        found.append(Change(node, one, other, p))
+    return sorted(found, key=lambda change: -abs(change.gain) * len(change.before.nodes))
+
+
+def _by_node(kernels: Sequence[Kernel]) -> dict[str, Kernel]:
+    return {node: kernel for kernel in kernels for node in kernel.nodes}

@@ -1,0 +1,1 @@
+"""Elements of HTML and SVG, and the document around them."""

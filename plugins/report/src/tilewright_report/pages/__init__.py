@@ -1,0 +1,1 @@
+"""Whole pages: of a run, of several, and of single values."""

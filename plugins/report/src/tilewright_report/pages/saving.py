@@ -1,0 +1,14 @@
+"""Writing a page to a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilewright_pipeline.writing import writing
+
+
+def save_page(page: str, path: Path) -> None:
+    """Whole, with the folders above it. Raises UsageError where it cannot be written."""
+    with writing(path, "the page"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, "utf-8")

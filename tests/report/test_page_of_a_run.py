@@ -1,0 +1,126 @@
+"""The page of a real run has every part, says what run.json says, and needs nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+import yaml
+from page_reader import Page
+
+import tilewright
+from tilewright.host.plugin_host import PluginHost
+from tilewright_pipeline.context.time_text import significant_text
+from tilewright_pipeline.run.run_report import SCHEMA_FILE
+from tilewright_report.data.run_folder import read_run
+
+
+@pytest.fixture(scope="module")
+def text(result):
+    return tilewright.report.html(result)
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+@pytest.fixture(scope="module")
+def report(result):
+    return json.loads((result.folder / "run.json").read_text())
+
+
+def test_it_has_every_part_in_order(page):
+    parts = ["run", "latency", "kernels", "layouts", "tuning", "landscape"]
+    assert page.sections == parts
+    assert [a["href"] for a in page.tags("a")][: len(parts)] == [f"#{part}" for part in parts]
+
+
+def test_it_needs_nothing_else_and_is_small(page, text):
+    assert page.fetched() == []
+    assert page.handlers() == []
+    assert "http://" not in text.replace("http://www.w3.org/", "")
+    assert "https://" not in text
+    assert len(text.encode()) < 2_000_000
+
+
+def test_its_links_lead_somewhere_and_its_fragments_are_distinct(page):
+    assert page.broken_links() == []
+    assert len(set(page.ids)) == len(page.ids)
+
+
+def test_the_stage_has_written_it(result):
+    written = (result.folder / "report.html").read_text()
+    assert Page(written).sections[:2] == ["run", "latency"]
+
+
+def test_it_says_what_was_run_and_measured(page, report):
+    ours = report["benchmark"][0]["tilewright"]
+    for told in (
+        report["target"],
+        "onnxruntime",
+        significant_text(ours["median_ms"]),
+        "seed",
+        "tiny.onnx",
+    ):
+        assert told in page.text
+    for task in report["tasks"]:
+        assert task["strategy"] in page.text
+
+
+def test_every_kernel_opens_with_its_config_alternatives_program_and_code(page, result):
+    run = read_run(result.folder, PluginHost.load())
+    folded = [a["id"] for a in page.tags("details") if a.get("id", "").startswith("kernel-")]
+    assert folded == [kernel.anchor for kernel in run.kernels]
+    assert len(folded) >= 5
+    for kernel in run.kernels:
+        assert kernel.text in page.text or len(kernel.text) > 300
+        for node in kernel.nodes:
+            assert node in page.text
+    assert page.text.count("Loop program,") == len(folded)
+    assert page.text.count("Generated code,") == len(folded)
+    assert "kernel " in page.text
+    assert "define void @" in page.text  # LLVM IR
+
+
+def test_kernels_add_up_to_the_prediction(result, report):
+    run = read_run(result.folder, PluginHost.load())
+    total = sum(kernel.total for kernel in run.kernels) * 1e3
+    assert total == pytest.approx(report["prediction"]["sum_of_kernels_ms"])
+    assert sum(kernel.share for kernel in run.kernels) == pytest.approx(1)
+    assert [k.total for k in run.kernels] == sorted((k.total for k in run.kernels), reverse=True)
+
+
+def test_the_curve_over_trials_ends_at_the_sum_of_the_best(result, report):
+    run = read_run(result.folder, PluginHost.load())
+    curve = run.tuned.totals()
+    least = sum(
+        each.weight * min(point.seconds for point in each.points if point.seconds)
+        for each in run.tuned.tasks
+    )
+    assert curve[-1] == (pytest.approx(run.tuned.trials), pytest.approx(least))
+    totals = [total for _, total in curve]
+    assert totals == sorted(totals, reverse=True)
+
+
+def test_the_pipeline_to_run_it_again_is_that_which_was_run(text, result, tmp_path):
+    _, _, rest = text.partition("<pre><code>version: 1")
+    (tmp_path / "again.yaml").write_text("version: 1" + rest.partition("</code>")[0])
+    again = tilewright.Pipeline.load(tmp_path / "again.yaml").plan
+    stages = [(stage.name, stage.options) for stage in again.stages]
+    written = yaml.safe_load((tmp_path / "again.yaml").read_text())
+    assert [name for name, _ in stages] == [stage["name"] for stage in result.report["stages"]]
+    assert dict(stages)["tune"].budget.trials == 90
+    assert written["measure"]["repeat"] == 3
+
+
+def test_run_json_keeps_to_its_schema(report):
+    jsonschema.validate(report, json.loads(SCHEMA_FILE.read_text()))
+    nodes = [node for kernel in report["compile"]["kernels"] for node in kernel["nodes"]]
+    counted = sum(report["compile"]["configs"].values())
+    assert len(nodes) == counted + report["compile"]["transforms"]
+    assert all(len(kernel["samples"]) >= 3 for kernel in report["compile"]["kernels"])
+    samples = report["benchmark"][0]["tilewright"]["samples_ms"]
+    assert len(samples) == report["benchmark"][0]["tilewright"]["runs"]
+    assert (report["setup"]["records"], report["setup"]["seed"]) == ("records.jsonl", 0)
