@@ -49,7 +49,8 @@ def prefetched(
 @pytest.mark.parametrize(
     ("text", "changed"),
     [
-        ("(1x64x14x14, 96x64x1x1)", {}),
+        ("(1x64x14x14, 96x64x1x1)", {"outer": "filters", "unroll_ic": 1}),
+        ("(1x256x28x28, 96x256x1x1)", {"outer": "rows"}),
         ("(1x64x7x7, 96x64x1x1)", {"vectors": 1}),
         ("(1x64x9x14, 64x64x3x3)", {}),
         ("(1x32x14x14, 64x32x3x3)", {"tile_oh": (5, 3), "tile_ow": (4, 4)}),
@@ -68,6 +69,16 @@ def test_all_of_the_next_filters_is_fetched_while_the_present_are_used(
     assert len(missing) <= len(wanted) // 50
     beyond = [line for row, line in found if row == 0 and line >= 2.3 * together / LINE]
     assert not beyond
+
+
+def test_single_pixels_stay_for_all_filters_where_their_rows_are_long() -> None:
+    """Each row fetches all filters once, from block to block."""
+    lowered = program("(1x256x28x28, 96x256x1x1)")
+    (rows,) = (one.extent for one in walk(lowered.body) if getattr(one, "kind", "") == "parallel")
+    found = [row for (row, *_), behind in prefetched(lowered.body, {}) if not behind]
+    blocks = [row for row, before in zip(found, [-1, *found], strict=False) if row != before]
+    assert rows == 7 * 3
+    assert blocks == [0, 1, 2] * 7
 
 
 def test_filters_far_ahead_are_asked_for_a_line_at_a_time() -> None:

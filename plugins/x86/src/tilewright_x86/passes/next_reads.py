@@ -1,8 +1,9 @@
 """Prefetches, spread over a convolution, of what its next tiles read.
 
-Filters: all tiles of an image read the same ones, then the next ones. The first of them would wait
-for filters that come from afar, the others find them in the cache. So each tile fetches its share
-of the next filters: the memory is asked all the time, and never for more than it gives.
+Filters: all tiles of an image, or of a row, read the same ones, then the next ones. The first of
+them would wait for filters that come from afar, the others find them in the cache. So each tile
+fetches its share of the next filters: the memory is asked all the time, and never for more than it
+gives.
 
 Winograd's filters: the register tiles of a block read a panel of those of one point, then the next.
 
@@ -41,8 +42,11 @@ _Added = Callable[[Loop, Affine], list[Statement]]
 """What is to be done in the innermost rolled loop at the turn of that number."""
 
 
-def fetch_next_filters(rows: int, columns: int, axes: int = 2) -> ProgramPass:
-    """For a convolution over so many axes in register tiles of rows times columns."""
+def fetch_next_filters(rows: int, columns: int, axes: slice) -> ProgramPass:
+    """For a convolution in register tiles of rows times columns.
+
+    axes   of the output, along which tiles share filters: those of the image, or its last one
+    """
     run = partial(_fetching_next_filters, rows, columns, axes)
     return ProgramPass(f"fetch next filters, tiles of {rows} x {columns}", run)
 
@@ -59,19 +63,21 @@ def fetch_next_pixels(columns: int) -> ProgramPass:
     return ProgramPass(f"fetch next pixels, tiles of 1 x {columns}", run)
 
 
-def _fetching_next_filters(rows: int, columns: int, axes: int, program: LoopProgram) -> LoopProgram:
+def _fetching_next_filters(
+    rows: int, columns: int, axes: slice, program: LoopProgram
+) -> LoopProgram:
     """The program of a convolution in register tiles of rows times columns.
 
     The first dimension of the filters is the outermost loop, and a tile reads all that lies at one
     place of it.
     """
     output, filters = program.outputs[0], program.operand("weight")
-    extents = output.shape[2 : 2 + axes]
+    extents = output.shape[axes]
     pixels, together = prod(extents), prod(filters.shape[1:])
 
     def fetching(tile: Statement) -> _Added:
         start = dict.fromkeys(ranges(tile), Affine())
-        *place, column = (index.substitute(start) for index in _place(tile, output)[2 : 2 + axes])
+        *place, column = (index.substitute(start) for index in _place(tile, output)[axes])
         now, *_ = (index.substitute(start) for index in _read(tile, filters))
         pixels_before = column * rows
         for axis, index in enumerate(place, 1):

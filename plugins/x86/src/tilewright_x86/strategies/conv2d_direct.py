@@ -97,8 +97,11 @@ class Conv2dDirect(ScheduledImplementation):
         unroll_ic = knobs.define_knob("unroll_ic", self._unrolled(max(block_ics)))
         pixels_too = ["pixels"] if self.reads_single_pixels(task) else []
         prefetch = knobs.define_knob("prefetch", ["none", "filters", *pixels_too])
-        # with rows outermost it is not all tiles of the image that share filters
-        knobs.constrain((prefetch == "filters") <= (outer == "filters"))
+        shared = outer == "filters"
+        if pixels_too:
+            # with rows outermost it is the tiles of a row that share filters, of a long one many
+            shared |= tile_oh[-1] == 1
+        knobs.constrain((prefetch == "filters") <= shared)
         if pixels_too:
             knobs.constrain((prefetch == "pixels") <= (block_ic > unroll_ic * self.terms))
             knobs.constrain((prefetch == "pixels") <= (tile_oh[-1] == 1))
@@ -112,8 +115,9 @@ class Conv2dDirect(ScheduledImplementation):
     def fallback(self, task: Task) -> ConfigEntity | None:
         """The tile with most sums, of one row and two vectors of filters: best on most layers.
 
-        One vector where there is no other. None where groups of filters fill less than half a
-        vector, and pixels would fill whole ones.
+        One vector where there is no other. A long row of single pixels stays in the second-level
+        cache while all filters pass by; that reads less than all pixels for some filters at a time.
+        None where groups of filters fill less than half a vector, and pixels would fill whole ones.
         """
         filters, channels, _ = group_of(task)
         if is_pointwise(task.workload) and 2 * output_blocks(task)[0] < min(lanes(task), filters):
@@ -125,17 +129,20 @@ class Conv2dDirect(ScheduledImplementation):
             (tile for tile in tiles if prod(tile) >= fewest),
             key=lambda tile: (tile[2] > 1, prod(tile), tile[2] == 2, -tile[0], tile),
         )
+        block_ic = self.input_blocks(channels, lanes(task))[0]
+        by_rows = self.reads_single_pixels(task) and width >= _LONG_ROW and rows == 1
+        unrolled = 2 if by_rows and block_ic % (2 * self.terms) == 0 else 1
         return ConfigEntity(
             self.name,
             {
-                "block_ic": self.input_blocks(channels, lanes(task))[0],
+                "block_ic": block_ic,
                 "block_oc": output_blocks(task)[0],
                 "vectors": vectors,
                 "tile_ow": (-(-width // columns), columns),
                 "tile_oh": (-(-height // rows), rows),
-                "outer": "filters",
+                "outer": "rows" if by_rows else "filters",
                 "unroll_kw": False,
-                "unroll_ic": 1,
+                "unroll_ic": unrolled,
                 "prefetch": "filters",
             },
         )
@@ -157,7 +164,9 @@ class Conv2dDirect(ScheduledImplementation):
         rows, columns = config["tile_oh"][-1], config["tile_ow"][-1]
         found = [skip_neutral_terms]
         if config["prefetch"] == "filters":
-            found.append(fetch_next_filters(rows, columns, len(self.axes)))
+            last = 2 + len(self.axes)
+            first = last - 1 if config["outer"] == "rows" else 2
+            found.append(fetch_next_filters(rows, columns, slice(first, last)))
         elif config["prefetch"] == "pixels":
             found.append(fetch_next_pixels(columns))
         if self.viewed(task) is not task:
