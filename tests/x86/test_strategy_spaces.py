@@ -87,3 +87,20 @@ def test_no_more_channels_are_unrolled_than_a_block_has() -> None:
 def test_groups_of_several_filters_are_convolved_directly() -> None:
     names = {s.name for s in host().strategies(task("conv2d(1x64x9x9, 32x16x3x3, groups=4)"))}
     assert "conv2d_direct.x86" in names
+
+
+@pytest.mark.parametrize(
+    ("text", "outer", "unroll_ic"),
+    [
+        ("(1x64x28x28, 64x64x1x1)", "rows", 2),
+        ("(1x64x28x28, 64x64x3x3, padding=1)", "filters", 2),
+        ("(1x9x28x28, 64x9x3x3, padding=1)", "filters", 1),
+    ],
+)
+def test_the_advice_is_two_channels_at_a_time_and_rows_of_single_pixels(
+    text: str, outer: str, unroll_ic: int
+) -> None:
+    conv = task(f"conv2d{text}")
+    advised = host().implementation("conv2d_direct.x86").fallback(conv)
+    assert (advised["outer"], advised["unroll_ic"]) == (outer, unroll_ic)
+    assert host().space(conv).is_valid(advised)

@@ -113,7 +113,7 @@ class Conv2dDirect(ScheduledImplementation):
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity | None:
-        """The tile with most sums, of one row and two vectors of filters: best on most layers.
+        """The tile with most sums, of one row and two vectors of filters, two channels at a time.
 
         One vector where there is no other. A long row of single pixels stays in the second-level
         cache while all filters pass by; that reads less than all pixels for some filters at a time.
@@ -131,7 +131,7 @@ class Conv2dDirect(ScheduledImplementation):
         )
         block_ic = self.input_blocks(channels, lanes(task))[0]
         by_rows = self.reads_single_pixels(task) and width >= _LONG_ROW and rows == 1
-        unrolled = 2 if by_rows and block_ic % (2 * self.terms) == 0 else 1
+        even = block_ic % (2 * self.terms) == 0
         return ConfigEntity(
             self.name,
             {
@@ -142,7 +142,7 @@ class Conv2dDirect(ScheduledImplementation):
                 "tile_oh": (-(-height // rows), rows),
                 "outer": "rows" if by_rows else "filters",
                 "unroll_kw": False,
-                "unroll_ic": unrolled,
+                "unroll_ic": 2 if even else 1,
                 "prefetch": "filters",
             },
         )
