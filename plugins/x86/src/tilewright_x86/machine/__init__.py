@@ -1,1 +1,1 @@
-"""Instruction sets: which there are, and what this machine has of them."""
+"""Instruction sets: which there are, and what this machine has of them; memory for machine code."""
