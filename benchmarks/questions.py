@@ -123,7 +123,7 @@ SECTIONS = (
     ),
     Section(
         "How many trials does a search take?",
-        "Until within 2 % of the optimum of two recorded spaces, medians over seeds, beside random "
+        "Until within 2 % of the optimum of recorded spaces, medians over seeds, beside random "
         "search (`search_trials.py`); goal: a third of its trials. The rest on ResNet-50: "
         "the scheduler `gradient` beside `round-robin` in pairs of runs (`schedulers.py`; goal: no "
         "worse in four of five), and how far a chosen config is behind the best there is "
@@ -157,7 +157,7 @@ SECTIONS = (
         "candidate (`tilewright bench trial`); the runner's times beside a plain loop of calls "
         "(`direct_run.py`); a million records (`tests/faults`, in full); trials a second of a "
         "fleet whose driver is on the same two cores (`fleet.py`). A saved network in a process of "
-        "its own: loading, and most memory in MB, Python and LLVM included (`service.py`).",
+        "its own: loading, and most memory in MB, all of Python included (`service.py`).",
         (
             Question("pool", "fork and join", "us", "less", None, 2.0),
             Question("compile", "lower and compile", "ms", "less", None, 25.0),
