@@ -153,11 +153,11 @@ class ClosesOnce(Good):
         super().close()
 
 
-class TakesTwoSamples(Good):
+class TakesOneSample(Good):
     fails = {TIMES, SAMPLES}
 
     def costs(self, asked):
-        return super().costs(asked)[:2]
+        return super().costs(asked)[:1]
 
 
 class TakesFiveSamples(Good):
@@ -276,11 +276,12 @@ class _Variants:
             AnswersOnce,
             WantsSomething,
             ClosesOnce,
-            TakesTwoSamples,
+            TakesOneSample,
             TakesFiveSamples,
             TellsMicroseconds,
             KeepsConstantsWarm,
             KeepsConstantsCold,
+            HandsNothingOver,
             ChecksNoAnswer,
             NeverAsksForOverruns,
             GoesOnAfterAFault,
