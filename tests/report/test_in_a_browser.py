@@ -72,6 +72,14 @@ def find(browser, selector):
     return browser.find_element("css selector", selector)
 
 
+def wait_until_open(browser, selector):
+    """The page hears of the new address a little after the click."""
+    wait = pytest.importorskip("selenium.webdriver.support.wait")
+    wait.WebDriverWait(browser, timeout=60).until(
+        lambda _: find(browser, selector).get_property("open")
+    )
+
+
 def test_it_opens_without_a_complaint_and_fetches_nothing(opened, picture):
     browser = opened(0)
     fetched = browser.execute_script(
@@ -87,7 +95,7 @@ def test_a_click_on_a_kernel_opens_its_details_and_code(opened, picture):
     details = find(browser, "#kernel-1")
     assert not details.get_property("open")
     find(browser, "td a[href='#kernel-1']").click()
-    assert details.get_property("open")
+    wait_until_open(browser, "#kernel-1")
     folded = details.find_elements("css selector", ".inside-fold > details > summary")
     assert len(folded) == 2
     folded[0].click()
@@ -100,7 +108,7 @@ def test_a_click_on_a_bar_of_the_chart_leads_there_too(opened):
     browser.execute_script(
         "document.querySelector('#kernels svg a').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
-    assert find(browser, "#kernel-0").get_property("open")
+    wait_until_open(browser, "#kernel-0")
 
 
 def test_a_table_is_sorted_by_the_column_that_is_clicked(opened):

@@ -15,8 +15,8 @@ from tilewright_tensor.lowering.verify import verify
 
 TARGET = "x86:isa=avx512,threads=1"
 TASKS = {
-    "conv2d(1x19x9x9, 34x19x3x3, padding=1)": ["skip zero terms", "fetch next filters"],
-    "conv2d(1x32x7x7, 48x32x1x1)": ["skip zero terms", "fetch next filters", "rows of 7 pixels"],
+    "conv2d(1x19x9x9, 34x19x3x3, padding=1)": ["skip neutral terms", "fetch next filters"],
+    "conv2d(1x32x7x7, 48x32x1x1)": ["skip neutral terms", "fetch next filters", "rows of 7 pixels"],
     "conv2d(1x8x6x6, 5x8x1x1)": ["rows of 6 pixels"],
     "layout_transform(1x16x5x6, src=NCHW, dst=NCHW16c)": ["rows of 6 pixels"],
 }
