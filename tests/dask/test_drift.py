@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+
 import pytest
 from fleet_bench import has_devices, until
 
-from tilewright.vocabulary.measure import FailureKind
+from tilewright.roles import BuildResult
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.measure import (
+    Conditions,
+    Failure,
+    FailureKind,
+    MeasureInput,
+    MeasureResult,
+)
+from tilewright.vocabulary.target import Target
+from tilewright.vocabulary.task import Task
+from tilewright.vocabulary.workload import Workload
+from tilewright_dask.driver.batch import Batch, Candidate
 from tilewright_dask.driver.seat import Seat
 from tilewright_dask.worker.drift import Drift
 
@@ -73,6 +87,20 @@ def test_who_is_set_aside_again_and_again_is_so_for_longer():
     assert [seat.set_aside() for _ in range(7)] == [10, 20, 40, 80, 160, 320, 320]
     seat.prove()
     assert seat.set_aside() == 10
+
+
+def test_the_reference_is_the_quickest_that_a_clock_can_tell_and_is_soon_measured_again():
+    task = Task(Workload("scale", (), {}), Target("x86"))
+    candidates = []
+    for number, seconds in enumerate((3e-3, 1e-6, 2e-3, None)):
+        asked = MeasureInput(task, ConfigEntity("a", {"number": number}), Conditions(turns=4))
+        future = Future()
+        crashed = MeasureResult(failure=Failure(FailureKind.CRASH, ""))
+        future.set_result(crashed if seconds is None else MeasureResult((seconds,)))
+        candidates.append(Candidate(asked, BuildResult(None), future))
+    reference = Batch(candidates).reference
+    assert reference.config["number"] == 2
+    assert reference.conditions == Conditions("warm", repeat=3)
 
 
 @pytest.fixture

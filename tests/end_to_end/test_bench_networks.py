@@ -76,3 +76,19 @@ def test_a_peer_takes_the_precision_unless_it_has_one_or_has_none_to_choose():
     assert asked == Choice("openvino", {"precision": "bfloat16"})
     for peer in (Choice("openvino", {"precision": "default"}), Choice("onnxruntime")):
         assert equally_precise(peer, "bfloat16", host) == peer
+
+
+@pytest.mark.parametrize(
+    ("text", "peers"),
+    [
+        ("reference,onnxruntime", ["reference", "onnxruntime"]),
+        ("reference,onnxruntime:threads=1", ["reference", {"onnxruntime": {"threads": 1}}]),
+        ("{onnxruntime: {threads: 1}}", [{"onnxruntime": {"threads": 1}}]),
+    ],
+)
+def test_the_last_of_several_peers_may_have_options(call, monkeypatch, text, peers):
+    raced = []
+    monkeypatch.setattr(NetworkRace, "__init__", lambda _, *given: raced.extend(given[2]))
+    monkeypatch.setattr(NetworkRace, "row", lambda *_: None)
+    call("bench", "networks", "--networks", "zoo:perceptron", "--against", text)
+    assert raced == [Choice.parse(peer) for peer in peers]

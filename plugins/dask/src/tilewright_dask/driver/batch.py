@@ -14,6 +14,7 @@ from tilewright_dask.inputs import inputs_to_json
 from tilewright_measure.local.building import artifact_to_json, build_result_from_json
 
 _CLEAR_SECONDS = 1e-5
+_SAMPLES = 3
 
 
 @dataclass(eq=False, slots=True)
@@ -100,7 +101,11 @@ class Batch:
 
     @property
     def reference(self) -> MeasureInput | None:
-        """The quickest of its candidates that a clock can tell well, None where none worked."""
+        """The quickest of its candidates that a clock can tell well, None where none worked.
+
+        With warm constants and few samples: it is measured before every batch, and only ever
+        compared with itself.
+        """
         measured = [
             (seconds, each.input)
             for each in self.candidates
@@ -110,7 +115,8 @@ class Batch:
         found = min(long, key=lambda one: one[0], default=None)
         if found is None:
             return None
-        return replace(found[1], conditions=replace(found[1].conditions, turns=1))
+        conditions = replace(found[1].conditions, constants="warm", repeat=_SAMPLES, turns=1)
+        return replace(found[1], conditions=conditions)
 
     def finish(self, results: Sequence[Mapping[str, Any]], device: str) -> None:
         """The results that a device replied."""

@@ -41,7 +41,7 @@ class _Counts(click.ParamType[tuple[int, ...]]):
     "--against",
     multiple=True,
     metavar="PEER,PEER",
-    help="Oracles to be timed beside it; or one as NAME:OPTION=VALUE,..., repeatable.",
+    help="Oracles to be timed beside it, the last as NAME:OPTION=VALUE,... too; repeatable.",
 )
 @click.option("--threads", type=_Counts(), default="1", show_default=True, help="Such as 1,2.")
 @click.option("--tune", help="Budget of each network and number of threads.  [none: untuned]")
@@ -124,12 +124,17 @@ def networks(
 
 
 def _peers(texts: Sequence[str]) -> list[Choice]:
-    """Names with commas between, or one with options."""
+    """Names with commas between, of which the last may have options."""
     from tilewright_cli.terminal.choice_text import choice_of
 
-    words = [
-        word for text in texts for word in ([text] if set(text) & set(":{") else text.split(","))
-    ]
+    words = []
+    for text in texts:
+        if text.startswith("{"):
+            words.append(text)
+            continue
+        names, colon, options = text.partition(":")
+        *others, last = names.split(",")
+        words += [*others, f"{last}{colon}{options}"]
     return [choice_of("--against", word) for word in words]
 
 
