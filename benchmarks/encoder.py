@@ -23,7 +23,8 @@ def main() -> None:
     options = parser.parse_args()
     zoo = {"batch": options.batch, "sequence": options.sequence}
     model = {"model": "zoo:bert-base", "frontend": {"zoo": zoo}}
-    rows = list(compared({f"encoder-12x{options.batch}x{options.sequence}": model}, options))
+    name = f"encoder-12x{options.batch}x{options.sequence}"
+    rows = list(compared({name: model}, options, "bfloat16"))
     save(options, "encoder", rows, packages=["openvino", "onnxruntime"])
 
 

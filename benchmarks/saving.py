@@ -103,10 +103,16 @@ class _Save(argparse.Action):
 
 
 def this_machine(cpuinfo: Path = Path("/proc/cpuinfo")) -> Machine:
-    """By its processor; its file is named after model and cores, never after the host."""
+    """By its processor; its file is named after model and cores, never after the host.
+
+    A model without a number, as hypervisors tell it, gets family and model as the processor counts
+    them: AMD's Zen 3, 4 and 5 may all be `AMD EPYC`.
+    """
     text = cpuinfo.read_text("utf-8")
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    model = found[1].strip() if found else platform.machine()
+    told = dict(re.findall(r"^(model name|cpu family|model)\s*:\s*(.+?)\s*$", text, re.MULTILINE))
+    model = told.get("model name", platform.machine())
+    if "cpu family" in told and not re.search(r"\d", model):
+        model = f"{model} {told['cpu family']}.{told['model']}"
     # Of the machine: benchmarks themselves keep to one of its cores at times.
     return machine_of(model, max(1, len(re.findall(r"^processor\s*:", text, re.MULTILINE))))
 

@@ -146,6 +146,14 @@ def test_a_machine_is_named_after_its_processor(module, tmp_path):
     assert found.model == "Intel(R) Xeon(R) Processor @ 2.80GHz"
 
 
+def test_a_model_without_a_number_is_told_apart_by_its_family(module, tmp_path):
+    saving = module("saving")
+    (tmp_path / "cpuinfo").write_text(
+        "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 1\nmodel name\t: AMD EPYC\n"
+    )
+    assert saving.this_machine(tmp_path / "cpuinfo").name == "amd-epyc-25.1"
+
+
 def test_a_command_is_saved_without_paths_of_the_machine_and_what_only_saves(module):
     saving = module("saving")
     script = str(saving._ROOT / "benchmarks" / "pool.py")
