@@ -11,6 +11,8 @@ THEIR_OWN = {
     "core/src/tilewright/reading.py": "all",
     "core/src/tilewright/plugins/loading/distributions.py": "in this distribution",
     "plugins/cli/src/tilewright_cli/new/new_plugin.py": "templates of distributions",
+    "plugins/cli/src/tilewright_cli/progress/event_file.py": "to be written, and may be a pipe",
+    "plugins/cli/src/tilewright_cli/progress/machine_watch.py": "the kernel's",
     "plugins/cli/src/tilewright_cli/verbs/schema.py": "the schema in this distribution",
     "plugins/cli/src/tilewright_cli/terminal/verb_summary.py": "modules of distributions",
     "plugins/pipeline/src/tilewright_pipeline/context/device_peaks.py": "in the user's cache",

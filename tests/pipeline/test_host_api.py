@@ -14,7 +14,7 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
-from tilewright_cli.terminal.progress import Progress
+from tilewright_cli.progress.terminal_progress import TerminalProgress
 from tilewright_pipeline.context.events import (
     RunInfo,
     RunOutcome,
@@ -178,7 +178,7 @@ def test_names_of_strangers_cannot_steer_the_terminal(host, capsys):
         def tilewright_summary_sections(self, summary):
             return [Section("\x1b[2J[red]t", ("a\x07",), (("\x1b]0;owned\x07[bold]x",),))]
 
-    progress = Progress()
+    progress = TerminalProgress()
     loaded = PluginHost.load(host.files, [progress, Hostile()])
     progress.watch(loaded)
     folder = loaded.files[0].parent
@@ -200,7 +200,7 @@ def test_a_narrow_terminal_breaks_no_name_and_no_number_of_a_table(host, capsys,
         def tilewright_summary_sections(self, summary):
             return [Section("wide", ("name", "ms"), (("n" * 50, "1." + "2" * 40),))]
 
-    progress = Progress()
+    progress = TerminalProgress()
     loaded = PluginHost.load(host.files, [progress, Wide()])
     progress.watch(loaded)
     run = RunInfo("r", loaded.files[0].parent, Target("toy"), Device("d"), ("tune",))
@@ -223,7 +223,7 @@ def test_a_bad_section_is_its_plugins_fault_and_costs_no_other_table(host, capsy
         def tilewright_summary_sections(self, summary):
             return [Section("whole", ("ms",), (("1.5",),))]
 
-    progress = Progress()
+    progress = TerminalProgress()
     loaded = PluginHost.load(host.files, [progress, Careless(), Careful()])
     progress.watch(loaded)
     run = RunInfo("r", loaded.files[0].parent, Target("toy"), Device("d"), ("tune",))
@@ -233,22 +233,21 @@ def test_a_bad_section_is_its_plugins_fault_and_costs_no_other_table(host, capsy
     assert "whole" in capsys.readouterr().out
 
 
-def test_what_is_left_of_a_budget_is_told_where_there_is_one(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("tilewright_cli.terminal.progress._LINE_EVERY_SECONDS", -1.0)
-    stages = {"tune": Budget(trials=20), "check": None}
-    run = RunInfo("name", tmp_path, Target("toy"), Device("toy0"), tuple(stages))
-    loaded = PluginHost.load([], [Progress()])
+def test_without_a_terminal_tuning_says_a_line_now_and_then(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    progress = TerminalProgress()
+    loaded = PluginHost.load([], [progress])
+    progress.watch(loaded)
+    run = RunInfo("name", tmp_path, Target("toy"), Device("toy0"), ("tune",))
     loaded.notify("tilewright_run_started", run=run)
-    said = []
-    for stage, left in stages.items():
-        told = TuneProgress((), (), None, 1.0, run.device, left)
-        loaded.notify("tilewright_batch_scheduled", progress=told)
-        outcome = StageOutcome(stage, "ok", 1.0)
-        loaded.notify("tilewright_stage_finished", run=run, outcome=outcome)
-        said.append(capsys.readouterr().err)
-    assert "left: 20 trials" in said[0]
-    assert "failures: none" in said[1]
-    assert "left:" not in said[1]
+    told = TuneProgress((), (), None, 1.0, run.device, Budget(trials=20))
+    loaded.notify("tilewright_batch_scheduled", progress=told)
+    said = capsys.readouterr().err
+    assert "left" not in said
+    assert "\x1b[?25l" not in said, "the cursor is not hidden"
+    monkeypatch.setattr("tilewright_cli.progress.terminal_progress._LINE_EVERY_SECONDS", -1.0)
+    loaded.notify("tilewright_batch_scheduled", progress=told)
+    assert "tune: 1 s, ? left   total " in capsys.readouterr().err
 
 
 def test_arguments_of_tune_are_fields_of_the_models_with_their_defaults():

@@ -1,1 +1,1 @@
-"""Shared by verbs: groups, options, tables, progress."""
+"""Shared by verbs: groups, options, tables."""

@@ -30,7 +30,7 @@ _OPTIONS = (
     click.option("--seed", type=int, default=None, help="In place of the file's seed."),
     shared.foreign_records,
     shared.plugin_files,
-    shared.quiet,
+    shared.watch_options,
     shared.as_json,
 )
 
@@ -81,6 +81,7 @@ def run_pipeline(
     foreign_records: bool,
     plugin: tuple[Path, ...],
     quiet: bool,
+    events: Path | None,
     as_json: bool,
     more: str | None = None,
     only: str | None = None,
@@ -91,7 +92,7 @@ def run_pipeline(
     only    this stage, with what leads to it
     verify  whether answers are compared; None: as the pipeline says
     """
-    from tilewright_cli.terminal.progress import Progress
+    from tilewright_cli.progress.watched import watched
     from tilewright_pipeline.pipeline import Pipeline
 
     if precision is not None:
@@ -101,20 +102,20 @@ def run_pipeline(
             chosen = choice_of(f"--{role}", text)
             value = {chosen.name: dict(chosen.options)} if chosen.options else chosen.name
             settings = (*settings, f"measure.{role}={json.dumps(value)}")
-    progress = Progress(quiet=quiet or as_json, summary=not as_json)
-    pipeline = Pipeline.load(
-        source,
-        settings=settings,
-        plugins=plugin,
-        observers=[progress],
-        target=target,
-        only=only,
-        verify=verify,
-    )
-    progress.watch(pipeline.plan.host)
-    result = pipeline.run(
-        out=out, device=device, seed=seed, more=more, foreign_records=foreign_records
-    )
+    with watched(quiet=quiet or as_json, events=events, summary=not as_json) as watchers:
+        pipeline = Pipeline.load(
+            source,
+            settings=settings,
+            plugins=plugin,
+            observers=watchers.observers,
+            target=target,
+            only=only,
+            verify=verify,
+        )
+        watchers.watch(pipeline.plan.host)
+        result = pipeline.run(
+            out=out, device=device, seed=seed, more=more, foreign_records=foreign_records
+        )
     if result.exit_code == INTERRUPTED:
         shared.say("what was measured is kept: the same command goes on from there", err=True)
     if as_json:

@@ -92,7 +92,6 @@ only_json: Decorator = click.option(
 as_json: Decorator = click.option(
     "--json", "as_json", is_flag=True, callback=_answer_alone, help="Print one JSON object."
 )
-quiet: Decorator = click.option("--quiet", is_flag=True, help="Print results only.")
 seed: Decorator = click.option("--seed", type=int, default=0, show_default=True)
 target: Decorator = component("--target", help="KIND:name=value,... or a short text.")
 precision: Decorator = click.option(
@@ -131,6 +130,15 @@ recorded_spaces: Decorator = click.option(
 foreign_records: Decorator = click.option(
     "--foreign-records", is_flag=True, help="Start from another device's records."
 )
+
+
+def watch_options(function: Any) -> Any:
+    """Declare `quiet` and `events`, which `progress.watched` takes."""
+    quiet = click.option("--quiet", is_flag=True, help="Print results only.")
+    events = click.option(
+        "--events", type=NAMED_FILE, help="Write what happens to this file, a JSON object a line."
+    )
+    return quiet(events(function))
 
 
 class _RecordsFile(_NamedPath):

@@ -39,7 +39,7 @@ _BEFORE_ITS_BUDGET = {
 @click.option("--records", type=shared.NAMED_PATH, help="[runs/tune/records.jsonl]")
 @shared.foreign_records
 @shared.plugin_files
-@shared.quiet
+@shared.watch_options
 @shared.as_json
 def tune(
     *,
@@ -49,6 +49,7 @@ def tune(
     foreign_records: bool,
     plugin: tuple[Path, ...],
     quiet: bool,
+    events: Path | None,
     as_json: bool,
     **asked: Any,
 ) -> int:
@@ -57,26 +58,24 @@ def tune(
     TASK is operator(arguments), a key in the records file, or a JSON file.
     """
     from tilewright.host.plugin_host import PluginHost
-    from tilewright_cli.terminal.progress import Progress
+    from tilewright_cli.progress.watched import watched
     from tilewright_pipeline.api.functions import tune as tune_task
 
-    progress = Progress(quiet=quiet or as_json, summary=False)
-    host = PluginHost.load(plugin, [progress])
-    progress.watch(host)
     try:
-        result = tune_task(
-            task,
-            target=target,
-            **dict(_arguments(asked)),
-            records=records or shared.TUNE_RECORDS,
-            foreign_records=foreign_records,
-            host=host,
-        )
+        with watched(quiet=quiet or as_json, events=events) as watchers:
+            host = PluginHost.load(plugin, watchers.observers)
+            watchers.watch(host)
+            result = tune_task(
+                task,
+                target=target,
+                **dict(_arguments(asked)),
+                records=records or shared.TUNE_RECORDS,
+                foreign_records=foreign_records,
+                host=host,
+            )
     except KeyboardInterrupt:
         shared.say("what was measured is kept: the same command goes on from there", err=True)
         raise
-    finally:
-        progress.stop()
     if as_json:
         shared.print_json(dict(result.summary))
     else:

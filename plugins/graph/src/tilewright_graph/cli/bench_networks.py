@@ -54,7 +54,7 @@ class _Counts(click.ParamType[tuple[int, ...]]):
 )
 @shared.settings
 @shared.plugin_files
-@shared.quiet
+@shared.watch_options
 @click.option("--json", "json_file", type=shared.NAMED_FILE, help="Write the rows to this file.")
 def networks(
     *,
@@ -70,6 +70,7 @@ def networks(
     settings: tuple[str, ...],
     plugin: tuple[Path, ...],
     quiet: bool,
+    events: Path | None,
     json_file: Path | None,
 ) -> int:
     """Compare the times of networks with those of peers, in turns.
@@ -78,7 +79,7 @@ def networks(
     given layouts first.
     """
     from tilewright.errors import UsageError
-    from tilewright_cli.terminal.progress import Progress
+    from tilewright_cli.progress.watched import watched
     from tilewright_graph.cli.network_race import NetworkRace, equally_precise
     from tilewright_pipeline.context.exit_codes import DONE, FAILED, INTERRUPTED
     from tilewright_pipeline.writing import check_file
@@ -87,6 +88,8 @@ def networks(
     resolved, precision = host.resolve_target(target), precision or "float32"
     if json_file is not None:
         check_file(json_file, "--json")
+    watchers = click.get_current_context().with_resource(watched(quiet=quiet, events=events))
+    watchers.watch(host)
     race = NetworkRace(
         out,
         records or out / "records.jsonl",
@@ -95,7 +98,7 @@ def networks(
         precision,
         settings,
         plugin,
-        [Progress(quiet=quiet, summary=False)],
+        watchers.observers,
     )
     models = networks.split(",") if networks else [f"zoo:{name}" for name in _NETWORKS]
     options = {} if weights_seed is None else {"weights": {"seed": weights_seed}}

@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tilewright.plugins.plugin import hookimpl
 from tilewright.terminal_text import printable
+from tilewright_cli.progress.glyphs import glyphs_for
+from tilewright_cli.progress.live_lines import live_lines
+from tilewright_cli.progress.machine_watch import MachineWatch
+from tilewright_cli.progress.run_texts import plain_line
+from tilewright_cli.progress.run_view import RunView
+from tilewright_cli.progress.task_facts import TaskFacts
 from tilewright_pipeline.context.exit_codes import DONE, FAILED, INTERRUPTED, PARTIAL
 
 if TYPE_CHECKING:
@@ -28,16 +34,16 @@ if TYPE_CHECKING:
     )
 
 _LINE_EVERY_SECONDS = 30.0
+# Each costs the machine that measures a millisecond.
+_DRAWN_A_SECOND = 2
 # Of the tables at the end. A narrower terminal wraps their lines; broken names nobody could read.
 _TABLE_WIDTH = 200
-# Lines of the screen that are not the table's rows: its head, what stands below, the prompt.
-_AROUND = 8
 
 
-class Progress:
-    """On stderr: a live table on a terminal; elsewhere a line every 30 s and after each stage.
+class TerminalProgress:
+    """On stderr: a live display on a terminal; elsewhere a line every 30 s and after each stage.
 
-    >>> progress = Progress()
+    >>> progress = TerminalProgress()
     >>> host = PluginHost.load(files, [progress])
     >>> progress.watch(host)        # operations of a task, for GFLOP/s
     >>> progress.stop()             # where no pipeline runs that would end it
@@ -50,19 +56,17 @@ class Progress:
         self._quiet = quiet
         self._summary = summary
         self._host: PluginHost | None = None
-        self._run: RunInfo | None = None
         self._live: Live | None = None
-        self._done = 0  # stages
-        self._tuning: TuneProgress | None = None
-        self._failures: Counter[str] = Counter()
-        self._stage_start = self._batch_start = self._last_line = time.monotonic()
+        self._last_line = time.monotonic()
+        self._view = RunView()
+        self._machine = MachineWatch()
 
     def watch(self, host: PluginHost) -> None:
-        """The host whose run is shown."""
+        """The host whose run is shown, or an equal one."""
         self._host = host
 
     def stop(self) -> None:
-        """Take the live table off the screen; a pipeline's end does it as well."""
+        """Take the live display off the screen; a pipeline's end does it as well."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -71,8 +75,8 @@ class Progress:
 
     @hookimpl
     def tilewright_run_started(self, run: RunInfo) -> None:
-        self._run = run
-        self._done = 0
+        now = time.monotonic()
+        self._view = RunView(now, run=run, stage_start=now)
         if self._quiet:
             return
         console = _console(sys.stderr)
@@ -84,10 +88,7 @@ class Progress:
 
     @hookimpl
     def tilewright_stage_finished(self, outcome: StageOutcome) -> None:
-        self._done += 1
-        self._tuning = None
-        self._failures.clear()
-        self._stage_start = time.monotonic()
+        self._view = self._view.stage_ended(time.monotonic())
         if outcome.status == "skipped":
             return
         count = outcome.report.get("measurement", {}).get("trials", 0)
@@ -96,21 +97,18 @@ class Progress:
 
     @hookimpl
     def tilewright_batch_scheduled(self, progress: TuneProgress) -> None:
-        self._tuning, self._batch_start = progress, time.monotonic()
+        now = time.monotonic()
+        self._view = self._view.scheduled(progress, now)
         if self._quiet:
             return
-        if self._run is None:
+        if self._view.run is None:
             self._start_live(_console(sys.stderr))
-        if self._live is None and time.monotonic() - self._last_line > _LINE_EVERY_SECONDS:
-            from tilewright_cli.terminal.tuning_table import tuning_line
-
-            self._say("   ".join([tuning_line(progress), *self._facts()]))
+        if self._live is None and now - self._last_line > _LINE_EVERY_SECONDS:
+            self._say(plain_line(self._view.at(now, self._machine.state())))
 
     @hookimpl
     def tilewright_batch_measured(self, trials: Sequence[Trial]) -> None:
-        for trial in trials:
-            if trial.result.failure is not None:
-                self._failures[str(trial.result.failure.kind)] += 1
+        self._view = self._view.took(trials)
 
     @hookimpl
     def tilewright_run_finished(self, run: RunInfo, outcome: RunOutcome) -> None:
@@ -136,47 +134,36 @@ class Progress:
 
     def _say(self, text: str) -> None:
         self._last_line = time.monotonic()
-        if not self._quiet:
-            console = self._live.console if self._live is not None else _console(sys.stderr)
-            console.print(printable(text), markup=False, highlight=False)
+        if self._quiet:
+            return
+        if self._live is not None:
+            self._live.refresh()  # what is said has changed what is shown
+        console = self._live.console if self._live is not None else _console(sys.stderr)
+        console.print(printable(text), markup=False, highlight=False)
 
     def _start_live(self, console: Console) -> None:
-        if console.is_terminal and self._live is None:
+        # Rich calls a file a terminal where FORCE_COLOR is set.
+        interactive = sys.stderr.isatty() and not console.is_dumb_terminal
+        if self._live is None and self._host is not None and interactive:
             from rich.live import Live
 
             self._live = Live(
-                console=console, refresh_per_second=4, transient=True, get_renderable=self._panel
+                console=console,
+                refresh_per_second=_DRAWN_A_SECOND,
+                transient=True,
+                vertical_overflow="crop",
+                get_renderable=partial(self._drawn, console, TaskFacts(self._host)),
             )
             self._live.start()
 
-    def _panel(self) -> RenderableType:
-        from rich.console import Group
+    def _drawn(self, console: Console, facts: TaskFacts) -> RenderableType:
         from rich.text import Text
 
-        from tilewright_cli.terminal.tuning_table import tuning_line, tuning_table
-
-        lines = [Text("  ".join(facts), style="dim")] if (facts := self._facts()) else []
-        if self._tuning is None or self._host is None:
-            return Group(*lines)
-        width, height = self._live.console.size if self._live is not None else (80, 24)
-        table = tuning_table(self._tuning, self._host, width, height - _AROUND)
-        return Group(table, Text(tuning_line(self._tuning)), *lines)
-
-    def _facts(self) -> list[str]:
-        """The state of the run: stage and its seconds, failures, remaining budget."""
-        spent = time.monotonic() - self._stage_start
-        facts = []
-        if self._run is not None and self._done < len(stages := self._run.stages):
-            stage = stages[self._done]
-            facts.append(f"stage {stage} ({self._done + 1} of {len(stages)}), {spent:.0f} s")
-        if self._tuning is not None:
-            failed = ", ".join(f"{count} {kind}" for kind, count in self._failures.most_common())
-            facts.append(f"failures: {failed or 'none'}")
-            if (left := self._tuning.left) is not None:
-                left = left.less(time.monotonic() - self._batch_start, 0)
-                trials = f"{left.trials} trials"
-                facts.append(f"left: {trials if left.seconds is None else f'{left.seconds:.0f} s'}")
-        return facts
+        width, height = console.size
+        size, glyphs = (width, height - 1), glyphs_for(console.encoding)
+        view = self._view.at(time.monotonic(), self._machine.state())
+        lines = live_lines(view, facts, size, glyphs)
+        return Text("\n", no_wrap=True, overflow="ignore").join(lines)
 
 
 def _console(stream: Any, width: int | None = None) -> Console:
