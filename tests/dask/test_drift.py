@@ -169,6 +169,12 @@ def test_another_device_measures_what_a_slow_one_did_not(fleet, drive, speed, tm
     results = [future.result(120) for (future,) in batches]
     assert {result.seconds for result in results} == {4e-3}
     assert slow not in {result.device for result in results}
+    uses = bench.runner.device_uses()
+    assert set(uses) == {slow} | {result.device for result in results}
+    assert {name for name, own in uses.items() if max(u.pace or 0 for u in own) > 1.5} == {slow}
+    for own in uses.values():
+        assert all(0 < use.busy <= use.end - use.start + 1e-6 for use in own)
+        assert [use.start for use in own] == sorted(use.start for use in own)
     assert set(bench.runner.device_faults()) == {slow}
     assert set(bench.runner.device_faults()[slow]) == {"drift"}
 

@@ -120,3 +120,20 @@ def test_a_chain_is_drawn_straight():
     drawing = draw_layers(4, [(0, 1), (1, 2), (2, 3)], node_width=10, edge_width=2, layer_height=5)
     assert len({x for x, _ in drawing.centres}) == 1
     assert (drawing.width, drawing.height) == (10, 20)
+
+
+def test_kernels_name_the_precision_of_their_products_where_these_differ():
+    def flow(*precisions):
+        fixed = FlowNode("x", "input", "x", ("NC",))
+        return LayoutFlow(
+            (fixed, *(FlowNode(p, "kernel", "k", ("NC",), p) for p in precisions)), ()
+        )
+
+    def told(picture):
+        texts = ET.fromstring(picture).findall(".//s:text[@class='precision']", SVG)
+        return [text.text for text in texts]
+
+    before, after = flow("float32", "float32"), flow("bfloat16", "float32")
+    panels = [("before", before), ("after", after)]
+    assert told(layout_picture("net", panels)) == ["float32", "float32", "bfloat16", "float32"]
+    assert told(layout_picture("net", panels[:1])) == []

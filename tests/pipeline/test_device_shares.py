@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import jsonschema
 import pytest
@@ -11,10 +12,11 @@ from toy_tasks import entry
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
+from tilewright.roles import DeviceUse
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context.run_setup import make_context
-from tilewright_pipeline.measuring.device_shares import faults_told, trials_told
+from tilewright_pipeline.measuring.device_shares import faults_told, shares, trials_told
 from tilewright_pipeline.measuring.measurement_spent import MeasurementSpent, summed
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.run.run_report import SCHEMA_FILE, sections
@@ -67,6 +69,27 @@ def test_the_faults_that_the_runner_tells_are_in_the_report(measured):
     assert devices[FIRST]["faults"] == {"device_lost": 2}
     assert devices[SECOND]["faults"] == {}
     assert devices["toy9@gone"] == {"trials": 0, "faults": {"drift": 1}}
+
+
+def test_what_devices_did_over_time_is_in_the_report(measured):
+    fleet = ToyFleet()
+    fleet.uses = {FIRST: [DeviceUse(0.0, 1.0, 1.0), DeviceUse(1.5, 2.0, 0.5, 1.25)]}
+    report = valid(measured(fleet))
+    assert report["devices"][FIRST]["use"] == [[0.0, 1.0, 1.0, None], [1.5, 2.0, 0.5, 1.25]]
+    assert "use" not in report["devices"][SECOND]
+    report["seconds"] = 10.0
+    both = valid(summed(report, report))["devices"][FIRST]["use"]
+    assert both[2:] == [[10.0, 11.0, 1.0, None], [11.5, 12.0, 0.5, 1.25]]
+
+
+def test_use_of_a_long_run_is_told_in_fewer_steps_of_the_same_sum_and_the_slowest_pace():
+    uses = [DeviceUse(n, n + 0.5, 0.5, 3.0 if n == 77 else 1.0) for n in range(5001)]
+    told = shares({}, {}, {f"device {n}": uses for n in range(100)})["device 9"]["use"]
+    assert len(told) <= 60
+    assert (told[0][0], told[-1][1]) == (0, 5000.5)
+    assert sum(row[2] for row in told) == pytest.approx(2500.5)
+    assert [row[3] for row in told if row[0] <= 77 <= row[1]] == [3.0]
+    assert all(one[1] <= other[0] for one, other in pairwise(told))
 
 
 def test_builders_that_failed_are_in_the_report(measured):

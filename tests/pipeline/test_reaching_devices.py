@@ -47,9 +47,9 @@ def load(tmp_path, toy):
     return loaded
 
 
-def test_a_machine_without_the_device_drives_a_run(load):
+def test_a_machine_without_the_device_drives_a_run(load, toy):
     fleet = ToyFleet()
-    result = load(fleet).run()
+    result = load(fleet).run(device="toy9*")
     assert result.exit_code == 0
     report = json.loads((result.folder / "run.json").read_text())
     jsonschema.validate(report, json.loads(SCHEMA_FILE.read_text()))
@@ -57,6 +57,9 @@ def test_a_machine_without_the_device_drives_a_run(load):
     assert report["device"]["name"] == "toy9"
     assert report["device"]["peak_flops"] == {"3": 5e9}
     assert report["devices"] == list(WORKERS)
+    assert report["setup"]["device"] == "toy9*"
+    (plugin,) = report["setup"]["plugins"]
+    assert (result.folder / plugin).samefile(toy)
     assert report["measurement"]["trials"] == 30
     assert all(task["peak_share"] for task in report["tasks"])
 

@@ -36,7 +36,7 @@ class ToyFleet:
     answer   called with an input and that number
     most     the largest number of batches that were under way at a time
     full     set once as many as the runner takes were so
-    faults   what the runner tells of its devices; `builder_faults`, of its builders
+    faults   what the runner tells of its devices, as `uses`; `builder_faults`, of its builders
     """
 
     def __init__(self, batches=4, before=lambda number: None, answer=None):
@@ -46,7 +46,7 @@ class ToyFleet:
         self.began, self.under_way, self.most = 0, 0, 0
         self.asked = Counter()
         self.reached = []
-        self.faults, self.builder_faults = {}, {}
+        self.faults, self.uses, self.builder_faults = {}, {}, {}
 
     @staticmethod
     def measured(asked, number):
@@ -112,6 +112,9 @@ class FleetRunner:
 
     def device_faults(self):
         return self.fleet.faults
+
+    def device_uses(self):
+        return self.fleet.uses
 
     def builder_faults(self):
         return self.fleet.builder_faults

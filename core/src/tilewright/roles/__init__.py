@@ -3,12 +3,14 @@
 from tilewright.roles.measurement import (
     Builder,
     BuildResult,
+    DeviceUse,
     Reached,
     ReachesDevices,
     Runner,
     TakesBatches,
     TellsBuilderFaults,
     TellsFaults,
+    TellsUse,
 )
 from tilewright.roles.record_reader import RecordReader
 from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent
@@ -36,6 +38,7 @@ __all__ = [
     "BuildResult",
     "Builder",
     "Count",
+    "DeviceUse",
     "EmulatesTargets",
     "HandsOver",
     "Kernel",
@@ -63,5 +66,6 @@ __all__ = [
     "TellsLeastWork",
     "TellsOverruns",
     "TellsReuseDistance",
+    "TellsUse",
     "Tuner",
 ]

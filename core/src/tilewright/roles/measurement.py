@@ -73,6 +73,30 @@ class TellsFaults(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceUse:
+    """What one of several devices did for a while.
+
+    start, end  in seconds since measuring began
+    busy        seconds of it in which the device worked
+    pace        how long one and the same candidate takes, as a multiple of its median over the run
+                and all its devices; None where it was not measured
+    """
+
+    start: float
+    end: float
+    busy: float
+    pace: float | None = None
+
+
+@runtime_checkable
+class TellsUse(Protocol):
+    """An optional part of a `Runner` of several devices: it tells what each did, and when."""
+
+    def device_uses(self) -> Mapping[str, Sequence[DeviceUse]]:
+        """So far, by a device's name, in the order of time; in between it had nothing to do."""
+
+
 @runtime_checkable
 class TellsBuilderFaults(Protocol):
     """An optional part of a `Runner` that has builders: it tells which of them failed it."""

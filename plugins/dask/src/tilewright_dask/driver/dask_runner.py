@@ -7,7 +7,7 @@ from concurrent.futures import Future
 
 from tilewright.host.contexts import MeasureContext
 from tilewright.host.plugin_host import PluginHost
-from tilewright.roles import BuildResult
+from tilewright.roles import BuildResult, DeviceUse
 from tilewright.vocabulary.measure import MeasureInput, MeasureResult
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_dask.driver.batch import Batch, Candidate
@@ -17,6 +17,7 @@ from tilewright_dask.driver.fleet_link import FleetLink
 from tilewright_dask.driver.fleet_member import FleetMember
 from tilewright_dask.driver.options import DaskRunnerOptions
 from tilewright_dask.driver.reaching import OWN, check_versions
+from tilewright_dask.fleet_log import as_told
 from tilewright_dask.worker.announcement import installed_plugins
 from tilewright_dask.worker.plugin_files import plugin_texts
 from tilewright_measure.local.memory_needed import address_space, check_fits
@@ -67,11 +68,15 @@ class DaskRunner:
 
     def device_faults(self) -> Mapping[str, Mapping[str, int]]:
         """By the names of devices, batches that a lost or slow one did not measure, by why."""
-        return self._dispatch.faults
+        return as_told(self._dispatch.log.device_faults)
+
+    def device_uses(self) -> Mapping[str, Sequence[DeviceUse]]:
+        """By the names of devices, what each did over time."""
+        return self._dispatch.log.uses
 
     def builder_faults(self) -> Mapping[str, Mapping[str, int]]:
         """By the names of builders, batches that a lost or failing one did not build, by why."""
-        return self._dispatch.builder_faults
+        return as_told(self._dispatch.log.builder_faults)
 
     def check_tasks(self, tasks: TaskSet) -> None:
         """Raise UsageError for a task that workers cannot hold, or whose operator they lack."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter, defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from tilewright_dask.driver.fleet_device import FleetDevice
 from tilewright_dask.driver.fleet_link import FleetLink, let_go, reply_of
 from tilewright_dask.driver.fleet_member import FleetMember
 from tilewright_dask.driver.seat import M, Seat
+from tilewright_dask.fleet_log import FleetLog
 from tilewright_dask.messages import told_mistake
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Dispatch:
         check: Callable[[FleetMember], None],
         options: DaskRunnerOptions,
     ) -> None:
+        self.log = FleetLog()
         self._link = link
         self._opening = opening
         self._wants = wants
@@ -72,8 +74,6 @@ class Dispatch:
         self._tasks: set[asyncio.Task[None]] = set()
         self._served = time.monotonic()  # when a device was last ready
         self._ended = False
-        self._faults: defaultdict[str, Counter[str]] = defaultdict(Counter)  # of devices
-        self._builder_faults: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     @property
     def takes(self) -> int:
@@ -92,16 +92,6 @@ class Dispatch:
     def members(self) -> list[FleetMember]:
         """Its devices and builders that are there."""
         return [*self.devices, *(seat.member for seat in [*self._builders.values()])]
-
-    @property
-    def faults(self) -> dict[str, dict[str, int]]:
-        """By the names of devices, batches that came to nothing there, by why."""
-        return _as_told(self._faults)
-
-    @property
-    def builder_faults(self) -> dict[str, dict[str, int]]:
-        """By the names of builders, batches that were not built there, by why."""
-        return _as_told(self._builder_faults)
 
     async def begin(self) -> None:
         """Wait for a device. Raises UsageError where none comes, or none can be used."""
@@ -301,10 +291,10 @@ class Dispatch:
         batch.offered = True
         if isinstance(answer, str):
             self._lose(builder, answer)
-            self._builder_faults[builder.name]["builder_lost"] += 1
+            self.log.builder_faults[builder.name]["builder_lost"] += 1
         elif (error := told_mistake(answer, builder.name)) is not None:
             self._set_aside(builder, error.message)
-            self._builder_faults[builder.name]["internal"] += 1
+            self.log.builder_faults[builder.name]["internal"] += 1
         else:
             builder.prove()
             batch.take_builds(answer["builds"])
@@ -321,11 +311,13 @@ class Dispatch:
             batch.losses += 1
             self._again(batch, seat, "device_lost", answer)
         elif (drift := self._drift_told(seat, answer)) is not None:
+            self.log.note_use(seat.name, answer)
             if seat.serves:  # else the batch beside this one has told it
                 self._set_aside(seat, f"{drift}: what it measured since is measured again")
             batch.slowness += 1
             self._again(batch, seat, "drift", drift)
         elif "results" in answer:
+            self.log.note_use(seat.name, answer)
             seat.prove()
             batch.finish(answer["results"], seat.name)
             self._reference = self._reference or batch.reference
@@ -348,7 +340,7 @@ class Dispatch:
 
     def _again(self, batch: Batch, seat: Seat[FleetDevice], fault: str, why: str) -> None:
         """Put a batch back in the queue that a device did not measure, not for ever."""
-        self._faults[seat.name][fault] += 1
+        self.log.device_faults[seat.name][fault] += 1
         batch.tried.add(seat.name)
         if batch.losses < _MOST_LOSSES and batch.slowness < _MOST_SLOWNESS:
             self._queue.appendleft(batch)
@@ -391,7 +383,3 @@ class Dispatch:
         task = self._link.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _as_told(faults: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:
-    return {name: dict(counts) for name, counts in [*faults.items()]}

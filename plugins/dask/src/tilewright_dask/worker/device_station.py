@@ -25,8 +25,9 @@ class DeviceStation(Station):
     """Measures on one device.
 
     measure          {"session", *INPUTS, "artifacts", "building", "reference", "drift"}
-                     -> {"results", "speed"}, or {"drift"} where it is slower than usual;
-                     the speed is seconds of the reference
+                     -> {"seconds", "took"} with {"results", "speed"}, or with {"drift"} where
+                     it is slower than usual; the device worked for so many seconds, the reference
+                     took so many now, and usually "speed"
     resolve, reach   see `probe`
 
     INPUTS are the members of `inputs_to_json`.
@@ -60,9 +61,15 @@ class DeviceStation(Station):
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         if request["do"] == "measure":
-            return self.in_session(request, lambda session: self._measured(session, request))
+            return self.in_session(request, lambda session: self._timed(session, request))
         files = list(map(str, self._files))
         return probe({**request, "device": self._device.to_json(), "files": files})
+
+    def _timed(self, session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
+        began = time.monotonic()
+        reply = self._measured(session, request)
+        took = self._drift.took if request["reference"] else None
+        return {**reply, "seconds": time.monotonic() - began, "took": took}
 
     def _measured(self, session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
         """The results of a batch, unless the device is slower than usual before or after."""

@@ -19,11 +19,12 @@ class Drift:
     >>> drift = Drift()
     >>> drift.look("key", measure, limit=0.2)   # 0.0: the first tells what is usual
     >>> drift.look("key", measure, limit=0.2)   # 0.25: slower by a quarter, also when looked again
-    >>> drift.latest
+    >>> drift.latest, drift.took               # at the last look: the share, and the seconds
     """
 
     def __init__(self) -> None:
         self.latest = 0.0
+        self.took: float | None = None
         self._usual: OrderedDict[str, deque[float]] = OrderedDict()
         self._off: list[float] = []  # seconds, as often in a row as it was slower than the limit
 
@@ -39,6 +40,7 @@ class Drift:
             if found is None:
                 return 0.0
             seconds = found if seconds is None else min(seconds, found)
+            self.took = seconds
             self.latest = self._share(key, seconds)
             if self.latest <= limit:
                 break

@@ -23,14 +23,16 @@ Kind = Literal["input", "kernel", "view", "result"]
 class FlowNode:
     """Inputs, views and results are of fixed layout; a kernel's is that of its config.
 
-    key      the kernel's, or the tensor's name
-    layouts  of what it makes and what it reads first; one where these are equal
+    key        the kernel's, or the tensor's name
+    layouts    of what it makes and what it reads first; one where these are equal
+    precision  of a kernel's products
     """
 
     key: str
     kind: Kind
     name: str
     layouts: tuple[str, ...]
+    precision: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,13 @@ def layout_flow(
     for name in network.fed:
         trace.add(FlowNode(name, "input", name, (trace.logical(name),)), name)
     for kernel in extracted.kernels:
-        layouts = host.layouts(kernel.task, configs[kernel.key])
+        config = configs[kernel.key]
+        layouts = host.layouts(kernel.task, config)
         operands = dict.fromkeys(zip(kernel.inputs, layouts.inputs, strict=True))
         wanted = [pair for pair in operands if pair[0] not in network.constants]
         shown = dict.fromkeys((*layouts.outputs, *(layout for _, layout in wanted[:1])))
-        node = FlowNode(kernel.key, "kernel", kernel.name, tuple(shown))
+        precision = host.strategy(config.strategy).precision
+        node = FlowNode(kernel.key, "kernel", kernel.name, tuple(shown), precision)
         trace.add(node, kernel.output, wanted)
     for name in network.made:
         layout = trace.logical(name)

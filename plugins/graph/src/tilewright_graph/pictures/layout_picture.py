@@ -22,11 +22,17 @@ _MORE = "#f2f2f2"
 _STYLE = """
 text { font: 10px sans-serif; fill: #222; }
 .title { font: bold 14px sans-serif; }
+.precision { font-size: 8px; }
+.paper { fill: #fff; }
 .edge { fill: none; stroke: #9a9a9a; stroke-width: 1; }
 .edge.changed { stroke: #c1121f; stroke-width: 1.6; }
 .mark { fill: #c1121f; stroke: #fff; stroke-width: 1; }
 .frame { fill: none; stroke: #444; stroke-width: 0.8; }
 .fixed .frame { stroke-dasharray: 3 2; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6e8ea; } .node text { fill: #222; } .paper { fill: #1a1e23; }
+  .edge.changed { stroke: #f08a63; } .mark { fill: #f08a63; stroke: #1a1e23; }
+}
 """
 
 
@@ -34,8 +40,9 @@ def layout_picture(name: str, panels: Sequence[tuple[str, LayoutFlow]]) -> str:
     """A self-contained SVG: one panel a flow, of one network, its nodes at the same places in each.
 
     A node has the colour of the layout it makes, and on top that of the one it reads where it
-    differs; inputs, views and results, of fixed layout, have a dashed frame. An edge that leads
-    through a transform is red and bears a diamond.
+    differs; inputs, views and results, of fixed layout, have a dashed frame. Where kernels differ
+    in the precision of their products, each names its own. An edge that leads through a transform
+    is red and bears a diamond.
     """
     flow = panels[0][1]
     # One line a pair of nodes, however many layouts the reader takes the tensor in.
@@ -54,15 +61,18 @@ def layout_picture(name: str, panels: Sequence[tuple[str, LayoutFlow]]) -> str:
     svg = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **attributes})
     SubElement(svg, "title").text = printable(f"layouts of {name}")
     SubElement(svg, "style").text = _STYLE
-    SubElement(svg, "rect", {"width": "100%", "height": "100%", "fill": "#fff"})
-    _legend(svg, colours)
+    SubElement(svg, "rect", {"width": "100%", "height": "100%", "class": "paper"})
+    precisions = {node.precision for _, own in panels for node in own.nodes} - {""}
+    mixed = len(precisions) > 1
+    _legend(svg, colours, mixed)
     for position, (title, own) in enumerate(panels):
         place = f"translate({position * panel_width + _MARGIN:.1f} {_HEAD:.1f})"
         group = SubElement(svg, "g", {"class": "panel", "transform": place})
         count = len(own.transforms)
         text = f"{title}: {count} transform{'' if count == 1 else 's'}"
         _text(group, (0.0, -22.0), text, **{"class": "title"})
-        _Panel(group, drawing, dict(zip(pairs, drawing.bends, strict=True)), colours).draw(own)
+        bends = dict(zip(pairs, drawing.bends, strict=True))
+        _Panel(group, drawing, bends, colours, mixed).draw(own)
     return tostring(svg, encoding="unicode") + "\n"
 
 
@@ -73,7 +83,9 @@ class _Panel:
         drawing: Drawing,
         bends: Mapping[tuple[int, int], Sequence[Point]],
         colours: Mapping[str, str],
+        mixed: bool,
     ) -> None:
+        self._mixed = mixed
         self._group = group
         self._drawing = drawing
         self._bends = bends
@@ -114,18 +126,26 @@ class _Panel:
         x, y = centre[0] - _WIDTH / 2, centre[1] - _HALF
         kind = "node" if node.kind == "kernel" else "node fixed"
         group = SubElement(self._group, "g", {"class": kind, "data-layout": node.layouts[0]})
+        products = f", products in {node.precision}" if node.precision else ""
         SubElement(group, "title").text = printable(
-            f"{node.kind} {node.name}: {' from '.join(node.layouts)}"
+            f"{node.kind} {node.name}: {' from '.join(node.layouts)}{products}"
         )
         _box(group, (x, y), _HEIGHT, self._colours[node.layouts[0]])
         if len(node.layouts) > 1:
             _box(group, (x, y), _HEIGHT / 4, self._colours[node.layouts[1]])
         _box(group, (x, y), _HEIGHT, "none", **{"class": "frame"})
-        shown = node.name if len(node.name) <= 24 else f"{node.name[:11]}\u2026{node.name[-12:]}"
-        _text(group, (centre[0], centre[1] + 5), shown, **{"text-anchor": "middle"})
+        told = self._mixed and node.precision
+        if told:
+            at = (centre[0] + _WIDTH / 2 - 4, centre[1] + 5)
+            _text(group, at, node.precision, **{"class": "precision", "text-anchor": "end"})
+        side = 7 if told else 11  # characters of a long name's ends
+        long = len(node.name) > 2 * side + 2
+        shown = f"{node.name[:side]}\u2026{node.name[-side - 1 :]}" if long else node.name
+        middle = centre[0] - (16 if told else 0)
+        _text(group, (middle, centre[1] + 5), shown, **{"text-anchor": "middle"})
 
 
-def _legend(svg: Element, colours: Mapping[str, str]) -> None:
+def _legend(svg: Element, colours: Mapping[str, str], mixed: bool) -> None:
     group = SubElement(svg, "g", {"class": "legend"})
     x = _MARGIN
     for layout, colour in colours.items():
@@ -134,10 +154,11 @@ def _legend(svg: Element, colours: Mapping[str, str]) -> None:
         _text(group, (x + 19, 27), layout)
         x += 36 + 7 * len(layout)
     points = f"{x:.1f},23 {x + 6:.1f},17 {x + 12:.1f},23 {x + 6:.1f},29"
-    SubElement(group, "polygon", {"class": "key", "points": points, "fill": "#c1121f"})
+    SubElement(group, "polygon", {"class": "mark", "points": points})
     _text(group, (x + 18, 27), "layout transform")
     text = "a node's colour: the layout it makes, above it the one it reads; dashed: fixed"
-    _text(group, (_MARGIN, 47), text)
+    more = "; on its right: the precision of products" if mixed else ""
+    _text(group, (_MARGIN, 47), text + more)
 
 
 def _colours(flows: Sequence[LayoutFlow]) -> dict[str, str]:

@@ -59,7 +59,7 @@ class GraphChoice:
     priced       how many of them have no record, so that the fitted model answers for them
     solver_seconds  of all times that it was asked together
     measurement  of what was measured on the way, as run.json has it
-    precisions   how many kernels have products in each
+    precisions   how many kernels have products in each; `history_precisions` by history best
     error        how it keeps to the bound on the network's error, None where there is none
     """
 
@@ -75,6 +75,7 @@ class GraphChoice:
     solver_seconds: float
     measurement: Mapping[str, Any]
     precisions: Mapping[str, int]
+    history_precisions: Mapping[str, int]
     error: KeptError | None = None
 
     def __repr__(self) -> str:
@@ -97,6 +98,7 @@ class GraphChoice:
             "transforms_priced": self.priced,
             "predicted_ms": {name: p.seconds * 1e3 for name, p in self.predicted.items()},
             "precisions": dict(self.precisions),
+            "precisions_history_best": dict(self.history_precisions),
             **({} if self.error is None else {"error": self.error.to_json()}),
         }
 
@@ -184,6 +186,7 @@ class _GraphTuning:
             self._solver_seconds,
             self._measurement,
             self._precisions(configs),
+            self._precisions(history.configs),
             error,
         )
         free = [kernel for kernel in self._extracted.kernels if kernel.key not in self._fixed]

@@ -27,6 +27,7 @@ class RunContext:
     foreign_records  whether records of other devices may serve as starting points
     branch           which of several networks the stage runs for; empty where there is one
     devices          names of those that measure, where they are not this machine's; all alike
+    named_device     the name or pattern that the device was chosen by; empty where none was named
     saves            whether stages leave files in the folder; where not, it is gone afterwards
     """
 
@@ -45,6 +46,7 @@ class RunContext:
     foreign_records: bool = False
     branch: str = ""
     devices: tuple[str, ...] = ()
+    named_device: str = ""
     saves: bool = True
 
     @cached_property

@@ -94,6 +94,7 @@ def make_context(
         target=resolved,
         device=found,
         devices=devices,
+        named_device=device or "",
         host=host,
         store=store,
         conditions=conditions or Conditions(),

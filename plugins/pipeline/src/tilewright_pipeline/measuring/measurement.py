@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.host.contexts import MeasureContext
 from tilewright.plugins.blamed import Blamed
-from tilewright.roles import TakesBatches, TellsBuilderFaults, TellsFaults
+from tilewright.roles import TakesBatches, TellsBuilderFaults, TellsFaults, TellsUse
 from tilewright.vocabulary.measure import MeasureInput, Trial
 from tilewright.vocabulary.record import Charge, Record
 from tilewright.vocabulary.task_set import ChecksTasks
@@ -99,6 +99,8 @@ class Measurement:
             with self._runner.blaming():
                 if isinstance(self._made_runner, TellsFaults):
                     self.spent.faults = self._made_runner.device_faults()
+                if isinstance(self._made_runner, TellsUse):
+                    self.spent.uses = self._made_runner.device_uses()
                 if isinstance(self._made_runner, TellsBuilderFaults):
                     self.spent.builder_faults = self._made_runner.builder_faults()
         return self.spent.report(seconds)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewright_pipeline.measuring.device_shares import failing, shares
+from tilewright.roles import DeviceUse
+from tilewright_pipeline.measuring.device_shares import failing, later, shares, uses_of
 from tilewright_pipeline.measuring.noise import is_noisy
 
 
@@ -23,6 +24,7 @@ class MeasurementSpent:
     disturbed   trials whose samples differ much, see `is_disturbed`
     devices   trials by the names of devices, where the runner has several
     faults    batches by device and why, as the runner tells, see `TellsFaults`
+    uses      what devices did over time, see `TellsUse`
     builder_faults   batches by builder and why, see `TellsBuilderFaults`
     """
 
@@ -33,6 +35,7 @@ class MeasurementSpent:
     counts: dict[str, int] = field(default_factory=dict)
     devices: dict[str, int] = field(default_factory=dict)
     faults: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    uses: Mapping[str, Sequence[DeviceUse]] = field(default_factory=dict)
     builder_faults: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def add(self, timings: Mapping[str, float], counts: Mapping[str, int] = {}) -> None:
@@ -64,6 +67,7 @@ class MeasurementSpent:
 
     def report(self, seconds: float) -> dict[str, Any]:
         """The `measurement` member of run.json."""
+        devices = shares(self.devices, self.faults, self.uses)
         return {
             "trials": self.trials,
             "failures": self.failures,
@@ -73,7 +77,7 @@ class MeasurementSpent:
             "noisy": self.noisy,
             "split": dict(self.timings),
             "counts": dict(self.counts),
-            **({"devices": known} if (known := shares(self.devices, self.faults)) else {}),
+            **({"devices": devices} if devices else {}),
             **({"builders": lost} if (lost := failing(self.builder_faults)) else {}),
         }
 
@@ -82,8 +86,9 @@ def summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
     """Two `measurement` members of run.json as one."""
     names = ("trials", "failures", "disturbed")
     spent = MeasurementSpent(*(first.get(name, 0) + second.get(name, 0) for name in names))
-    for one in (first, second):
+    for one, began in ((first, 0.0), (second, first["seconds"])):
         spent.add(one.get("split", {}), one.get("counts", {}))
+        spent.uses = later(spent.uses, uses_of(one.get("devices", {})), began)
         for name, share in one.get("devices", {}).items():
             spent.add_device(name, share["trials"], share["faults"])
         for name, share in one.get("builders", {}).items():

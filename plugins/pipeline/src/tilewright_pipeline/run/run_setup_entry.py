@@ -6,6 +6,7 @@ import os
 import platform
 from datetime import datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from tilewright.options import Choice
@@ -16,9 +17,9 @@ from tilewright_pipeline.context.run_context import RunContext
 def setup_entry(context: RunContext, started: datetime) -> dict[str, Any]:
     """What it takes, besides target and stages, to do the run again and to read its records.
 
-    `records` is the path of the file as seen from the run's folder, so that both may move together.
+    Paths are as seen from the run's folder, so that both may move together.
     """
-    folder, file = (os.path.abspath(one) for one in (context.folder, context.store.path))  # noqa: PTH100  links stay
+    plugins = [_from(context.folder, file) for file in context.host.files]
     installed = (one for one in known_distributions() if is_installed(one))
     return {
         "started": started.isoformat(timespec="seconds"),
@@ -28,9 +29,15 @@ def setup_entry(context: RunContext, started: datetime) -> dict[str, Any]:
         "conditions": context.conditions.to_json(),
         "runner": Choice(*context.runner).short_form(),
         "builder": Choice(*context.builder).short_form(),
-        "records": os.path.relpath(file, folder),
+        "records": _from(context.folder, context.store.path),
+        **({"device": context.named_device} if context.named_device else {}),
+        **({"plugins": plugins} if plugins else {}),
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in (CORE, *installed)},
         },
     }
+
+
+def _from(folder: Path, file: Path) -> str:
+    return os.path.relpath(os.path.abspath(file), os.path.abspath(folder))  # noqa: PTH100  links stay
