@@ -106,7 +106,7 @@ def test_a_click_on_a_kernel_opens_its_details_and_code(opened, picture):
 def test_a_click_on_a_bar_of_the_chart_leads_there_too(opened):
     browser = opened(0)
     browser.execute_script(
-        "document.querySelector('#kernels svg a').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+        "document.querySelector('#kernels a.part').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
     wait_until_open(browser, "#kernel-0")
 
@@ -124,14 +124,21 @@ def test_a_table_is_sorted_by_the_column_that_is_clicked(opened):
     assert column(3) == sorted(column(3), reverse=True)
     head.click()
     assert column(3) == sorted(column(3))
+    head.send_keys("\n")
+    assert column(3) == sorted(column(3), reverse=True)
 
 
-def test_a_mark_says_what_it_is_when_pointed_at(opened):
+@pytest.mark.parametrize("mark", ["#kernels .part", "#kernels svg circle"])
+def test_a_mark_says_what_it_is_when_pointed_at_and_when_it_has_the_focus(mark, opened):
     browser = opened(0)
     browser.execute_script(
-        "const mark = document.querySelector('#kernels svg rect'), box = mark.getBoundingClientRect();"
-        "mark.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: box.x, clientY: 9}))"
+        "const mark = document.querySelector(arguments[0]), box = mark.getBoundingClientRect();"
+        "mark.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: box.x, clientY: 9}))",
+        mark,
     )
+    assert "of the network" in find(browser, "#tip").text
+    browser.execute_script("document.getElementById('tip').textContent = ''")
+    browser.execute_script("document.querySelector(arguments[0]).closest('a').focus()", mark)
     assert "of the network" in find(browser, "#tip").text
 
 

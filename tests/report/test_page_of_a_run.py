@@ -14,6 +14,7 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright_pipeline.context.time_text import significant_text
 from tilewright_pipeline.run.run_report import SCHEMA_FILE
 from tilewright_report.data.run_folder import read_run
+from tilewright_report.markup.words import MISSING, microseconds, percent
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_it_says_what_was_run_and_measured(page, report):
     for told in (
         report["target"],
         "onnxruntime",
-        significant_text(ours["median_ms"]),
+        significant_text(ours["median_ms"] * 1e3),  # in microseconds, so short is it
         "seed",
         "tiny.onnx",
     ):
@@ -124,3 +125,19 @@ def test_run_json_keeps_to_its_schema(report):
     samples = report["benchmark"][0]["tilewright"]["samples_ms"]
     assert len(samples) == report["benchmark"][0]["tilewright"]["runs"]
     assert (report["setup"]["records"], report["setup"]["seed"]) == ("records.jsonl", 0)
+
+
+def test_the_pipeline_to_run_it_again_names_devices_and_plugin_files(changed, copied):
+    def with_plugins(report):
+        report["setup"] |= {"device": "cpu*", "plugins": ["../mine.py"]}
+
+    text = changed(with_plugins).text
+    assert "device: cpu*" in text
+    assert f"plugins: - {copied.parent / 'mine.py'}" in text
+
+
+def test_small_amounts_are_not_rounded_to_nothing():
+    seconds = (2e-4, 2.34e-5, 2.345e-6, 6.78e-8, 0.0, None)
+    assert [microseconds(s) for s in seconds] == ["200.0", "23.4", "2.35", "0.068", "0.0", MISSING]
+    told = [percent(share, 1) for share in (0.123, 0.0004, 0.0, None)]
+    assert told == ["12.3 %", "< 0.1 %", "0.0 %", MISSING]

@@ -61,6 +61,10 @@ def test_a_value_has_a_page_and_a_notebook_shows_it_in_a_frame(name, values):
     assert frame.elements[0][1]["srcdoc"] == text
 
 
+def test_a_tuning_report_alone_has_no_empty_parts(values):
+    assert Page(tilewright.report.html(values["stage"])).sections == ["tuning"]
+
+
 def test_a_tuned_task_shows_its_trials(values):
     page = Page(tilewright.report.html(values["tune"]))
     assert {"tuning", "landscape"} <= set(page.sections)

@@ -1,1 +1,1 @@
-"""Charts as static SVG, coloured by the styles of the page."""
+"""Charts as static SVG or HTML, coloured by the styles of the page."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright_report.charts.plot import Plot, Point
-from tilewright_report.charts.scale import Linear, Log, Scale
+from tilewright_report.charts.plot import WIDE, Plot, Point
+from tilewright_report.charts.scale import Linear, Log, Scale, fitting
 from tilewright_report.charts.scatter import Spot
 from tilewright_report.markup.element import Element
 
@@ -28,7 +28,7 @@ def curves(
     x_name: str,
     y_name: str,
     *,
-    width: float = 1100,
+    width: float = WIDE,
     height: float = 250,
     spots: Sequence[Spot] = (),
 ) -> Element:
@@ -41,9 +41,7 @@ def curves(
     points += [(spot.x, spot.y) for spot in spots]
     bottom, right = height - _BOTTOM, width - _RIGHT
     x = Linear.around([at for at, _ in points], _LEFT, right, zero=True)
-    values = [value for _, value in points]
-    spread = min(values) > 0 and max(values) > 4 * min(values)
-    y: Scale = (Log if spread else Linear).around(values, bottom, _TOP)
+    y: Scale = fitting([value for _, value in points], bottom, _TOP)
     plot.x_axis(x, bottom, _TOP, x_name)
     plot.y_axis(y, _LEFT, right, y_name)
     for spot in spots:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tilewright_report.charts.plot import Plot
+from tilewright_report.charts.plot import WIDE, Plot
 from tilewright_report.charts.scale import Linear
 from tilewright_report.markup.element import Element
 
-_WIDTH, _HEIGHT, _TOP, _BOTTOM = 1100.0, 240.0, 36.0, 18.0
+_HEIGHT, _TOP, _BOTTOM = 240.0, 36.0, 18.0
 _MOST_MARKS = 7
 
 
@@ -19,8 +19,8 @@ def parallel(
 
     An axis has its knob's values from below, in order: as numbers where they are such.
     """
-    step = _WIDTH / max(1, len(names))
-    plot = Plot(_WIDTH, _HEIGHT, name)
+    step = WIDE / max(1, len(names))
+    plot = Plot(WIDE, _HEIGHT, name)
     places: list[dict[str, float]] = []
     for column, knob in enumerate(names):
         x = step * (column + 0.5)

@@ -8,8 +8,8 @@ from tilewright_report.charts.scale import Scale
 from tilewright_report.markup.element import Child, Element, element
 
 Point = tuple[float, float]
-_HALF = 600
-"""Units of width up to which two drawings stand side by side."""
+WIDE, HALF = 1136.0, 540.0
+"""Widths of a drawing: as wide as the page, and of one of two side by side."""
 
 
 class Plot:
@@ -24,7 +24,7 @@ class Plot:
         self.svg = element(
             "svg",
             element("title", name),
-            class_="chart" if width > _HALF else "chart half",
+            class_="chart" if width > HALF else "chart half",
             role="img",
             aria_label=name,
             viewbox=f"0 0 {width:g} {height:g}",

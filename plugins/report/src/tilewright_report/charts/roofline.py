@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from tilewright_report.charts.plot import Plot
+from tilewright_report.charts.plot import WIDE, Plot
 from tilewright_report.charts.scale import Log
 from tilewright_report.charts.scatter import Spot
 from tilewright_report.markup.element import Element
 
-_WIDTH, _HEIGHT = 1100.0, 420.0
+_HEIGHT = 420.0
 _LEFT, _BOTTOM, _TOP, _RIGHT = 64.0, 40.0, 22.0, 14.0
 
 
@@ -24,8 +24,8 @@ def roofline(spots: Sequence[Spot], bandwidth: float | None, peaks: Mapping[str,
     spots      in operations a byte and GFLOP/s
     bandwidth  bytes a second, None where it was not measured
     """
-    plot = Plot(_WIDTH, _HEIGHT, "kernels under the roofs of the device")
-    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    plot = Plot(WIDE, _HEIGHT, "kernels under the roofs of the device")
+    bottom, right = _HEIGHT - _BOTTOM, WIDE - _RIGHT
     tops = {name: flops / 1e9 for name, flops in peaks.items()}
     slope = bandwidth / 1e9 if bandwidth else None
     ridges = [top / slope for top in tops.values()] if slope else []

@@ -85,6 +85,12 @@ class Log:
         return [(value, plain(value)) for value in found]
 
 
+def fitting(values: Sequence[float], start: float, end: float) -> Scale:
+    """By the logarithm where the values differ by more than a factor of four."""
+    spread = bool(values) and 0 < 4 * min(values) < max(values)
+    return (Log if spread else Linear).around(values, start, end)
+
+
 def plain(value: float) -> str:
     """A mark on an axis: short, with thousands apart."""
     if value == 0 or abs(value) >= 1:

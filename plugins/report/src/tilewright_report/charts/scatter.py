@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tilewright_report.charts.plot import Plot
+from tilewright_report.charts.plot import HALF, Plot
 from tilewright_report.charts.scale import Linear, Log, Scale
 from tilewright_report.markup.element import Element
 
@@ -30,7 +30,7 @@ def scatter(
     name: str,
     axes: tuple[str, str],
     *,
-    size: tuple[float, float] = (520, 340),
+    size: tuple[float, float] = (HALF, 340),
     kind: Literal["linear", "log", "bare"] = "linear",
     diagonal: bool = False,
 ) -> Element:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright_report.charts.plot import Plot
-from tilewright_report.markup.element import Element
-
-_WIDTH, _HEIGHT = 1100.0, 36.0
-_LETTER = 6.6
+from tilewright_report.markup.element import Element, element
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +24,23 @@ class Part:
 
 
 def shares(parts: Sequence[Part], name: str) -> Element:
-    """The parts in order, side by side."""
-    plot = Plot(_WIDTH, _HEIGHT, name)
+    """The parts in order, side by side; on a narrow screen as long as it, with fewer labels."""
     whole = sum(part.amount for part in parts) or 1.0
-    x = 0.0
-    for part in parts:
-        width = part.amount / whole * _WIDTH
-        plot.bar((x, 0), (max(width - 1.5, 0.4), _HEIGHT), part.kind, part.said, href=part.href)
-        letters = int((width - 12) / _LETTER)
-        if letters >= 4:
-            fits = len(part.label) <= letters
-            label = part.label if fits else f"{part.label[: letters - 1]}\u2026"
-            plot.text((x + 6, 21), label, "inside")
-        x += width
-    return plot.svg
+    return element(
+        "div",
+        *(_drawn(part, part.amount / whole) for part in parts),
+        class_="whole",
+        role="group",
+        aria_label=name,
+    )
+
+
+def _drawn(part: Part, share: float) -> Element:
+    return element(
+        "a" if part.href else "span",
+        element("b", part.label),
+        class_=f"part {part.kind}",
+        href=part.href or None,
+        title=part.said,
+        style=f"flex-grow:{share:.5f}",
+    )

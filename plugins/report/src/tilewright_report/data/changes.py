@@ -1,4 +1,4 @@
-"""What differs between runs: their kernels, matched by the nodes that they compute."""
+"""What differs between runs: their kernels, matched by what they compute."""
 
 from __future__ import annotations
 
@@ -48,8 +48,12 @@ class Change:
 
 
 def changes(before: Run, after: Run) -> list[Change]:
-    """By node, those that matter most first; equal pairs of kernels once, with the first node."""
-    old, new = _by_node(before.kernels), _by_node(after.kernels)
+    """Those that matter most first; equal pairs of kernels once, with the first node.
+
+    Matched by node; in runs of different models by task, as their nodes are called alike by chance.
+    """
+    named = _by_task if before.is_of_other_models(after) else _by_node
+    old, new = named(before.kernels), named(after.kernels)
     pairs: dict[tuple[int, int], str] = {}
     for node, kernel in old.items():
         if node in new:
@@ -58,8 +62,13 @@ def changes(before: Run, after: Run) -> list[Change]:
     for (first, second), node in pairs.items():
         one, other = before.kernels[first], after.kernels[second]
         p = mann_whitney(one.samples, other.samples)
-        found.append(Change(node, one, other, p))
+        found.append(Change(one.name if named is _by_task else node, one, other, p))
     return sorted(found, key=lambda change: -abs(change.gain) * len(change.before.nodes))
+
+
+def _by_task(kernels: Sequence[Kernel]) -> dict[str, Kernel]:
+    """Of several kernels of a task, that which takes longest."""
+    return {kernel.task: kernel for kernel in reversed(kernels)}
 
 
 def _by_node(kernels: Sequence[Kernel]) -> dict[str, Kernel]:

@@ -62,14 +62,15 @@ class Fields:
 
     def pairs(self, name: str) -> list[tuple[float, float]]:
         """The pairs of numbers in a list."""
+        rows = self.rows(name, 2)
+        return [(first, second) for first, second in rows if None not in (first, second)]  # type: ignore[misc]
+
+    def rows(self, name: str, length: int) -> list[list[float | None]]:
+        """The lists of so many in a list; what in them is no number is None."""
         value = self._members.get(name)
-        found = []
-        for one in value if isinstance(value, list) else []:
-            if isinstance(one, list) and len(one) == 2:
-                first, second = finite(one[0]), finite(one[1])
-                if first is not None and second is not None:
-                    found.append((first, second))
-        return found
+        found = value if isinstance(value, list) else []
+        fitting = (one for one in found if isinstance(one, list) and len(one) == length)
+        return [[finite(cell) for cell in one] for one in fitting]
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Names that are texts, with whatever they have."""

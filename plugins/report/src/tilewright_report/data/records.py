@@ -33,7 +33,6 @@ class Point:
     sequence  its place among all trials of the file
     time      seconds of measuring since the first trial of the run's stages, as far as is known
     seconds   None for a failure, and then its kind in `failure`
-    device    its name
     """
 
     sequence: int
@@ -41,7 +40,6 @@ class Point:
     seconds: float | None
     strategy: str
     failure: str
-    device: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +185,6 @@ def _points(task: Task, history: History) -> Iterator[Point]:
             result.seconds,
             record.config.strategy,
             failure,
-            record.device,
         )
 
 

@@ -42,6 +42,19 @@ class Run:
     def name(self) -> str:
         return self.report.text("name") or (self.folder.name if self.folder else "a run")
 
+    @property
+    def models(self) -> list[str]:
+        """Where its models are from, or what they are called."""
+        known = self.report.objects("models")
+        return [one.text("origin") or one.text("name") for one in known]
+
+    def is_of_other_models(self, other: Run) -> bool:
+        """Whether both say which models they are of, and these differ."""
+        own, others = (
+            [one.text("content") for one in run.report.objects("models")] for run in (self, other)
+        )
+        return bool(own and others) and own != others
+
     @cached_property
     def kernels(self) -> list[Kernel]:
         """Of its compiled network, those that take longest first."""

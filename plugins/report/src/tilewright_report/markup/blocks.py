@@ -61,6 +61,11 @@ def folded(summary: Child, *children: Child, anchor: str | None = None) -> Eleme
     return element("details", element("summary", summary), inside, id=anchor)
 
 
+def folds(parts: Iterable[Element]) -> Element:
+    """Lines to open, one below the other without gaps."""
+    return element("div", *parts, class_="folds")
+
+
 def code(text: str) -> Element:
     """Text as it is."""
     return element("pre", element("code", text))

@@ -32,7 +32,7 @@ def document(title: str, head: Element, sections: Sequence[Element]) -> str:
         element(
             "body",
             element("header", element("div", head)),
-            element("nav", element("div", *links)) if links else None,
+            element("nav", element("div", element("p", *links))) if links else None,
             element("main", *sections, element("footer", "Made by tilewright report.")),
             _raw("script", script),
         ),

@@ -32,6 +32,11 @@
   };
   for (const table of document.querySelectorAll("table.sortable")) {
     const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head) => { head.tabIndex = 0; head.onkeydown = (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      head.click();
+    }; });
     heads.forEach((head, column) => head.addEventListener("click", () => {
       const up = head.ariaSort ? head.ariaSort === "descending" : !head.classList.contains("n");
       heads.forEach((other) => other.removeAttribute("aria-sort"));
@@ -77,15 +82,27 @@
   tip.id = "tip";
   tip.hidden = true;
   document.body.append(tip);
-  document.addEventListener("pointermove", (event) => {
-    const mark = event.target.closest?.(".chart *, .spark *");
-    const title = mark && [...mark.children].find((child) => child.tagName === "title");
-    tip.hidden = !title;
-    if (!title) return;
-    tip.textContent = title.textContent;
-    const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
-    const above = event.clientY + 18 + tip.offsetHeight > innerHeight;
+  const told = (mark) => mark && [...mark.children].find((child) => child.tagName === "title")?.textContent;
+  const say = (text, x, y) => {
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = text;
+    const left = Math.min(x + 14, innerWidth - tip.offsetWidth - 8);
+    const above = y + 18 + tip.offsetHeight > innerHeight;
     tip.style.left = `${Math.max(4, left)}px`;
-    tip.style.top = `${above ? event.clientY - tip.offsetHeight - 10 : event.clientY + 16}px`;
+    tip.style.top = `${above ? y - tip.offsetHeight - 10 : y + 16}px`;
+  };
+  for (const part of document.querySelectorAll(".part")) {
+    part.dataset.said = part.title;
+    part.removeAttribute("title");
+  }
+  document.addEventListener("pointermove", (event) => {
+    const text = event.target.closest?.(".part")?.dataset.said ?? told(event.target.closest?.(".chart *, .spark *"));
+    say(text, event.clientX, event.clientY);
   });
+  document.addEventListener("focusin", (event) => {
+    const at = event.target, box = at.getBoundingClientRect();
+    say(at.dataset?.said ?? told(at.closest(".chart a")?.firstElementChild), box.x, box.bottom);
+  });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
 })();

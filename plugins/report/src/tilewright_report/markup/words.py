@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tilewright_pipeline.context.time_text import significant_text
 
 MISSING = "\N{EN DASH}"
@@ -22,14 +24,24 @@ def fixed(value: float | None, digits: int = 0, unit: str = "") -> str:
     return MISSING if value is None else f"{value:,.{digits}f}{unit}"
 
 
-def milliseconds(value: float | None) -> str:
-    """Of a network: with four significant digits."""
+def significant(value: float | None) -> str:
+    """With four significant digits."""
     return MISSING if value is None else significant_text(value)
 
 
+def time_unit(milliseconds: Iterable[float | None]) -> tuple[str, float]:
+    """In which unit times of networks are short to read, and how many of it a millisecond has."""
+    known = [value for value in milliseconds if value]
+    return ("us", 1e3) if known and min(known) < 0.1 else ("ms", 1.0)
+
+
 def percent(share: float | None, digits: int = 0) -> str:
-    """A share as a percentage."""
-    return MISSING if share is None else f"{share * 100:.{digits}f} %"
+    """A share as a percentage; what would be rounded to nothing is `< 0.1 %`."""
+    if share is None:
+        return MISSING
+    least = 10.0**-digits
+    rounded_off = 0 < share * 100 < least / 2
+    return f"< {least:.{digits}f} %" if rounded_off else f"{share * 100:.{digits}f} %"
 
 
 def counted(number: int, noun: str) -> str:
@@ -38,8 +50,12 @@ def counted(number: int, noun: str) -> str:
 
 
 def microseconds(seconds: float | None) -> str:
-    """With one decimal."""
-    return fixed(None if seconds is None else seconds * 1e6, 1)
+    """With one decimal, below ten with three significant digits."""
+    if seconds is None:
+        return MISSING
+    value = seconds * 1e6
+    least = next((digits for digits, size in ((1, 9.995), (2, 0.9995)) if abs(value) >= size), 3)
+    return fixed(value, least if value else 1)
 
 
 def value_text(value: object) -> str:

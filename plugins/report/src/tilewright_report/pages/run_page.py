@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tilewright_report.data.run_folder import Run
+from tilewright_report.markup.blocks import note
 from tilewright_report.markup.document import document
 from tilewright_report.markup.element import Element, element
 from tilewright_report.markup.words import short
@@ -14,6 +15,7 @@ from tilewright_report.sections.kernels import kernels
 from tilewright_report.sections.landscape import landscape
 from tilewright_report.sections.latency import latency
 from tilewright_report.sections.layouts import layouts
+from tilewright_report.sections.networks import networks
 from tilewright_report.sections.room import Room
 from tilewright_report.sections.tuning import tuning
 from tilewright_report.sections.what_was_run import what_was_run
@@ -46,7 +48,7 @@ def _page(run: Run, room: Room) -> str:
 
 
 def _sections(run: Run, room: Room) -> Iterator[Element]:
-    parts = (what_was_run, latency, lambda one: kernels(one, room), layouts, tuning)
+    parts = (what_was_run, networks, latency, lambda one: kernels(one, room), layouts, tuning)
     for part in (*parts, landscape, fleet):
         made = part(run)
         if made is not None:
@@ -66,8 +68,9 @@ def _of_network(run: Run, place: int, room: Room) -> Iterator[Element]:
             heading.tag = "h3"
         part.tag = "div"
         made.append(part)
-    if inner:
-        yield made
+    if not inner:
+        made.append(note("The run ended before anything was known of it."))
+    yield made
 
 
 def _renamed(part: Element, prefix: str) -> None:

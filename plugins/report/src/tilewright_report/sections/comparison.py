@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright_pipeline.context.time_text import time_text
 from tilewright_report.charts.curves import Curve, curves
 from tilewright_report.charts.plot import legend
 from tilewright_report.charts.strip import Sampled, strip
@@ -14,8 +15,15 @@ from tilewright_report.data.significance import mann_whitney
 from tilewright_report.data.thinning import steps
 from tilewright_report.markup.blocks import Head, Number, Row, figure, note, section, table
 from tilewright_report.markup.element import Element
-from tilewright_report.markup.words import MISSING, fixed, microseconds, milliseconds, short
-from tilewright_report.sections.latency import OURS, p_text, systems
+from tilewright_report.markup.words import (
+    MISSING,
+    counted,
+    fixed,
+    microseconds,
+    short,
+    time_unit,
+)
+from tilewright_report.sections.latency import OURS, median_ms, p_text, relative_error, systems
 
 _ROWS = 300
 
@@ -30,6 +38,7 @@ def side_by_side(runs: Sequence[Run], names: Sequence[str]) -> Element:
             rows.append([name, *(short(text, 60) for text in told)])
 
     reports = [run.report for run in runs]
+    row("model", [", ".join(run.models) for run in runs])
     row("target", [one.text("target") for one in reports])
     row("device", [one.fields("device").fields("attributes").text("model") for one in reports])
     row("precision", [one.fields("setup").text("precision") for one in reports])
@@ -40,55 +49,44 @@ def side_by_side(runs: Sequence[Run], names: Sequence[str]) -> Element:
         "seconds of measuring",
         [fixed(one.fields("measurement").number("seconds")) for one in reports],
     )
-    row("median ms", [milliseconds(_median(one)) for one in reports])
-    row(
-        "sum of kernels, ms",
-        [milliseconds(one.fields("prediction").number("sum_of_kernels_ms")) for one in reports],
-    )
+    medians = [median_ms(one) for one in reports]
+    sums = [one.fields("prediction").number("sum_of_kernels_ms") for one in reports]
+    for name, times in (("median", medians), ("sum of kernels", sums)):
+        row(name, [MISSING if time is None else time_text(time / 1e3) for time in times])
     row("transforms", [fixed(one.fields("compile").number("transforms")) for one in reports])
-    row("relative error", [_error(one) for one in reports])
+    row("relative error", [relative_error(one) for one in reports])
     return section("runs", "Side by side", table(heads, rows, sortable=False))
 
 
-def _median(report: Fields) -> float | None:
-    entries = report.objects("benchmark")
-    return entries[0].fields(OURS).number("median_ms") if entries else None
-
-
-def _error(report: Fields) -> str:
-    error = report.fields("verify").number("max_rel_error")
-    return MISSING if error is None else f"{error:.1e}"
-
-
-def latencies(runs: Sequence[Run], names: Sequence[str]) -> Element | None:
-    """The networks' latencies, tested against the first run's."""
-    sampled, tested = [], []
+def latencies(runs: Sequence[Run], names: Sequence[str], anchor: str, title: str) -> Element | None:
+    """The networks' latencies; those of equal models are tested against the first run's."""
+    unit, size = time_unit(median_ms(run.report) for run in runs)
+    drawn, told, first = [], [], None
     for place, (run, name) in enumerate(zip(runs, names, strict=True)):
-        for entry in run.report.objects("benchmark")[:1]:
-            ours = dict(systems(entry)).get(OURS, Fields())
-            samples = ours.numbers("samples_ms")
-            if len(samples) >= 3:
-                sampled.append(Sampled(name, samples, f"s{min(place, 6)}"))
-                tested.append((name, samples))
-    if len(sampled) < 2:
+        entry = next(iter(run.report.objects("benchmark")), Fields())
+        samples = dict(systems(entry)).get(OURS, Fields()).numbers("samples_ms")
+        if len(samples) < 3:
+            continue
+        drawn.append(Sampled(name, [size * one for one in samples], f"s{min(place, 6)}"))
+        if first is None:
+            first = run, name, samples
+        elif not first[0].is_of_other_models(run):
+            p = p_text(mann_whitney(first[2], samples))
+            told.append(f"{short(name, 40)} against {short(first[1], 40)}: p {p}")
+    if len(drawn) < 2:
         return None
-    (base, first), *others = tested
-    told = "; ".join(
-        f"{short(name, 40)} against {short(base, 40)}: p {p_text(mann_whitney(first, samples))}"
-        for name, samples in others
+    tested = (
+        f"Mann and Whitney's test that two are equally fast: {'; '.join(told)}. Each was timed in "
+        "a session of its own; what the machine did differently between them is in it."
     )
-    return section(
-        "latency",
-        "Latency",
-        figure(strip(sampled, "latency of every run"), "One dot a run of the network."),
-        note(
-            f"Mann and Whitney's test that two are equally fast: {told}. Each was timed in a "
-            "session of its own; what the machine did differently between them is in it."
-        ),
-    )
+    caption = "One dot a run of the network."
+    chart = strip(drawn, "latency of every run", unit)
+    return section(anchor, title, figure(chart, caption), note(tested) if told else None)
 
 
-def kernel_changes(before: Run, after: Run, names: tuple[str, str], number: int) -> Element | None:
+def kernel_changes(
+    before: Run, after: Run, names: tuple[str, str], anchor: str, title: str
+) -> Element | None:
     """Kernel by kernel: how much each changed, and whether that is noise."""
     found = changes(before, after)
     if not found:
@@ -124,12 +122,13 @@ def kernel_changes(before: Run, after: Run, names: tuple[str, str], number: int)
     certain = [one for one in found if one.verdict in ("faster", "slower")]
     gained = sum(one.gain * len(one.before.nodes) for one in certain)
     told = (
-        f"{len(certain)} of {len(found)} pairs of kernels differ by more than noise (p below "
-        f"{LEVEL:g}); together they change the kernels' time by {microseconds(-gained)} us. Of "
-        f"twenty equal pairs one is taken to differ by chance."
+        f"{len(certain)} of {counted(len(found), 'pair')} of kernels differ by more than noise (p "
+        f"below {LEVEL:g}); together they change the kernels' time by {microseconds(-gained)} us. "
+        "Of twenty equal pairs one is taken to differ by chance."
     )
-    title = "Kernel by kernel" if number == 1 else f"Kernel by kernel: {names[1]}"
-    return section(f"changes-{number}", title, note(told), table(heads, rows))
+    if before.is_of_other_models(after):
+        told = f"The runs are of different networks: these are the tasks that both have. {told}"
+    return section(anchor, title, note(told), table(heads, rows))
 
 
 def _configs(before: object, after: object) -> str:
@@ -139,13 +138,15 @@ def _configs(before: object, after: object) -> str:
 
 def totals(runs: Sequence[Run], names: Sequence[str]) -> Element | None:
     """The tuning curves of all runs."""
+    totals = [run.report.pairs("tuning_curve") for run in runs]
+    unit, size = time_unit(total for points in totals for _, total in points)
     lines = [
-        Curve(name, steps(points, 300), f"s{min(place, 6)}")
-        for place, (run, name) in enumerate(zip(runs, names, strict=True))
-        if len(points := run.report.pairs("tuning_curve")) > 1
+        Curve(name, steps([(at, total * size) for at, total in points], 300), f"s{min(place, 6)}")
+        for place, (points, name) in enumerate(zip(totals, names, strict=True))
+        if len(points) > 1
     ]
     if not lines:
         return None
-    chart = curves(lines, "best total over time", "s of measuring", "ms")
+    chart = curves(lines, "best total over time", "s of measuring", unit)
     keys = legend((line.kind, short(line.name, 50)) for line in lines)
     return section("totals", "Tuning", figure(chart, "The networks' predicted times.", keys))

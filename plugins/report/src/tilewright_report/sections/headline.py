@@ -9,6 +9,7 @@ from tilewright_report.data.fields import Fields
 from tilewright_report.data.run_folder import Run
 from tilewright_report.markup.element import Element, element
 from tilewright_report.markup.words import TIMES, counted, fixed, percent, short
+from tilewright_report.sections.latency import fastest_peer, median_ms
 
 
 def headline(run: Run) -> Element:
@@ -37,16 +38,16 @@ def _how_it_ended(report: Fields) -> str:
 
 def _tiles(run: Run) -> Iterator[Element]:
     report = run.report
+    if run.networks:
+        yield _tile(f"{len(run.networks):,}", "networks, tuned together")
     for entry in report.objects("benchmark")[:1]:
-        ours = entry.fields("tilewright").number("median_ms")
+        ours = median_ms(report)
         if ours is not None:
             threads = counted(entry.count("threads"), "thread")
             yield _tile(time_text(ours / 1e3), f"median latency, {threads}")
-        peers = {name: Fields(told).number("median_ms") for name, told in _peers(entry)}
-        known = {name: time for name, time in peers.items() if time}
-        if ours and known:
-            fastest = min(known, key=known.__getitem__)
-            ratio = known[fastest] / ours
+        fastest, theirs = fastest_peer(report)
+        if ours and theirs:
+            ratio = theirs / ours
             kind = "good" if ratio >= 1 else "bad"
             yield _tile(f"{ratio:.2f} {TIMES}", f"as fast as {short(fastest, 30)}", kind)
     verify = report.fields("verify")
@@ -64,10 +65,6 @@ def _tiles(run: Run) -> Iterator[Element]:
     if run.kernels:
         launches = sum(len(kernel.nodes) for kernel in run.kernels)
         yield _tile(f"{len(run.kernels):,}", f"distinct kernels, {launches:,} launches")
-
-
-def _peers(entry: Fields) -> list[tuple[str, object]]:
-    return list(entry.fields("peers").items())
 
 
 def _verdict(verify: Fields) -> Element:

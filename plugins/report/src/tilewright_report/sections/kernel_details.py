@@ -17,7 +17,7 @@ _NODES = 24
 _FASTEST = 6
 
 
-def kernel_details(kernel: Kernel, run: Run, room: Room, *, unfolded: bool) -> Element:
+def kernel_details(kernel: Kernel, run: Run, room: Room) -> Element:
     """A line that opens: what a click on the kernel leads to."""
     tuned = run.tuned.task_of(kernel.task) if run.tuned is not None else None
     head = element(
@@ -25,7 +25,8 @@ def kernel_details(kernel: Kernel, run: Run, room: Room, *, unfolded: bool) -> E
         short(kernel.name, 60),
         element(
             "span",
-            f"  {microseconds(kernel.seconds)} us, {percent(kernel.share, 1)}",
+            element("span", f"{microseconds(kernel.seconds)} us"),
+            element("span", percent(kernel.share, 1)),
             class_="soft",
         ),
     )
@@ -46,8 +47,6 @@ def kernel_details(kernel: Kernel, run: Run, room: Room, *, unfolded: bool) -> E
     )
     made = folded(head, told, knobs(kernel.values.items()), *_behind(kernel, tuned, room))
     made.set("id", kernel.anchor)
-    if unfolded:
-        made.set("open", "")
     return made
 
 

@@ -11,9 +11,18 @@ from tilewright_report.charts.scatter import Spot
 from tilewright_report.charts.shares import Part, shares
 from tilewright_report.data.kernels import Kernel, peaks_of, threads_of
 from tilewright_report.data.run_folder import Run
-from tilewright_report.markup.blocks import Head, Number, Row, figure, note, section, table
+from tilewright_report.markup.blocks import (
+    Head,
+    Number,
+    Row,
+    figure,
+    folds,
+    note,
+    section,
+    table,
+)
 from tilewright_report.markup.element import Element, element
-from tilewright_report.markup.words import fixed, microseconds, percent, short
+from tilewright_report.markup.words import TIMES, fixed, microseconds, percent, short
 from tilewright_report.sections.kernel_details import kernel_details
 from tilewright_report.sections.room import Room
 
@@ -28,7 +37,7 @@ def kernels(run: Run, room: Room) -> Element | None:
     if not known:
         return None
     families = colours_of(_family(kernel) for kernel in known)
-    described = [kernel_details(kernel, run, room, unfolded=False) for kernel in known[:_DETAILED]]
+    described = [kernel_details(kernel, run, room) for kernel in known[:_DETAILED]]
     left_out = len(known) - _DETAILED
     return section(
         "kernels",
@@ -44,7 +53,7 @@ def kernels(run: Run, room: Room) -> Element | None:
         note(f"{left_out} more kernels are not in the table.") if len(known) > _ROWS else None,
         element("h3", "Kernel by kernel"),
         note(f"The {_DETAILED} that take longest, of {len(known)}.") if left_out > 0 else None,
-        *described,
+        folds(described),
     )
 
 
@@ -53,10 +62,12 @@ def _family(kernel: Kernel) -> str:
 
 
 def _said(kernel: Kernel) -> str:
+    peak = f", {percent(kernel.peak_share)} of the peak" if kernel.peak_share else ""
     return (
         f"{short(kernel.name)}\n{short(kernel.text, 160)}\n"
-        f"{len(kernel.nodes)} x {microseconds(kernel.seconds)} us, {percent(kernel.share, 1)} of "
-        f"the network\n{short(kernel.strategy, 80)}, {percent(kernel.peak_share)} of the peak"
+        f"{len(kernel.nodes)} {TIMES} {microseconds(kernel.seconds)} us, "
+        f"{percent(kernel.share, 1)} of the network\n"
+        f"{short(kernel.strategy, 80)} in {kernel.precision}{peak}"
     )
 
 
@@ -79,11 +90,14 @@ def _parts(known: Sequence[Kernel], families: Mapping[str, str]) -> list[Part]:
 
 
 def _roofs(run: Run, families: Mapping[str, str]) -> Element | None:
+    report, used = run.report, colours_of(kernel.precision for kernel in run.kernels)
+    several = len(used) > 1
     spots = [
         Spot(
             kernel.operations / kernel.bytes,
             kernel.operations / kernel.seconds / 1e9,
-            families[_family(kernel)] + (" hollow" if kernel.estimated else ""),
+            (used[kernel.precision] if several else families[_family(kernel)])
+            + (" hollow" if kernel.estimated else ""),
             _said(kernel),
             3 + 12 * kernel.share**0.5,
             f"#{kernel.anchor}" if kernel.number < _DETAILED else "",
@@ -93,9 +107,7 @@ def _roofs(run: Run, families: Mapping[str, str]) -> Element | None:
     ]
     if len(spots) < 1:
         return None
-    report = run.report
     bandwidth = report.fields("device").fields("bandwidth").number(threads_of(report))
-    used = {kernel.precision for kernel in run.kernels}
     peaks = {name: flops for name, flops in peaks_of(report).items() if name in used}
     caption = (
         "Each kernel under the roofs of the device: the area is its share of the time, the roof "
@@ -103,7 +115,8 @@ def _roofs(run: Run, families: Mapping[str, str]) -> Element | None:
         "direct algorithm, so that Winograd's may stand above the peak; what stays in a cache may "
         "stand above the slope. Hollow: estimated."
     )
-    return figure(roofline(spots, bandwidth, peaks), caption)
+    keys = legend((kind, f"products in {short(name, 20)}") for name, kind in used.items())
+    return figure(roofline(spots, bandwidth, peaks), caption, keys if several else None)
 
 
 def _table(known: Sequence[Kernel]) -> Element:
@@ -131,7 +144,7 @@ def _table(known: Sequence[Kernel]) -> Element:
                 element(
                     "span",
                     element("a", name, href=f"#{kernel.anchor}") if linked else name,
-                    element("small", short(kernel.text, 80)),
+                    element("small", short(kernel.text, 300), title=short(kernel.text, 300)),
                 ),
                 Number(f"{len(kernel.nodes)}", len(kernel.nodes)),
                 Number(microseconds(kernel.seconds), kernel.seconds),

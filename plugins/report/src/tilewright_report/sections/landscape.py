@@ -17,7 +17,7 @@ from tilewright_report.data.projection import projection
 from tilewright_report.data.records import TunedTask, TunedTasks
 from tilewright_report.data.run_folder import Run
 from tilewright_report.data.thinning import told_thinning
-from tilewright_report.markup.blocks import figure, folded, note, section
+from tilewright_report.markup.blocks import figure, folded, folds, note, section
 from tilewright_report.markup.element import Child, Element, element
 from tilewright_report.markup.words import microseconds, percent, short, value_text
 
@@ -38,7 +38,7 @@ def landscape(run: Run) -> Element | None:
         return None
     made = [_of_task(each, place, tuned) for place, each in enumerate(shown)]
     told = f"The {len(shown)} tasks that take most of the network's time."
-    return section("landscape", "Search landscape", note(told), *made)
+    return section("landscape", "Search landscape", note(told), folds(made))
 
 
 def _of_task(each: TunedTask, place: int, tuned: TunedTasks) -> Element:
@@ -57,8 +57,13 @@ def _of_task(each: TunedTask, place: int, tuned: TunedTasks) -> Element:
     thinned_out = told_thinning(len(records), timed, "trials")
     children.append(note(thinned_out) if thinned_out else None)
     share = each.total / (sum(one.total for one in tuned.tasks) or 1.0)
-    line = f"{short(each.name, 70)}  "
-    soft = element("span", f"{percent(share, 1)}, {len(each.points):,} trials", class_="soft")
+    line = short(each.name, 70)
+    soft = element(
+        "span",
+        element("span", percent(share, 1)),
+        element("span", f"{len(each.points):,} trials"),
+        class_="soft",
+    )
     made = folded(element("span", line, soft), *children)
     if place == 0:
         made.set("open", "")

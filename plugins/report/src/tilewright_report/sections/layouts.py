@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from base64 import b64encode
 
+from tilewright_pipeline.context.time_text import time_text
 from tilewright_report.data.fields import Fields
 from tilewright_report.data.run_folder import Run
 from tilewright_report.markup.blocks import Head, Number, Row, note, section, table
 from tilewright_report.markup.element import Element, element
 from tilewright_report.markup.words import (
     MISSING,
+    fixed,
     microseconds,
-    milliseconds,
     percent,
     short,
+    significant,
+    time_unit,
 )
 from tilewright_report.sections.kernels import layouts_text
 
@@ -23,7 +26,7 @@ def layouts(run: Run) -> Element | None:
     graph = run.report.fields("graph")
     made = [
         _choice(graph) if graph else None,
-        _precisions(graph, run),
+        _error(graph.fields("error")),
         _transforms(run),
         *_drawing(run),
     ]
@@ -36,48 +39,55 @@ def _choice(graph: Fields) -> Element:
     gap, proved = graph.number("gap"), graph.raw("optimal") is True
     told = "proved best" if proved else (short(graph.text("note"), 120) or "not proved")
     kept = "kept" if graph.text("kept") != "solver" else ""
+    times = [
+        predicted.number("fallback"),
+        predicted.number("history_best"),
+        graph.number("cost_ms"),
+    ]
+    unit, size = time_unit(times)
+    fallback, history, chosen = (Number(significant(time and time * size), time) for time in times)
     rows: list[Row] = [
-        ["fallback, without records", *_times(predicted.number("fallback")), MISSING, ""],
+        ["fallback, without records", fallback, MISSING, MISSING, ""],
         [
-            "each kernel's own best",
-            *_times(predicted.number("history_best")),
-            Number(
-                f"{graph.count('transforms_history_best')}", graph.number("transforms_history_best")
-            ),
+            "before: each kernel's own best",
+            history,
+            Number(fixed(graph.number("transforms_history_best")), None),
+            _precisions(graph.fields("precisions_history_best")),
             kept,
         ],
         [
-            f"chosen by {short(graph.text('tuner'), 30)}",
-            *_times(graph.number("cost_ms")),
-            Number(f"{graph.count('transforms')}", graph.number("transforms")),
+            f"after: chosen by {short(graph.text('tuner'), 30)}",
+            chosen,
+            Number(fixed(graph.number("transforms")), None),
+            _precisions(graph.fields("precisions")),
             told if gap is None or proved else f"{told}, at most {percent(gap, 2)} from the best",
         ],
     ]
     heads = [
         Head("layouts"),
-        Head("predicted ms", numeric=True),
+        Head(f"predicted {unit}", numeric=True),
         Head("transforms", numeric=True),
+        Head("kernels by precision", said="of their products"),
         Head(""),
     ]
     return table(heads, rows, sortable=False)
 
 
-def _times(value: float | None) -> list[Number]:
-    return [Number(milliseconds(value), value)]
+def _precisions(counts: Fields) -> str:
+    known = counts.amounts().items()
+    return ", ".join(f"{count:.0f} {short(name, 20)}" for name, count in known) or MISSING
 
 
-def _precisions(graph: Fields, run: Run) -> Element | None:
-    counts = {name: int(count) for name, count in graph.fields("precisions").amounts().items()}
-    if not counts:
+def _error(error: Fields) -> Element | None:
+    """How the choice keeps to a bound on the network's error."""
+    if not error:
         return None
-    told = ", ".join(f"{count} in {short(name, 20)}" for name, count in counts.items())
-    error = graph.fields("error")
-    bound = ""
-    if error:
-        figures = {name: error.number(name) for name in ("max_error", "measured", "float32")}
-        most, own, exact = ("-" if v is None else f"{v:.2g}" for v in figures.values())
-        bound = f" Their error is {own} of {most} allowed; in float32 it is {exact}."
-    return note(f"Kernels by the precision of their products: {told}.{bound}")
+    figures = (error.number(name) for name in ("measured", "max_error", "float32"))
+    own, most, exact = (MISSING if value is None else f"{value:.2g}" for value in figures)
+    return note(
+        f"The network's relative error with these precisions is {own}, of {most} allowed; in "
+        f"float32 everywhere it is {exact}."
+    )
 
 
 def _transforms(run: Run) -> Element | None:
@@ -89,7 +99,7 @@ def _transforms(run: Run) -> Element | None:
         Head("transform"),
         Head("launches", numeric=True),
         Head("us each", numeric=True),
-        Head("share", numeric=True),
+        Head("share", numeric=True, said="of all kernels' time"),
         Head("tensor"),
     ]
     rows: list[Row] = [
@@ -97,7 +107,7 @@ def _transforms(run: Run) -> Element | None:
             short(layouts_text(kernel), 60),
             Number(f"{len(kernel.nodes)}", len(kernel.nodes)),
             Number(microseconds(kernel.seconds), kernel.seconds),
-            Number(percent(kernel.share, 2), kernel.share),
+            Number(percent(kernel.share, 2), kernel.share, kernel.share / share if share else 0.0),
             element("code", short(kernel.text, 90)),
         ]
         for kernel in known[:200]
@@ -105,7 +115,10 @@ def _transforms(run: Run) -> Element | None:
     return element(
         "div",
         element("h3", "Transforms"),
-        note(f"What they cost: {percent(share, 1)} of the kernels' time."),
+        note(
+            f"What they cost: {time_text(sum(kernel.total for kernel in known))}, "
+            f"{percent(share, 1)} of the kernels' time."
+        ),
         table(heads, rows),
     )
 
@@ -120,6 +133,9 @@ def _drawing(run: Run) -> list[Element]:
     )
     return [
         element("h3", "Before and after"),
-        note("Each node has the colour of the layout that it makes; red lines pass a transform."),
+        note(
+            "Each node has the colour of the layout that it makes; red lines pass a transform. "
+            "Where kernels differ in the precision of their products, each names its own."
+        ),
         element("div", image, class_="paper"),
     ]

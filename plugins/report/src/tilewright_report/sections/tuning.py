@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from tilewright_report.charts.colours import colours_of
 from tilewright_report.charts.curves import Curve, curves, sparkline
-from tilewright_report.charts.plot import legend
+from tilewright_report.charts.plot import HALF, legend
 from tilewright_report.charts.shares import Part, shares
 from tilewright_report.data.fields import Fields
 from tilewright_report.data.records import TunedTask, TunedTasks
@@ -16,12 +16,23 @@ from tilewright_report.data.run_folder import Run
 from tilewright_report.data.thinning import steps, thinned, told_thinning
 from tilewright_report.markup.blocks import Head, Number, Row, figure, note, section, table
 from tilewright_report.markup.element import Element, element
-from tilewright_report.markup.words import MISSING, fixed, microseconds, percent, short
+from tilewright_report.markup.words import (
+    MISSING,
+    fixed,
+    microseconds,
+    percent,
+    short,
+    time_unit,
+)
 
 _POINTS = 400
 _ROWS = 600
 _SPARKS = 60
 _SPARK_POINTS = 40
+_OVER_TIME = (
+    "The network's predicted time, as this run measured. It rises where the fastest configs turn "
+    "out slower when they are measured again."
+)
 
 
 def tuning(run: Run) -> Element | None:
@@ -49,14 +60,17 @@ def _curves(run: Run) -> Iterator[Element]:
     over_time = run.report.pairs("tuning_curve")
     charts = []
     if len(over_time) > 1:
-        drawn = Curve("best total", steps(over_time, _POINTS), "s0")
-        chart = curves([drawn], "best total over time", "s of measuring", "ms", width=520)
-        charts.append(figure(chart, "The network's predicted time, as this run measured."))
+        unit, size = time_unit(total for _, total in over_time)
+        in_unit = [(seconds, total * size) for seconds, total in over_time]
+        drawn = Curve("best total", steps(in_unit, _POINTS), "s0")
+        chart = curves([drawn], "best total over time", "s of measuring", unit, width=HALF)
+        charts.append(figure(chart, _OVER_TIME))
     totals = run.tuned.totals() if run.tuned is not None else []
     if len(totals) > 1:
-        in_ms = [(trials, seconds * 1e3) for trials, seconds in totals]
-        drawn = Curve("best total", steps(in_ms, _POINTS), "s0")
-        chart = curves([drawn], "best total over trials", "trials of all tasks", "ms", width=520)
+        unit, size = time_unit(seconds * 1e3 for _, seconds in totals)
+        in_unit = [(trials, seconds * 1e3 * size) for trials, seconds in totals]
+        drawn = Curve("best total", steps(in_unit, _POINTS), "s0")
+        chart = curves([drawn], "best total over trials", "trials of all tasks", unit, width=HALF)
         told = "Over all trials in the records, once every task has a time."
         charts.append(figure(chart, told))
     if charts:
@@ -65,7 +79,8 @@ def _curves(run: Run) -> Iterator[Element]:
 
 def _seconds(spent: Fields) -> Element | None:
     """Where the seconds of measuring went."""
-    split = {name: value for name, value in spent.fields("split").amounts().items() if value > 0}
+    every = spent.fields("split").amounts()
+    split = {name: seconds for name, seconds in every.items() if seconds >= 0.05}
     if not split:
         return None
     ordered = sorted(split.items(), key=lambda one: -one[1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -10,25 +12,25 @@ from tilewright_report.charts.colours import colours_of
 from tilewright_report.charts.plot import legend
 from tilewright_report.charts.shares import Part, shares
 from tilewright_report.data.fields import Fields
+from tilewright_report.data.kernels import peaks_of, threads_of
 from tilewright_report.data.run_folder import Run
 from tilewright_report.markup.blocks import code, facts, figure, folded, note, section
-from tilewright_report.markup.element import Element
+from tilewright_report.markup.element import Element, element
 from tilewright_report.markup.words import fixed, short
 
 _BYTES = {"l1_bytes": "L1", "l2_bytes": "L2", "l3_bytes": "L3"}
 
 
-def what_was_run(run: Run) -> Element:
-    """Facts, the time of each stage, and a pipeline file."""
+def what_was_run(run: Run) -> Element | None:
+    """Facts, the time of each stage, and a pipeline file; None where nothing is known of it."""
     report, setup = run.report, run.report.fields("setup")
-    models = ", ".join(
-        short(m.text("origin") or m.text("name"), 80) for m in report.objects("models")
-    )
+    models = ", ".join(short(model, 80) for model in run.models)
     told = facts(
         [
             ("model", models),
             ("target", short(report.text("target"), 100)),
             ("device", _device(report.fields("device"))),
+            ("peak", _peak(report)),
             ("precision", setup.text("precision")),
             ("seed", fixed(setup.number("seed")) if "seed" in setup else ""),
             ("started", setup.text("started").replace("T", " ").replace("+00:00", " UTC")),
@@ -39,7 +41,9 @@ def what_was_run(run: Run) -> Element:
         ]
     )
     lacks = [note(f"Without its records: {short(why, 300)}") for why in run.lacks]
-    return section("run", "What was run", told, *lacks, _stages(report), _again(run))
+    made = [told if len(told) else None, *lacks, _stages(run), _again(run)]
+    known = [one for one in made if one is not None]
+    return section("run", "What was run", *known) if known else None
 
 
 def _device(device: Fields) -> str:
@@ -52,6 +56,13 @@ def _device(device: Fields) -> str:
     others = [f"{key} {value}" for key in ("isa", "cores", "llvm") if (value := known.raw(key))]
     named = known.text("model") or device.text("name")
     return ", ".join(filter(None, [named, *(short(one, 60) for one in others), *caches]))
+
+
+def _peak(report: Fields) -> str:
+    """Of the run's threads; empty where nothing was measured."""
+    peaks = [f"{name} {flops / 1e9:,.0f} GFLOP/s" for name, flops in peaks_of(report).items()]
+    memory = report.fields("device").fields("bandwidth").number(threads_of(report))
+    return ", ".join([*peaks, *([f"main memory {memory / 1e9:,.1f} GB/s"] if memory else [])])
 
 
 def _measured_by(setup: Fields) -> str:
@@ -78,9 +89,14 @@ def _versions(versions: Fields) -> str:
     return ", ".join(f"{name} {text}" for name, text in known.items())
 
 
-def _stages(report: Fields) -> Element | None:
-    stages = report.objects("stages")
-    timed = [(one.text("name"), one.number("seconds") or 0.0) for one in stages]
+def _stages(run: Run) -> Element | None:
+    """The time of each, and of each of several networks by itself."""
+    stages = run.report.objects("stages")
+    begun = (one for one in stages if one.text("status") != "skipped")
+    timed = [(one.text("name"), one.number("seconds") or 0.0) for one in begun]
+    for network in run.networks:
+        own = (one.number("seconds") or 0.0 for one in network.report.objects("stages"))
+        timed.append((network.name, sum(own)))
     if not any(seconds for _, seconds in timed):
         return None
     colours = colours_of(name for name, _ in timed)
@@ -97,7 +113,8 @@ def _stages(report: Fields) -> Element | None:
 def _again(run: Run) -> Element | None:
     """The pipeline as a file, with the command that runs it."""
     report, setup = run.report, run.report.fields("setup")
-    stages = report.objects("stages")
+    own = run.networks[0].report.objects("stages") if run.networks else []
+    stages = [*report.objects("stages"), *own]
     if not stages or any("options" not in stage for stage in stages):
         return None
     measure = {
@@ -112,12 +129,20 @@ def _again(run: Run) -> Element | None:
         "version": 1,
         "name": report.text("name"),
         "target": report.text("target"),
+        **({"device": device} if (device := setup.text("device")) else {}),
         "seed": setup.count("seed"),
         "strategies": setup.text("strategies") or "*",
         "precision": setup.text("precision") or "float32",
+        **({"plugins": plugins} if (plugins := _plugins(run)) else {}),
         "measure": measure,
         "stages": [{stage.text("name"): stage.raw("options")} for stage in stages],
     }
     text = yaml.safe_dump(pipeline, sort_keys=False, width=96)
-    command = "tilewright run again.yaml --out runs/again"
-    return folded("To run it again", note(f"As again.yaml, for {command}:"), code(text[:8000]))
+    command = element("code", "tilewright run again.yaml --out runs/again")
+    return folded("To run it again", note("As again.yaml, for ", command, ":"), code(text[:8000]))
+
+
+def _plugins(run: Run) -> list[str]:
+    """The plugin files, as seen from here."""
+    told = run.report.fields("setup").texts("plugins")
+    return [os.path.normpath((run.folder or Path()) / one) for one in told]
