@@ -22,12 +22,18 @@ def _unary(name: str, count: int, dtype: str = "float32", kind: Any = "vectorize
 
 
 def _all_magnitudes() -> Any:
-    """60,000 float32 of both signs, their bits evenly spread: denormals, zeros, infinities, NaN and all between."""
+    """Float32 of both signs, their bits evenly spread: denormals, zeros, infinities, NaN and all between.
+
+    More of them lie where exponentials begin and cease to be numbers.
+    """
     bits = np.linspace(0, 0x7FC00000, 30_011).astype(np.uint32)
-    edges = np.array([0, 1, 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000], np.uint32)
+    edges = np.array(
+        [0, 1, 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000, 0x7FFFFFFF], np.uint32
+    )
     positive = np.concatenate([bits, edges]).view(np.float32)
     near = np.linspace(-110, 110, 40_003, dtype=np.float32)
-    return np.concatenate([positive, -positive, near, near / 30])
+    ends = np.linspace(86.8, 88.9, 4_001, dtype=np.float32)
+    return np.concatenate([positive, -positive, near, near / 30, ends, -ends])
 
 
 _EXACT: dict[str, Callable[[Any], Any]] = {
@@ -41,7 +47,7 @@ _EXACT: dict[str, Callable[[Any], Any]] = {
     "cos": np.cos,
 }
 _ULPS = {
-    "exp": 1.01,
+    "exp": 1.0,
     "expm1": 4.0,
     "log1p": 4.0,
     "log": 1.5,
@@ -50,6 +56,7 @@ _ULPS = {
     "sin": 1.0,
     "cos": 1.0,
 }
+_EXP_UNFUSED = 1.2
 
 
 @pytest.mark.parametrize("name", list(_EXACT))
@@ -67,7 +74,8 @@ def test_float32_function_stays_within_its_stated_error(
     assert np.array_equal(got[special], expected[special], equal_nan=True)
     with np.errstate(all="ignore"):
         ulps = np.abs(got - exact)[~special] / np.spacing(np.abs(expected[~special]))
-    assert ulps.max() <= _ULPS[name], x[~special][ulps.argmax()]
+    most = _EXP_UNFUSED if (name, isa) == ("exp", "sse4") else _ULPS[name]
+    assert ulps.max() <= most, x[~special][ulps.argmax()]
 
 
 @pytest.mark.parametrize(
