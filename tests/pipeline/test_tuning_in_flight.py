@@ -293,6 +293,25 @@ def test_exactly_the_configs_that_are_asked_for_are_measured(make):
     assert fleet.most == 2
 
 
+def test_configs_that_are_asked_for_and_interrupted_add_nothing_to_the_curve_of_the_network(make):
+    fleet = ToyFleet(batches=2)
+    context = make(fleet)
+    asked = [(each, next(context.host.space(each.task).points())) for each in TASKS]
+    measure_configs(asked, context)
+    rest = [(each, c) for each in TASKS for c in list(context.host.space(each.task).points())[1:]]
+
+    def before(number):
+        if number == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+            fleet.closed.wait(60)
+
+    fleet.before = before
+    with pytest.raises(TuningInterrupted) as caught:
+        measure_configs(rest, context)
+    assert caught.value.report.measurement["trials"] > 0
+    assert caught.value.result.report["tuning_curve"] == []
+
+
 def test_each_batch_comes_back_under_its_own_number(make):
     """The first one last."""
     fleet = ToyFleet(batches=2)

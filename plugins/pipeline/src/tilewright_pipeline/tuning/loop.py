@@ -114,7 +114,11 @@ def measure_configs(
     """
     every = replace(context, strategies="*")
     tasks = TaskSet(tuple({entry.task: entry for entry, _ in asked}.values()))
-    return _without_budget(tasks, every, lambda loop: loop.measure_configs(asked))
+    try:
+        return _without_budget(tasks, every, lambda loop: loop.measure_configs(asked))
+    except TuningInterrupted as interrupted:
+        # The sum of just these tasks is no total of the network.
+        raise TuningInterrupted(replace(interrupted.report, curve=())) from None
 
 
 def _without_budget(
