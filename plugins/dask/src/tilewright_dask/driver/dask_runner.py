@@ -14,10 +14,10 @@ from tilewright_dask.driver.batch import Batch, Candidate
 from tilewright_dask.driver.dispatch import Dispatch
 from tilewright_dask.driver.fleet_device import FleetDevice
 from tilewright_dask.driver.fleet_link import FleetLink
-from tilewright_dask.driver.fleet_log import as_told
 from tilewright_dask.driver.fleet_member import FleetMember
 from tilewright_dask.driver.options import DaskRunnerOptions
 from tilewright_dask.driver.reaching import OWN, check_versions
+from tilewright_dask.fleet_log import as_told
 from tilewright_dask.worker.announcement import installed_plugins
 from tilewright_dask.worker.plugin_files import plugin_texts
 from tilewright_measure.local.memory_needed import address_space, check_fits

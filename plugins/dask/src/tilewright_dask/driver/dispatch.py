@@ -16,9 +16,9 @@ from tilewright_dask.driver.batch import Batch
 from tilewright_dask.driver.fleet_builder import FleetBuilder
 from tilewright_dask.driver.fleet_device import FleetDevice
 from tilewright_dask.driver.fleet_link import FleetLink, let_go, reply_of
-from tilewright_dask.driver.fleet_log import FleetLog
 from tilewright_dask.driver.fleet_member import FleetMember
 from tilewright_dask.driver.seat import M, Seat
+from tilewright_dask.fleet_log import FleetLog
 from tilewright_dask.messages import told_mistake
 
 if TYPE_CHECKING:
