@@ -237,6 +237,15 @@ def test_the_schema_accepts_the_good_and_refuses_the_misspelt(host):
             jsonschema.validate(bad, schema)
 
 
+def test_the_schema_says_what_every_key_and_every_choice_means(host):
+    from tilewright_pipeline.yaml.schema import pipeline_schema
+
+    keys = pipeline_schema(host)["properties"]
+    assert [name for name, key in keys.items() if not key.get("description")] == []
+    section = keys["measure"]["properties"]
+    assert [name for name, key in section.items() if not key.get("description")] == []
+
+
 def test_the_schema_has_every_default_as_a_file_would_write_it(host):
     from tilewright_pipeline.yaml.schema import pipeline_schema
 

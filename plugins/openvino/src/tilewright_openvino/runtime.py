@@ -24,7 +24,7 @@ class OpenVinoOptions(Options):
 
     precision: Literal["default", "float32", "bfloat16", "float16"] = Field(
         default="default",
-        description="Of products; default leaves it to OpenVINO, which takes the processor's own.",
+        description="Of products; `default` leaves it to OpenVINO, which takes the processor's.",
     )
 
 

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 @shared.plugin_files
 @shared.as_json
 @click.option("--check", is_flag=True, help="Try what they offer; exit with 1 for a fault.")
-@click.option("--hooks", is_flag=True, help="Instead, list the hooks that a plugin may implement.")
-@click.option("--protocols", is_flag=True, help="Instead, what components offer, by role.")
-def plugins(
-    plugin: tuple[Path, ...], as_json: bool, check: bool, hooks: bool, protocols: bool
-) -> int:
+@click.option("--hooks", "page", flag_value="hooks", help="Instead, the hooks there are.")
+@click.option("--protocols", "page", flag_value="protocols", help="Instead, what each role offers.")
+@click.option("--options", "page", flag_value="options", help="Instead, the options there are.")
+def plugins(plugin: tuple[Path, ...], as_json: bool, check: bool, page: str | None) -> int:
     """List plugins with state, owner, version and what they offer."""
     host = shared.load_host(plugin)
-    if hooks or protocols:
-        (_print_hooks if hooks else _print_protocols)(host, as_json=as_json)
+    if page is not None:
+        pages = {"hooks": _print_hooks, "protocols": _print_protocols, "options": _print_options}
+        pages[page](host, as_json=as_json)
         return DONE
     offers: dict[str, dict[str, list[str]]] = {}
     clashes: list[str] = []
@@ -88,3 +88,12 @@ def _print_protocols(host: PluginHost, *, as_json: bool) -> None:
         shared.print_json({"protocols": [to_json(one) for one in role_references(host)]})
     else:
         shared.say("\n".join(protocols_page(host)))
+
+
+def _print_options(host: PluginHost, *, as_json: bool) -> None:
+    from tilewright_cli.reference.option_reference import option_references, options_page
+
+    if as_json:
+        shared.print_json({"options": [one.to_json() for one in option_references(host)]})
+    else:
+        shared.say("\n".join(options_page(host)))

@@ -9,14 +9,21 @@ from tilewright_graph.selection.candidates import Accuracy
 
 
 class FinalsOptions(Options):
-    """Options of the stage `finals`; `accuracy` as in `compile`.
+    """Options of the stage `finals`."""
 
-    seconds     that the network runs in turns, confirmation included; linking it comes on top
-    kernels     the nodes whose kernels take longest, at most
-    candidates  rivals of each, at most: the best recorded configs of equal layouts and precision
-    """
-
-    seconds: float = Field(default=30.0, ge=0, allow_inf_nan=False)
-    kernels: int = Field(default=32, ge=1)
-    candidates: int = Field(default=2, ge=1)
-    accuracy: Accuracy = "default"
+    seconds: float = Field(
+        default=30.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="How long the network runs, confirmation included; linking comes on top.",
+    )
+    kernels: int = Field(
+        default=32, ge=1, description="The nodes whose kernels take longest, at most."
+    )
+    candidates: int = Field(
+        default=2,
+        ge=1,
+        description="Rivals of each, at most: the best recorded configs of equal layouts and "
+        "precision.",
+    )
+    accuracy: Accuracy = Field(default="default", description="As in `compile`.")

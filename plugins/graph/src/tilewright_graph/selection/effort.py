@@ -26,7 +26,7 @@ class Effort(Options):
         default=None,
         gt=0,
         allow_inf_nan=False,
-        description="Of the network's answers, relative as in `verify`; needs graph_tuner exact.",
+        description="Largest of the network's answers, as in `verify`; needs graph_tuner exact.",
     )
     transform_budget: int = Field(
         default=200, ge=0, description="Layout transforms that are measured, at most."

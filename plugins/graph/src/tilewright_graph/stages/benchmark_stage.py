@@ -29,19 +29,21 @@ _WARMUP_SECONDS = 0.1
 
 
 class BenchmarkOptions(Options):
-    """Options of the stage `benchmark`.
+    """Options of the stage `benchmark`."""
 
-    peers    oracles that are timed on the same input, with the target's number of threads
-    runs     timed runs of each, in turns of ten
-    warmup   runs before the timed ones of every turn, untimed
-    seconds  about what all timed runs may take together: slow networks are run less often, but at
-             least three times
-    """
-
-    peers: tuple[Choice, ...] = ()
-    runs: int = Field(100, ge=1)
-    warmup: int = Field(3, ge=0)
-    seconds: float = Field(10.0, gt=0)
+    peers: tuple[Choice, ...] = Field(
+        (), description="Timed on the same input, with the target's number of threads."
+    )
+    runs: int = Field(100, ge=1, description="Timed runs of each, in turns of ten.")
+    warmup: int = Field(
+        3, ge=0, description="Runs before the timed ones of every turn, at most; untimed."
+    )
+    seconds: float = Field(
+        10.0,
+        gt=0,
+        description="About what all timed runs may take together: slow networks are run less "
+        "often, but at least three times.",
+    )
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, ClassVar
 
+from pydantic import Field
+
 from tilewright.options import Options
 from tilewright_graph.compiled.compile import compile_network
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
@@ -23,9 +25,12 @@ _RUNS, _WARMUP, _SECONDS = 20, 3, 2.0
 
 
 class CompileOptions(Options):
-    """`accuracy: strict` takes only strategies that keep the direct algorithm's numerical error."""
+    """Options of the stage `compile`."""
 
-    accuracy: Accuracy = "default"
+    accuracy: Accuracy = Field(
+        default="default",
+        description="`strict`: only strategies that keep the direct algorithm's numerical error.",
+    )
 
 
 class CompileStage:

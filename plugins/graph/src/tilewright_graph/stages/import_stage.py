@@ -20,9 +20,9 @@ from tilewright_pipeline.stages.stage import StageResult
 
 
 class WeightsOptions(Options):
-    """`seed`: weights are replaced by random ones drawn from it."""
+    """Weights in place of the model's own."""
 
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, description="Random weights are drawn from it.")
 
 
 def _model(value: Any) -> Any:
@@ -41,23 +41,29 @@ Model = Annotated[
 
 
 class ImportOptions(Options):
-    """Options of the stage `import`.
+    """Options of the stage `import`."""
 
-    frontend  by default the one that reads such models
-    model     a path, or what else the frontend understands (`onnx-light:resnet50`); from Python,
-              also a model in memory, such as an `onnx.ModelProto` or its bytes
-    models    several of them instead: their tasks are tuned together, then each network is compiled
-              and checked on its own
-    weights   given: weights are random; otherwise the model's own
-    shapes    sizes of inputs with dynamic dimensions, by input name; of several models, each takes
-              those of its inputs
-    """
-
-    frontend: Choice | None = None
-    model: Model = None
-    models: tuple[str, ...] = ()
-    weights: WeightsOptions | None = None
-    shapes: Mapping[str, tuple[int, ...]] = Field(default_factory=dict)
+    frontend: Choice | None = Field(
+        default=None, description="Default: the one that reads such models."
+    )
+    model: Model = Field(
+        default=None,
+        description="A path, or what else the frontend understands (`onnx-light:resnet50`); from "
+        "Python, also a model in memory, such as an `onnx.ModelProto` or its bytes.",
+    )
+    models: tuple[str, ...] = Field(
+        default=(),
+        description="Several of them instead: their tasks are tuned together, then each network is "
+        "compiled and checked on its own.",
+    )
+    weights: WeightsOptions | None = Field(
+        default=None, description="Given: weights are random; otherwise the model's own."
+    )
+    shapes: Mapping[str, tuple[int, ...]] = Field(
+        default_factory=dict,
+        description="Sizes of inputs with dynamic dimensions, by input name; of several models, "
+        "each takes those of its inputs.",
+    )
 
     @model_validator(mode="after")
     def _one_or_several(self) -> Self:

@@ -37,24 +37,31 @@ _log = logging.getLogger("tilewright")
 class VerifyOptions(Options):
     """Options of the stage `verify`.
 
-    oracle    by default the first that is installed and can tell, but for `reference`, which has to
-              be named; where none can, the answers are not checked, and that is said
-    required  such answers are an error
-    samples   seeded inputs over which a classifier's best classes are compared, if the oracle can
-              be asked so often; by default 200 where products are of lower precision, else none
-    rtol      the largest relative error of any output or observed tensor that passes; by default
-              by the coarsest dtype of its tensors: bfloat16 3e-2, float16 1e-2, float32 1e-4,
-              float64 1e-8; where products are of lower precision, four times its epsilon, or the
-              `max_error` within which graph-tune kept the network
-
-    Relative to max |b|; where logits, or outputs without any, vary by less than 5 % of that, to
-    max |b - mean b|, unless they are one element.
+    Errors are relative to max |b|; where logits, or outputs without any, vary by less than 5 % of
+    that, to max |b - mean b|, unless they are one element.
     """
 
-    oracle: Choice | None = None
-    required: bool = False
-    samples: int | None = Field(None, ge=0)
-    rtol: float | None = Field(None, gt=0)
+    oracle: Choice | None = Field(
+        None,
+        description="Default: the first that is installed and can tell, but for `reference`, which "
+        "has to be named; where none can, the answers are not checked, and that is said.",
+    )
+    required: bool = Field(False, description="Answers that nobody can check are an error.")
+    samples: int | None = Field(
+        None,
+        ge=0,
+        description="Seeded inputs over which a classifier's best classes are compared, if the "
+        "oracle can be asked so often; default: 200 where products are of lower precision, else "
+        "none.",
+    )
+    rtol: float | None = Field(
+        None,
+        gt=0,
+        description="The largest relative error of any output or observed tensor that passes; "
+        "default: by the coarsest dtype of its tensors, bfloat16 3e-2, float16 1e-2, float32 1e-4, "
+        "float64 1e-8; where products are of lower precision, four times its epsilon, or the "
+        "`max_error` within which graph-tune kept the network.",
+    )
 
 
 class VerifyStage:

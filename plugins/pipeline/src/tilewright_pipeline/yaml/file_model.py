@@ -37,15 +37,21 @@ def _folder_name(name: str) -> str:
 class MeasureSection(Options):
     """`measure:`, how candidates are built and timed."""
 
-    runner: Choice = DEFAULT
-    builder: Choice = DEFAULT
+    runner: Choice = Field(default=DEFAULT, description="Who checks and times candidates.")
+    builder: Choice = Field(default=DEFAULT, description="Who builds them.")
     constants: Literal["cold", "warm"] = Field(
         default="cold", description="Whether each call meets the constants in a cache."
     )
-    number: int = Field(default=1, ge=1, le=1_000_000)
+    number: int = Field(
+        default=1, ge=1, le=1_000_000, description="Calls that a sample times together, at least."
+    )
     repeat: int = Field(default=5, ge=3, le=1000, description="Samples of a candidate.")
-    min_repeat_ms: float = Field(default=1.0, ge=0, le=60_000)
-    cooldown_interval: float = Field(default=0.0, ge=0, le=60)
+    min_repeat_ms: float = Field(
+        default=1.0, ge=0, le=60_000, description="How long a sample lasts, at least."
+    )
+    cooldown_interval: float = Field(
+        default=0.0, ge=0, le=60, description="Seconds of rest before a candidate is timed."
+    )
 
     @property
     def conditions(self) -> Conditions:
@@ -55,35 +61,46 @@ class MeasureSection(Options):
 
 
 class PipelineFile(Options):
-    """A pipeline file.
-
-    name      defaults to the file's stem
-    records   the records file; default in the run's folder
-    target    default: that which the installed targets declare
-    record_store  how that file is kept; default: the declared store, and in memory without any
-    device    one of those that the target offers; a glob where the runner reaches others
-    plugins   plugin files
-    strategies  glob over the names of alternatives, for every stage
-    precision   the lowest in which strategies may multiply what is float32; sums stay float32
-
-    Paths start in the current folder, as on the command line.
-    """
+    """A pipeline file; paths start in the current folder, as on the command line."""
 
     model_config = ConfigDict(title="Tilewright pipeline")
 
-    version: Literal[1]
-    name: Annotated[str, AfterValidator(_folder_name)] | None = None
-    target: Annotated[str, BeforeValidator(_target_text)] | None = None
+    version: Literal[1] = Field(description="Version of the form of the file.")
+    name: Annotated[str, AfterValidator(_folder_name)] | None = Field(
+        default=None,
+        description="What the run and its folder are called; default: the file's.",
+    )
+    target: Annotated[str, BeforeValidator(_target_text)] | None = Field(
+        default=None,
+        description="KIND, KIND:name=value or {kind: KIND, name: value}; default: that which the "
+        "installed targets declare.",
+    )
     device: str | None = Field(
         default=None, description="One of the target's devices; a glob where several measure."
     )
-    records: str | None = Field(default=None, min_length=1)
-    record_store: Choice | None = None
-    seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
-    strategies: str = Field(default="*", description="Glob over alternatives.")
-    precision: Literal["float32", "tf32", "bfloat16", "float16"] = Field(
-        default="float32", description="The lowest of products; sums stay float32."
+    records: str | None = Field(
+        default=None, min_length=1, description="The records file; default: in the run's folder."
     )
-    plugins: tuple[str, ...] = ()
-    measure: MeasureSection = MeasureSection()
-    stages: tuple[Any, ...] = Field(min_length=1)
+    record_store: Choice | None = Field(
+        default=None,
+        description="How that file is kept; default: the declared store, and in memory without "
+        "any.",
+    )
+    seed: int = Field(
+        default=0, ge=0, le=LARGEST_SEED, description="What all random choices follow from."
+    )
+    strategies: str = Field(
+        default="*", description="Glob over the names of alternatives, for every stage."
+    )
+    precision: Literal["float32", "tf32", "bfloat16", "float16"] = Field(
+        default="float32",
+        description="The lowest in which strategies may multiply what is float32; sums stay "
+        "float32.",
+    )
+    plugins: tuple[str, ...] = Field(default=(), description="Plugin files.")
+    measure: MeasureSection = Field(
+        default=MeasureSection(), description="How candidates are built and timed."
+    )
+    stages: tuple[Any, ...] = Field(
+        min_length=1, description="Each one key, the stage's name, with its options."
+    )

@@ -28,12 +28,14 @@ def pipeline_schema(host: PluginHost) -> dict[str, Any]:
     writer = _Writer(host)
     schema = PipelineFile.model_json_schema()
     stages = [_named(name, writer.options_of("stage", name)) for name in host.components("stage")]
-    schema["properties"] |= {
+    for name, written in {
         "measure": writer.options(MeasureSection),
         "record_store": writer.choice("record_store"),
         "stages": {"type": "array", "minItems": 1, "items": {"anyOf": stages}},
         "target": dict(_TARGET),
-    }
+    }.items():
+        described = {"description": PipelineFile.model_fields[name].description}
+        schema["properties"][name] = written | described
     writer.with_defaults(schema, PipelineFile)
     for role in ("target", "record_store"):
         with suppress(UsageError):  # where none is the default, or several are
@@ -64,6 +66,8 @@ class _Writer:
             chosen = self.choice(role_of(name))
             several = getattr(field.annotation, "__origin__", None) in (tuple, list)
             properties[name] = {"type": "array", "items": chosen} if several else chosen
+            if field.description:
+                properties[name]["description"] = field.description
         return self.with_defaults(schema, model)
 
     def options_of(self, role: str, name: str) -> dict[str, Any]:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 class RidgeOptions(Options):
     """Options of the cost model `ridge`."""
 
-    penalty: float = Field(1.0, ge=1e-6, allow_inf_nan=False)
+    penalty: float = Field(
+        1.0, ge=1e-6, allow_inf_nan=False, description="factor of the squares of the weights"
+    )
 
 
 class RidgeModel:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from tilewright.errors import UsageError
 from tilewright.options import Options
@@ -32,9 +33,11 @@ _OBJECTIVES = {"reg": "reg:squarederror", "rank": "rank:pairwise"}
 
 
 class XgboostOptions(Options):
-    """Options of the cost model `xgboost`: fit throughput, or rank pairs within a task."""
+    """Options of the cost model `xgboost`."""
 
-    loss: Literal["rank", "reg"] = "reg"
+    loss: Literal["rank", "reg"] = Field(
+        "reg", description="rank pairs within a task, or fit throughput"
+    )
 
 
 class XgboostModel:

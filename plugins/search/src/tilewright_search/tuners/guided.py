@@ -41,7 +41,7 @@ class GuidedOptions(Options):
     loss: Literal["rank", "reg"] = Field("reg", description="rank pairs, or fit throughput")
     cost_model: Choice | None = Field(None, description="another cost model than the default")
     features: FeatureKind = Field(
-        "knobs", description="loops: a second model, of the lowered programs, ranks the best few"
+        "knobs", description="`loops`: a second model, of the lowered programs, ranks the best few"
     )
     pretrained: FilePath | None = Field(
         None, description="saved cost model that ranks configs before there are trials"

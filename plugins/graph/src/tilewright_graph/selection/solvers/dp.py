@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from tilewright.options import Options
 from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
@@ -22,9 +23,12 @@ _SWEEPS = 20
 
 
 class DpOptions(Options):
-    """`max_num_states`: of the largest table; wider networks are bounded instead of solved."""
+    """Options of `dp`."""
 
-    max_num_states: int = 200_000
+    max_num_states: int = Field(
+        default=200_000,
+        description="States of the largest table; wider networks are bounded instead of solved.",
+    )
 
 
 class DpTuner:

@@ -30,16 +30,19 @@ _SCALE = 1e4
 
 
 class ExactOptions(Options):
-    """Options of `exact`.
+    """Options of `exact`."""
 
-    time_limit_seconds  then the best choice found is given, and its gap; a fifth of it where errors
-                        are bounded, as several such problems are solved for one network
-    max_error_gap       where errors are bounded: a choice proved to be so near to the best,
-                        relatively, ends the search; the last bit of proof takes minutes
-    """
-
-    time_limit_seconds: float = 60.0
-    max_error_gap: float = Field(default=0.005, ge=0)
+    time_limit_seconds: float = Field(
+        default=60.0,
+        description="Then the best choice found is given, with its gap; a fifth of it where errors "
+        "are bounded, as several such problems are solved for one network.",
+    )
+    max_error_gap: float = Field(
+        default=0.005,
+        ge=0,
+        description="Where errors are bounded: a choice proved to be so near to the best, "
+        "relatively, ends the search; the last bit of proof takes minutes.",
+    )
 
     @model_validator(mode="after")
     def _solver_is_installed(self) -> Self:  # here, so that it is told before anything is tuned

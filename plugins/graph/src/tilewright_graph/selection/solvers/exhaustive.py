@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from tilewright.errors import UsageError
 from tilewright.options import Options
@@ -18,9 +19,9 @@ from tilewright_graph.selection.graph_problem import (
 
 
 class ExhaustiveOptions(Options):
-    """`max_num_choices`: larger problems are refused."""
+    """Options of `exhaustive`."""
 
-    max_num_choices: int = 1_000_000
+    max_num_choices: int = Field(default=1_000_000, description="Larger problems are refused.")
 
 
 class ExhaustiveTuner:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from tilewright.options import Options
 from tilewright_graph.selection.graph_problem import GraphProblem, Solution
@@ -14,9 +15,12 @@ from tilewright_graph.selection.solvers.local_search import costs_beside, improv
 
 
 class GreedyOptions(Options):
-    """`sweeps`: how often, at most, all nodes are reconsidered after the first pass."""
+    """Options of `greedy`."""
 
-    sweeps: int = 10
+    sweeps: int = Field(
+        default=10,
+        description="How often, at most, all nodes are reconsidered after the first pass.",
+    )
 
 
 class GreedyTuner:

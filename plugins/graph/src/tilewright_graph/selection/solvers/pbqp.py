@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
 from tilewright.options import Options
 from tilewright_graph.selection.graph_problem import GraphProblem, InfeasibleProblemError, Solution
 from tilewright_graph.selection.solvers.cost_graph import CostGraph
@@ -21,14 +23,15 @@ _IMPROVEMENTS = 20
 
 
 class PbqpOptions(Options):
-    """Options of `pbqp`; both count only where a network does not reduce exactly.
+    """Options of `pbqp`; both count only where a network does not reduce exactly."""
 
-    sweeps         in which costs are shifted to where guesses see them (20: 0.5 s for 1000 nodes)
-    bound_sweeps   further sweeps that raise the bound after the choice is made
-    """
-
-    sweeps: int = 20
-    bound_sweeps: int = 40
+    sweeps: int = Field(
+        default=20,
+        description="Sweeps that shift costs to where guesses see them (20: 0.5 s for 1000 nodes).",
+    )
+    bound_sweeps: int = Field(
+        default=40, description="Further sweeps that raise the bound after the choice is made."
+    )
 
 
 class PbqpTuner:
