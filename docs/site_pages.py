@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 FIRST = "README.md"
-OTHERS = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/RESULTS.md")
+RESULTS = "benchmarks/RESULTS.md"
+OTHERS = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 DECISIONS = "docs/decisions"
 CHARTS = "benchmarks/results"
 LINK = re.compile(r"(?<=\]\()(?!\w+:)([^)#\s]+)((?:#[\w-]+)?)(?=\))")
@@ -28,18 +29,25 @@ LINK = re.compile(r"(?<=\]\()(?!\w+:)([^)#\s]+)((?:#[\w-]+)?)(?=\))")
 def pages() -> dict[str, str]:
     """Where the site has what the repository has elsewhere."""
     parts = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("plugins/*/README.md"))
-    others = {path: f"repository/{path}" for path in (*OTHERS, "core/README.md", *parts)}
+    others = {path: f"repository/{path}" for path in (*OTHERS, "core/README.md", *parts, RESULTS)}
     return {FIRST: "index.md"} | others
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Names the decisions and the pages of the parts in the navigation."""
-    (decisions,) = (entry for entry in config.nav or () if "Decisions" in entry)
     others = sorted(path.name for path in (ROOT / DECISIONS).glob("[!R]*.md"))
-    decisions["Decisions"] = [f"decisions/{name}" for name in ("README.md", *others)]
-    (parts,) = (entry for entry in config.nav or () if "Parts" in entry)
-    parts["Parts"] = [{title(path): place} for path, place in pages().items() if path != FIRST]
+    entry = named("Decisions", config.nav)
+    entry["Decisions"] = [f"decisions/{name}" for name in ("README.md", *others)]
+    shown = {path: place for path, place in pages().items() if path not in (FIRST, RESULTS)}
+    entry = named("Parts", named("Reference", config.nav)["Reference"])
+    entry["Parts"] = [{title(path): place} for path, place in shown.items()]
     return config
+
+
+def named(name: str, entries: Any) -> dict[str, Any]:
+    """The entry of the navigation that has this name."""
+    (entry,) = (entry for entry in entries if isinstance(entry, dict) and name in entry)
+    return entry
 
 
 def title(path: str) -> str:

@@ -1,10 +1,18 @@
-"""What the pages show runs, and prints what they show, numbers aside."""
+"""What the pages show runs, and prints what they show, numbers aside.
+
+Blocks of Python, commands of `tilewright` and `pip install -e FOLDER`, changes (`diff`), files that a
+block is said to be, and pipelines; whatever else a page shows in indented lines is not run.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import jsonschema
@@ -16,7 +24,7 @@ from tilewright_pipeline.yaml.schema import pipeline_schema
 from tilewright_pipeline.yaml.yaml_source import YamlSource
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "how-to").glob("*.md")])
 NUMBER = re.compile(r"\d+(\.\d+)?(e-?\d+)?( (s|ms|us|ns)\b)?")  # its unit suits a time
 
 
@@ -26,8 +34,35 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """What `pip install -e FOLDER` does, for this process and those that it starts."""
+
+    def editable(folder):
+        from hatchling.builders.wheel import WheelBuilder
+
+        site = tmp_path / "site"
+        (wheel,) = WheelBuilder(folder).build(directory=str(site), versions=["standard"])
+        with zipfile.ZipFile(wheel) as files:
+            files.extractall(site, [name for name in files.namelist() if ".dist-info/" in name])
+        for path in (site, Path(folder, "src").absolute()):
+            monkeypatch.syspath_prepend(path)
+            monkeypatch.setenv("PYTHONPATH", str(path), prepend=os.pathsep)
+
+    return editable
+
+
+def forget_modules_below(folder):
+    """A command starts with what is in the files now, as one in a shell does."""
+    for name, module in list(sys.modules.items()):
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(folder):
+            del sys.modules[name]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run_in_order(page, blocks, cache, tmp_path, monkeypatch, capsys):
+def test_the_examples_of_a_page_run_in_order(
+    page, blocks, cache, tmp_path, monkeypatch, capsys, install
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     # Its emulated device would be compiled for, which takes longer than all the rest.
@@ -41,11 +76,18 @@ def test_the_examples_of_a_page_run_in_order(page, blocks, cache, tmp_path, monk
             (tmp_path / block.file).write_text(block.text)
         elif block.language == "python":
             exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
+        elif block.language == "diff":
+            subprocess.run(["git", "apply", "-"], input=block.text, text=True, check=True)
         elif block.language == "console":
             for command, shown in block.commands():
-                check_command(command, shown, capsys, place)
+                forget_modules_below(tmp_path)
+                if command.startswith("pip install -e "):
+                    install(command.split()[-1])
+                else:
+                    check_command(command, shown, capsys, place)
         if block.language == "yaml":
             check_pipeline(block.text, place)
+    forget_modules_below(tmp_path)
 
 
 def check_command(command, shown, capsys, place):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 SCRIPTS = sorted(PICTURES.glob("*.py"))
+SCREENSHOTS = runpy.run_path(str(PICTURES.with_name("screenshots.py")))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
@@ -22,7 +24,25 @@ def test_a_picture_is_what_its_script_draws(script):
 
 
 def test_every_picture_has_a_script():
-    assert {path.stem for path in PICTURES.glob("*.svg")} == {path.stem for path in SCRIPTS}
+    made = {script.with_suffix(".svg").name for script in SCRIPTS}
+    made |= {SCREENSHOTS["LIVE"], *SCREENSHOTS["PARTS"]}
+    assert {path.name for path in PICTURES.iterdir() if path.suffix in {".svg", ".webp"}} == made
+
+
+def test_pictures_are_small_and_fetch_nothing():
+    for path in PICTURES.iterdir():
+        assert path.stat().st_size < 200 << 10, path
+        if path.suffix == ".svg":
+            assert "url(http" not in path.read_text(encoding="utf-8")
+
+
+def test_a_live_display_becomes_a_picture_in_its_colours():
+    """Of the fullest screens, a late one."""
+    early, late, short = "\x1b[1mone\x1b[0m\n1", "\x1b[1mtwo\x1b[0m\n2", "end"
+    drawn = SCREENSHOTS["live_display"]([early, late, late, late, short], "tilewright run it")
+    assert "two" in drawn
+    assert "one" not in drawn
+    assert "font-weight: bold" in drawn
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)

@@ -7,6 +7,7 @@ it sees are kept in the folder that `--pictures FOLDER` names.
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 from pathlib import Path
 
@@ -188,3 +189,10 @@ def test_on_a_narrow_screen_nothing_is_wider_than_it(opened, browser):
         assert widths[0] <= widths[1]
     finally:
         browser.set_window_size(1240, 900)
+
+
+def test_the_parts_of_which_the_site_has_pictures_are_on_the_page(opened):
+    browser = opened(0)
+    script = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "screenshots.py"))
+    for begin, end, _ in script["PARTS"].values():
+        assert find(browser, begin).rect["y"] < find(browser, end).rect["y"]
