@@ -1,1 +1,1 @@
-"""Makes the pages of hooks and protocols from the source, and checks plugins."""
+"""Makes the pages of hooks, protocols and options from the source, and checks plugins."""
