@@ -53,7 +53,9 @@ def screens(command: str, folder: Path) -> Iterator[str]:
     subprocess.run(started, check=True)
     while True:
         time.sleep(1)
-        shown = subprocess.run([*tmux, "capture-pane", "-p", "-e"], capture_output=True, text=True)
+        shown = subprocess.run(
+            [*tmux, "capture-pane", "-p", "-e"], check=False, capture_output=True, text=True
+        )
         if shown.returncode:
             return
         yield shown.stdout.rstrip()
@@ -96,13 +98,14 @@ def parts_of_page(page: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def main() -> None:
+    """Runs a pipeline and writes every picture of it."""
     parser = argparse.ArgumentParser(description="Writes the pictures of a run.")
     parser.add_argument("pipeline", type=Path)
     parser.add_argument("--out", type=Path, default=PICTURES)
     arguments = parser.parse_args()
     out = arguments.out.absolute()
-    with tempfile.TemporaryDirectory(prefix="screenshots-") as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="screenshots-") as temporary:
+        folder = Path(temporary)
         pipeline = folder / "examples" / arguments.pipeline.name
         pipeline.parent.mkdir()
         shutil.copy(arguments.pipeline, pipeline)
@@ -115,7 +118,7 @@ def main() -> None:
         (out / LIVE).write_text(live_display(seen, shlex.join(["tilewright", *words])))
         for name, picture in parts_of_page(run / "report.html"):
             (out / name).write_bytes(picture)
-        print((folder / "printed").read_text())
+        sys.stdout.write((folder / "printed").read_text())
 
 
 if __name__ == "__main__":
