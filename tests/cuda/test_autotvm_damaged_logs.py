@@ -117,5 +117,5 @@ def test_a_number_that_is_none_costs_its_line_on_the_command_line_too(
     assert run(["records", "merge", str(log), "--into", str(tmp_path / "ours.jsonl")]) == 0
     told = capsys.readouterr()
     assert ("1 records added" in told.out, "2 lines left behind" in told.err) == (True, True)
-    assert run(["records", "adopt", str(log), "--target", "cuda:arch=sm_90"]) == 0
-    assert "1 of 3 records" in capsys.readouterr().out
+    assert run(["records", "import", str(log), "--target", "cuda:arch=sm_90", "--dry-run"]) == 0
+    assert "1 of 3 lines" in capsys.readouterr().out

@@ -134,7 +134,7 @@ def test_d28_a_pipe_in_a_saved_network_is_not_waited_for(saved, member):
         ("tune", "dense(1x8, 8x8)", "--tuner", "{xgb: {pretrained: pipe.json, cost_model: ridge}}"),
         ("records", "ls", "pipe.jsonl"),
         ("records", "merge", "pipe.jsonl", "--into", "all.jsonl"),
-        ("records", "adopt", "pipe.jsonl"),
+        ("records", "import", "pipe.jsonl"),
         ("records", "verify", "pipe.jsonl"),
         ("plugins", "--plugin", "pipe.py"),
     ],

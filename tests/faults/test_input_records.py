@@ -63,7 +63,7 @@ def evil_log(tmp_path, samples, monkeypatch):
         ("records", "ls"),
         ("records", "verify"),
         ("records", "best"),
-        ("records", "adopt"),
+        ("records", "import"),
         ("records", "compact"),
         (
             "tune",
@@ -81,7 +81,7 @@ def evil_log(tmp_path, samples, monkeypatch):
 )
 @pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
 def test_d27_nothing_in_a_record_steers_the_terminal(evil_log, toy, capsys, verb, flags):
-    target = ("--target", "toy") if "adopt" in verb else ()
+    target = ("--target", "toy") if "import" in verb else ()
     code = run([*verb, str(evil_log), *target, "--plugin", str(toy), *flags])
     said = capsys.readouterr()
     assert code in (0, 1, 2)

@@ -220,6 +220,23 @@ def test_each_other_device_gives_its_best_however_fast_the_own_one_is(make, tune
     assert adopted_configs(make(), EIGHT.task) == []
 
 
+def test_of_another_systems_log_the_fastest_few_of_each_device_come_first(make, monkeypatch):
+    def adopt(self, task, foreign):
+        return ConfigEntity("toy.loop", foreign.values)
+
+    context = make()
+    schedule = type(context.host.implementation("toy.loop"))
+    monkeypatch.setattr(schedule, "adopt_config", adopt, raising=False)
+    for device, times in (("far", (5.0, 2.0, 4.0, 1.0, 3.0)), ("farther", (0.5,))):
+        for seconds in times:
+            foreign = ConfigEntity("other:template", {"unroll": 8, "width": int(10 * seconds)})
+            asked = MeasureInput(EIGHT.task, foreign, Conditions("warm"))
+            trial = Trial(asked, MeasureResult((seconds,)))
+            context.store.append([Record.of(trial, Device(device), 0)])
+    found = [config["width"] for config in adopted_configs(context, EIGHT.task)]
+    assert found == [5, 10, 20, 30, 40]
+
+
 @pytest.mark.parametrize("trials", [1, 2])
 def test_a_trial_or_two_more_are_measured_where_there_were_finalists(tune, trials):
     tune()

@@ -11,6 +11,7 @@ import pytest
 from tilewright.errors import UsageError
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import FailureKind
+from tilewright_records.readers import read_log, recognised_format
 from tilewright_records.spaces.foreign_spaces import read_foreign_space
 
 PARTS = {"compile_time": 600.0, "verification_time": 0, "benchmark_time": 100.0}
@@ -204,3 +205,19 @@ class TestListedAlternative:
         before = read(data).space.hash
         del data["cache"]["64,4"]
         assert read(data).space.hash != before
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(("data", "kernel"), [(cache, "saxpy"), (t4, "gpu")])
+def test_entries_are_records_and_damage_costs_one(tmp_path, host, data, kernel, indent):
+    content = data()
+    entries = content["cache"].values() if "cache" in content else content["results"]
+    (*_, last) = entries
+    last.clear()
+    path = tmp_path / "gpu.json"
+    path.write_text(json.dumps(content, indent=indent))
+    assert recognised_format(path, host) == "kernel-tuner"
+    *records, broken = [found for _, found in read_log(path, host)]
+    assert {one.config.strategy for one in records} == {f"kernel_tuner:{kernel}"}
+    assert len([one for one in records if one.seconds is not None]) == 3
+    assert str(broken).startswith("no member")

@@ -105,7 +105,7 @@ def test_a_foreign_log_is_no_store_of_a_run_and_no_other_command_takes_it_for_on
 ):
     plugins = ["--plugin", str(reader), "--plugin", str(toy)]
     before = log.read_bytes()
-    with pytest.raises(UsageError, match="records merge FILE --into"):
+    with pytest.raises(UsageError, match="records import FILE --into"):
         open_store(log, PluginHost.load([reader, toy]), Choice("jsonl"))
     for arguments in (
         ["records", "merge", str(log), "--into", str(log)],

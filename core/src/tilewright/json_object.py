@@ -18,6 +18,10 @@ class BadLineError(ValueError):
     """A line that is no record; the text says why."""
 
 
+class UnknownLineError(BadLineError):
+    """A whole line of what is not known here: a later version, another operator."""
+
+
 def parse_object(text: bytes) -> dict[str, Any]:
     """A JSON object of finite numbers, at most 32 deep. Raises BadLineError for anything else."""
     try:

@@ -15,7 +15,7 @@ class RecordReader(Protocol):
     """Reads one format of records files."""
 
     def recognises(self, first_line: str) -> bool:
-        """Whether a file that begins with this line is of its format."""
+        """Whether a file with this line among its first is of its format."""
 
     def read(self, path: Path) -> Iterator[tuple[int, AnyRecord | BadLineError]]:
         """Lazily, by line number from 1: a line's record, or its fault. Raises UsageError."""

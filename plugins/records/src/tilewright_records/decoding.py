@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tilewright.json_object import BadLineError, sensible
+from tilewright.json_object import BadLineError, UnknownLineError, sensible
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import (
     Conditions,
@@ -32,7 +32,7 @@ MIN_SECONDS, MAX_SECONDS = 1e-12, 1e9
 MAX_ERROR = 1e9
 
 
-class OtherVersionError(BadLineError):
+class OtherVersionError(UnknownLineError):
     """A line of a version or kind that this release does not know."""
 
 

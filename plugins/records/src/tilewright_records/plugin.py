@@ -28,7 +28,10 @@ def tilewright_record_stores() -> Sequence[Component[Any]]:
 
 @hookimpl
 def tilewright_record_readers() -> Sequence[Component[Any]]:
-    return [Component(OWN_FORMAT, _SUMMARY, _jsonl_reader)]
+    return [
+        Component(OWN_FORMAT, _SUMMARY, _jsonl_reader),
+        Component("kernel-tuner", "Kernel Tuner's caches, results in format T4", _kernel_tuner),
+    ]
 
 
 def _jsonl_store() -> Any:
@@ -41,3 +44,9 @@ def _jsonl_reader() -> Any:
     from tilewright_records.readers import JsonlReader
 
     return lambda _options, _host: JsonlReader()
+
+
+def _kernel_tuner() -> Any:
+    from tilewright_records.spaces.kernel_tuner_reader import KernelTunerReader
+
+    return lambda _options, _host: KernelTunerReader()

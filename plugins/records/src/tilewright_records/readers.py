@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
-from tilewright.json_object import MAX_LINE_BYTES, BadLineError, parse_object, sensible
+from tilewright.json_object import (
+    MAX_LINE_BYTES,
+    BadLineError,
+    UnknownLineError,
+    parse_object,
+    sensible,
+)
 from tilewright.reading import open_file
 from tilewright.vocabulary.record import AnyRecord
 from tilewright_records.decoding import RecordDecoder
@@ -18,9 +26,19 @@ if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import RecordReader
 
+_LINES_LOOKED_AT = 16
+_MOST_COMMENTS = 1000
+"""Lines above the first record; a licence has some twenty."""
+
 
 class JsonlReader:
-    """The format of `JsonlRecordStore`; a last line that lost its end is none yet."""
+    """The format of `JsonlRecordStore`; a last line that lost its end is none yet.
+
+    others   readers by name, to say of a line that it is of theirs
+    """
+
+    def __init__(self, others: Mapping[str, RecordReader] = MappingProxyType({})) -> None:
+        self._others = others
 
     def recognises(self, first_line: str) -> bool:
         return first_line.startswith('{"version":')
@@ -31,9 +49,21 @@ class JsonlReader:
             with open_file(path) as file:
                 for number, line in enumerate(whole_lines(file), 1):
                     if line:
-                        yield number, _decoded(decoder, line)
+                        yield number, self._decoded(decoder, line)
         except OSError as error:
             raise _unreadable(path, error) from error
+
+    def _decoded(self, decoder: RecordDecoder, line: bytes) -> AnyRecord | BadLineError:
+        try:
+            return decoder.decode(unseal(line))
+        except UnknownLineError as error:
+            return error
+        except BadLineError as error:
+            name = _format_of(line.decode("utf-8", "replace"), self._others)
+            if name is None:
+                return error
+            remedy = "keep it in a file of its own, for `tilewright records import`"
+            return BadLineError(f"a line of {name}, not of ours: {remedy}")
 
 
 def read_log(
@@ -75,31 +105,53 @@ def find_reader(path: Path, host: PluginHost | None) -> RecordReader:
 
     So a file whose first line is damaged is still read. Raises UsageError where it cannot be.
     """
-    name = recognised_format(path, host) if host is not None else None
-    if host is None or name is None:
+    if host is None:
         return JsonlReader()
-    reader: RecordReader = host.make("record_reader", name, {}, host)
-    return reader
+    readers = _readers(host)
+    name = recognised_format(path, host)
+    reader = JsonlReader() if name is None else readers[name]
+    if not isinstance(reader, JsonlReader):
+        return reader
+    return JsonlReader({n: r for n, r in readers.items() if not isinstance(r, JsonlReader)})
 
 
 def recognised_format(path: Path, host: PluginHost) -> str | None:
-    """The name of the installed reader that recognises a file. Raises UsageError as it does."""
+    """The name of the installed reader that recognises a file. Raises UsageError as it does.
+
+    Its first line may be damaged: that of the first lines decides which is of our own format, else
+    the first that is of any; comments are passed over.
+    """
+    readers = _readers(host)
+    found: str | None = None
+    for line in _first_lines(path):
+        name = _format_of(line, readers)
+        if name is not None and isinstance(readers[name], JsonlReader):
+            return name
+        found = found or name
+    return found
+
+
+def _readers(host: PluginHost) -> dict[str, RecordReader]:
+    names = host.components("record_reader")
+    return {name: host.make("record_reader", name, {}, host) for name in names}
+
+
+def _first_lines(path: Path) -> Iterator[str]:
     try:
         with open_file(path) as file:
-            first_line = file.readline(MAX_LINE_BYTES).decode("utf-8", "replace")
+            left = _LINES_LOOKED_AT
+            for line in islice(iter(lambda: file.readline(MAX_LINE_BYTES), b""), _MOST_COMMENTS):
+                if line.strip() and not line.startswith(b"#"):
+                    yield line.decode("utf-8", "replace")
+                    left -= 1
+                if not left:
+                    return
     except OSError as error:
         raise _unreadable(path, error) from error
-    for name in host.components("record_reader"):
-        if host.make("record_reader", name, {}, host).recognises(first_line):
-            return name
-    return None
 
 
-def _decoded(decoder: RecordDecoder, line: bytes) -> AnyRecord | BadLineError:
-    try:
-        return decoder.decode(unseal(line))
-    except BadLineError as error:
-        return error
+def _format_of(line: str, readers: Mapping[str, RecordReader]) -> str | None:
+    return next((name for name, reader in readers.items() if reader.recognises(line)), None)
 
 
 def _kept(decoder: RecordDecoder, record: AnyRecord) -> AnyRecord | BadLineError:

@@ -46,9 +46,15 @@ def tilewright_references(host: PluginHost) -> Sequence[Reference]:
 
 @hookimpl(optionalhook=True)
 def tilewright_record_readers() -> Sequence[Component[Any]]:
-    """AutoTVM's logs."""
-    reader = late("tilewright_tensor.logs.autotvm_reader", "AutotvmReader")
-    return [Component("autotvm", "AutoTVM v0.1 and v0.2 logs, TopHub packages", reader)]
+    """The logs of TVM's tuners."""
+    autotvm = late("tilewright_tensor.logs.autotvm_reader", "AutotvmReader")
+    ansor = late("tilewright_tensor.logs.ansor_reader", "AnsorReader")
+    metaschedule = late("tilewright_tensor.logs.metaschedule_reader", "MetaScheduleReader")
+    return [
+        Component("autotvm", "AutoTVM v0.1 and v0.2 logs, TopHub packages", autotvm),
+        Component("ansor", "Ansor v0.2 to v0.6 logs", ansor),
+        Component("metaschedule", "tuning records of MetaSchedule's database", metaschedule),
+    ]
 
 
 @hookimpl(optionalhook=True)

@@ -10,13 +10,15 @@ from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_cuda.program.arch import arch_of
-from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of
+from tilewright_cuda.strategies.tiles.adoption import block, of_thread
 from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile, fits_grid
 from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
 from tilewright_tensor.expressions.affine import Affine
 from tilewright_tensor.expressions.expr import Value, cast
 from tilewright_tensor.expressions.tensor import Axis, Tensor
 from tilewright_tensor.ir.dag import Dag, compute
+from tilewright_tensor.logs.autotvm_templates import template_of
+from tilewright_tensor.logs.nearest import nearest
 from tilewright_tensor.operators.definition.places import axis_names
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import inlined_behind

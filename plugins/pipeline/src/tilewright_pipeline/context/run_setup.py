@@ -158,7 +158,7 @@ def open_store(path: Path, host: PluginHost, choice: Choice | None = None) -> Re
         raise UsageError(
             "a log of another format",
             where=str(path),
-            remedy="import it: tilewright records merge FILE --into ANOTHER.jsonl",
+            remedy="import it: tilewright records import FILE --into ANOTHER.jsonl",
         )
     store: RecordStore = host.choose("record_store", choice, path)
     if (foreign or known is None) and store.bad_lines and not store.tasks():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.workload import Workload
     from tilewright_pipeline.context.run_context import RunContext
     from tilewright_pipeline.tuning.task_track import TaskTrack
+
+_MOST_OF_A_DEVICE = 4
+"""First proposals from the log of another system."""
 
 
 def known_trials(context: RunContext) -> list[Trial]:
@@ -82,7 +86,7 @@ def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
     `records merge` brings into the store.
     """
     strange = context.store.of_other_systems(task.workload, context.host.revisions)
-    found = [*translated(task, strange, context.host)]
+    found = [*translated(task, _fastest(strange), context.host)]
     if context.foreign_records:
         query = context.history.query(task)
         for _, donor in context.store.devices():
@@ -90,6 +94,16 @@ def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
             if best is not None and donor != query.fingerprint:
                 found.append(best.config)
     return found
+
+
+def _fastest(records: Iterable[Record]) -> Iterator[Record]:
+    """The fastest few of each device: a log may hold thousands of one task."""
+    taken: Counter[str] = Counter()
+    timed = (record for record in records if record.seconds is not None)
+    for record in sorted(timed, key=lambda record: record.seconds or 0.0):
+        taken[record.fingerprint] += 1
+        if taken[record.fingerprint] <= _MOST_OF_A_DEVICE:
+            yield record
 
 
 def _incumbents(track: TaskTrack, context: RunContext) -> list[ConfigEntity]:

@@ -9,6 +9,7 @@ that were measured are, and no other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ _CACHE_FAILURES = {
     "CompilationFailedConfig": FailureKind.BUILD_ERROR,
     "RuntimeFailedConfig": FailureKind.RUN_ERROR,
 }
+_NOT_ALLOWED = "constraints"
 _T4_FAILURES = {
+    _NOT_ALLOWED: FailureKind.INVALID_CONFIG,
     "timeout": FailureKind.RUN_TIMEOUT,
     "compile": FailureKind.BUILD_ERROR,
     "runtime": FailureKind.RUN_ERROR,
@@ -57,7 +60,7 @@ def read_foreign_space(path: Path) -> RecordedSpace:
 
     Raises UsageError where it is neither, or has fewer than two configs.
     """
-    name = path.name.removesuffix(".gz").removesuffix(".json")
+    name = file_name(path)
     try:
         data = parse_object(content_of(path).strip())
         found: RecordedSpace = sensible(lambda content: _space(name, content), data)
@@ -70,63 +73,93 @@ def read_foreign_space(path: Path) -> RecordedSpace:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class ForeignFile:
+    """What a file says of all of its entries.
+
+    kernel   what was tuned
+    task     the kernel and the file, on a target of its own
+    entries  as the file has them; see `measured`
+    keys     the parameters' names; none where every entry names its own
+    """
+
+    kernel: str
+    device: str
+    task: Task
+    entries: Sequence[Any]
+    keys: Sequence[str]
+
+    @classmethod
+    def of(cls, name: str, data: Mapping[str, Any]) -> ForeignFile:
+        """Of a file's content. Raises what `sensible` catches for one that is none."""
+        cache = "cache" in data
+        kernel = str(data.get("kernel_name", name))
+        about = {"problem_size": data["problem_size"]} if "problem_size" in data else {}
+        return cls(
+            kernel,
+            str(data.get("device_name", "")) if cache else "",
+            Task(Workload(kernel, (), {**about, "file": name}), Target("foreign")),
+            list(data["cache"].values() if cache else data["results"]),
+            data["tune_params_keys"] if cache else (),
+        )
+
+    def measured(self, entry: Mapping[str, Any]) -> _Measured:
+        """The configuration of an entry and its result. Raises what `sensible` catches."""
+        return _cached(entry, self.keys) if self.keys else _result(entry)
+
+
+def file_name(path: Path) -> str:
+    """A file's name without what says its format."""
+    return path.name.removesuffix(".gz").removesuffix(".json")
+
+
 def _space(name: str, data: Mapping[str, Any]) -> RecordedSpace:
-    cache = "cache" in data
-    measured = list(_cached(data) if cache else _results(data))
+    file = ForeignFile.of(name, data)
+    allowed = [entry for entry in file.entries if entry.get("invalidity") != _NOT_ALLOWED]
+    measured = list(map(file.measured, allowed))
     if len(measured) < 2:
         raise BadLineError(f"{len(measured)} configs")
-    knobs = list(_knobs(data["tune_params_keys"] if cache else list(measured[0][0]), measured))
-    kernel = str(data.get("kernel_name", name))
-    title = f"{kernel}@{name}" if kernel != name else name
-    results = {ConfigEntity(kernel, config): result for config, result in measured}
-    device = str(data.get("device_name", "")) if cache else ""
-    about = {"problem_size": data["problem_size"]} if "problem_size" in data else {}
+    knobs = list(_knobs(file.keys or list(measured[0][0]), measured))
+    results = {ConfigEntity(file.kernel, config): result for config, result in measured}
     return RecordedSpace(
-        name=title,
-        task=Task(Workload(kernel, (), {**about, "file": name}), Target("foreign")),
-        space=ConfigSpace([ListedAlternative(kernel, knobs, results)]),
+        name=f"{file.kernel}@{name}" if file.kernel != name else name,
+        task=file.task,
+        space=ConfigSpace([ListedAlternative(file.kernel, knobs, results)]),
         conditions=Conditions(constants="warm"),
         results=results,
-        device=device,
+        device=file.device,
     )
 
 
-def _cached(data: Mapping[str, Any]) -> Iterator[_Measured]:
-    keys = data["tune_params_keys"]
-    for entry in data["cache"].values():
-        config = {key: _plain(entry[key]) for key in keys}
-        parts = {
-            "compile": entry.get("compile_time", 0),
-            "check": entry.get("verification_time", 0),
-            "time": entry.get("benchmark_time", 0),
-        }
-        time = entry["__error__"] if "__error__" in entry else entry["time"]
-        if isinstance(time, str) or time > _NO_TIME:
-            kind = _CACHE_FAILURES.get(time, FailureKind.INVALID_CONFIG)
-            yield config, _failed(kind, str(time), parts)
-        else:
-            yield config, _timed(entry.get("times") or [time], _MILLISECONDS, parts)
+def _cached(entry: Mapping[str, Any], keys: Sequence[str]) -> _Measured:
+    config = {key: _plain(entry[key]) for key in keys}
+    parts = {
+        "compile": entry.get("compile_time", 0),
+        "check": entry.get("verification_time", 0),
+        "time": entry.get("benchmark_time", 0),
+    }
+    time = entry["__error__"] if "__error__" in entry else entry["time"]
+    if isinstance(time, str) or time > _NO_TIME:
+        kind = _CACHE_FAILURES.get(time, FailureKind.INVALID_CONFIG)
+        return config, _failed(kind, str(time), parts)
+    return config, _timed(entry.get("times") or [time], _MILLISECONDS, parts)
 
 
-def _results(data: Mapping[str, Any]) -> Iterator[_Measured]:
-    for entry in data["results"]:
-        config = {str(key): _plain(value) for key, value in entry["configuration"].items()}
-        times, why = entry["times"], entry["invalidity"]
-        runs = times.get("runtimes") or []
-        parts = {
-            "compile": times.get("compilation_time", 0),
-            "check": times.get("validation", 0),
-            "time": sum(runs),
-        }
-        if why == "constraints":
-            continue
-        if why != "correct":
-            yield config, _failed(_T4_FAILURES[why], why, parts)
-            continue
-        measurements = {each["name"]: each for each in entry.get("measurements", ())}
-        told = measurements.get("time", {})
-        unit = _PER_SECOND.get(str(told.get("unit", "")).lower(), _MILLISECONDS)
-        yield config, _timed(runs or [told["value"]], unit, parts)
+def _result(entry: Mapping[str, Any]) -> _Measured:
+    config = {str(key): _plain(value) for key, value in entry["configuration"].items()}
+    times, why = entry["times"], entry["invalidity"]
+    runs = times.get("runtimes") or []
+    parts = {
+        "compile": times.get("compilation_time", 0),
+        "check": times.get("validation", 0),
+        "time": sum(runs),
+    }
+    if why != "correct":
+        return config, _failed(_T4_FAILURES[why], why, parts)
+    measurements = {each["name"]: each for each in entry.get("measurements", ())}
+    told = measurements.get("time", {})
+    unit = _PER_SECOND.get(str(told.get("unit", "")).lower(), _MILLISECONDS)
+    return config, _timed(runs or [told["value"]], unit, parts)
 
 
 def _knobs(names: Sequence[str], measured: Sequence[_Measured]) -> Iterator[KnobValues]:

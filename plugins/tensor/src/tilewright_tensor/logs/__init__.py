@@ -1,1 +1,1 @@
-"""AutoTVM's logs and TopHub packages, as records."""
+"""The logs of TVM's tuners as records, and what their configs mean here."""

@@ -10,15 +10,23 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tilewright.json_object import BadLineError
+from tilewright.json_object import BadLineError, UnknownLineError
+from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_tensor.operators.operators import Operators
 
 _Found = tuple[str, tuple[TensorSpec, ...], dict[str, Any]]
 
+PREFIX = "autotvm:"
+"""Of the names of configs read from AutoTVM's logs."""
 _MOST = 2**31 - 1
 """TVM counted elements in 32 bits."""
 _OLD = re.compile(r"topi_([a-z0-9]+)_(\w+)")
+
+
+def template_of(foreign: ConfigEntity) -> str:
+    """The AutoTVM template that a config belongs to, empty where it is another system's."""
+    return foreign.strategy.removeprefix(PREFIX) if foreign.strategy.startswith(PREFIX) else ""
 
 
 def template_name(task: str, target_kind: str, key: str) -> str:
@@ -38,11 +46,14 @@ def template_name(task: str, target_kind: str, key: str) -> str:
 
 
 def workload_of(template: str, arguments: Sequence[Any], operators: Operators) -> Workload:
-    """What a template computes for these arguments. Raises BadLineError, UsageError."""
+    """What a template computes for these arguments.
+
+    Raises UnknownLineError for a template of no operator, BadLineError and UsageError for nonsense.
+    """
     family = template.partition(".")[0]
     make = next((m for prefix, m in _FAMILIES.items() if family.startswith(prefix)), None)
     if make is None:
-        raise BadLineError(f"there is no operator for the template {template!r}")
+        raise UnknownLineError(f"there is no operator for the template {template!r}")
     try:
         operator, inputs, attributes = make(arguments)
     except (TypeError, ValueError, IndexError, KeyError) as error:

@@ -11,11 +11,14 @@ from tilewright.space.config_space import ConfigSpace
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.logs.loop_tiles import loop_tiles
+from tilewright_tensor.logs.nearest import nearest
 from tilewright_tensor.operators.operators import Operators
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.rules import Rule, derive
 from tilewright_tensor.sketches.sketch import Sketch
 from tilewright_tensor.sketches.structure.sketch_input import Limits, SketchInput
+from tilewright_tensor.sketches.structure.splits import tile_knob
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
     constants,
@@ -77,6 +80,23 @@ class Derived(ScheduledImplementation):
                 if best is None or cost < best[0]:
                     best = cost, point
         return best[1] if best else None
+
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+        """The tiles that a product has there, in the tiled sketch where they cost least."""
+        tiles = loop_tiles(foreign, task.workload.anchor, self.operators)
+        knobs = {tile_knob(axis): tile for axis, tile in tiles.items()}
+        usual = self.fallback(task) if tiles else None
+        if usual is None:
+            return None
+        _, sketches = self._derived(task)
+        each = [sketch.alternative(self.name) for sketch in sketches.values()]
+        tiled = [one for one in each if any(knob.name in knobs for knob in one.knobs)]
+        found = [nearest(one, {**usual.values, **knobs}) for one in tiled]
+        return min(
+            (one for one in found if one is not None),
+            key=lambda one: sketches[one.strategy].cost(one.values),
+            default=None,
+        )
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """What the sketch wants under these values."""

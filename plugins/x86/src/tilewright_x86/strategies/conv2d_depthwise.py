@@ -8,6 +8,8 @@ from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
+from tilewright_tensor.logs.autotvm_templates import template_of
+from tilewright_tensor.logs.nearest import nearest
 from tilewright_tensor.lowering.program_pass import ProgramPass
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
@@ -66,6 +68,18 @@ class Conv2dDepthwise(ScheduledImplementation):
                 "unroll_kh": True,
             },
         )
+
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+        """AutoTVM's depthwise template: its block of channels and the pixels of its tile."""
+        if template_of(foreign) != "depthwise_conv2d_NCHWc.x86":
+            return None
+        wanted = {
+            "block_c": foreign["tile_oc"][-1],
+            "tile_ow": foreign["tile_ow"][-1],
+            "unroll_kh": foreign["unroll_kw"],
+        }
+        (alternative,) = self.alternatives(task)
+        return nearest(alternative, wanted)
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Blocked images, filters with the channels of a block side by side."""

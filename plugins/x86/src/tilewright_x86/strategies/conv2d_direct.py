@@ -17,6 +17,8 @@ from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.ir.tensor_instruction import TensorInstruction
+from tilewright_tensor.logs.autotvm_templates import template_of
+from tilewright_tensor.logs.nearest import nearest
 from tilewright_tensor.lowering.program_pass import ProgramPass
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
@@ -146,6 +148,29 @@ class Conv2dDirect(ScheduledImplementation):
                 "prefetch": "filters",
             },
         )
+
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+        """AutoTVM's direct template: its blocks, and the pixels of its tile in as many vectors.
+
+        It has no tile of several rows but that of single pixels.
+        """
+        fallback = self.fallback(task)
+        if template_of(foreign) != "conv2d_NCHWc.x86" or fallback is None:
+            return None
+        filters, columns = foreign["tile_oc"][-1], foreign["tile_ow"][-1]
+        rows = foreign.values.get("tile_oh", 1)
+        if self.viewed(task) is not task:
+            rows, columns = 1, rows * columns
+        wanted = {
+            "block_ic": foreign["tile_ic"][-1],
+            "block_oc": filters,
+            "vectors": filters // lanes(task),
+            "tile_ow": columns,
+            "tile_oh": rows,
+            "unroll_kw": foreign.values.get("unroll_kw", False),
+        }
+        (alternative,) = self.alternatives(task)
+        return nearest(alternative, {**fallback.values, **wanted})
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Blocked images; filters in the order in which the micro-kernel reads them."""

@@ -12,6 +12,8 @@ from tilewright.space.knobs import Knobs
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.logs.autotvm_templates import template_of
+from tilewright_tensor.logs.nearest import nearest
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
     ScheduledImplementation,
@@ -56,6 +58,19 @@ class DensePacked(ScheduledImplementation):
                 "prefetch_bytes": 0,
             },
         )
+
+    def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
+        """AutoTVM's dense templates: the rows and vectors of their innermost tiles."""
+        if template_of(foreign) not in ("dense_pack.x86", "dense_nopack.x86"):
+            return None
+        rows = foreign.values.get("tile_inner", foreign["tile_y"])
+        wanted = {
+            "vectors": foreign["tile_x"][-1] // lanes(task),
+            "tile_n": rows[-1],
+            "unroll_k": foreign["tile_k"][-1],
+        }
+        (alternative,) = self.alternatives(task)
+        return nearest(alternative, {**self.fallback(task).values, **wanted})
 
     def layouts(self, task: Task, config: ConfigEntity) -> Layouts:
         """Weights as [O/b][K][b]; the rest as it is."""

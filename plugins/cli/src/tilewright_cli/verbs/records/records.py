@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilewright_cli.terminal import shared_options as shared
-from tilewright_cli.verbs.records.records_adopt import adopt
 from tilewright_cli.verbs.records.records_best import best, told_apart
+from tilewright_cli.verbs.records.records_import import import_log
 from tilewright_pipeline.context.exit_codes import DONE, FAILED
 from tilewright_pipeline.context.time_text import time_text
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @click.group()
 def records() -> None:
-    """Show, verify, merge or compact records files."""
+    """Show, verify, import, merge or compact records files."""
 
 
-records.add_command(adopt)
 records.add_command(best)
+records.add_command(import_log)
 
 
 @records.command("ls")

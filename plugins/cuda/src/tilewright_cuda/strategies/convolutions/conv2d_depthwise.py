@@ -5,9 +5,11 @@ from __future__ import annotations
 from tilewright.strategies.strategy import variant_of
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.strategies.tiles.adoption import nearest, of_thread, template_of
+from tilewright_cuda.strategies.tiles.adoption import of_thread
 from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tiles.windows import WindowSchedule, windows_scheduled
+from tilewright_tensor.logs.autotvm_templates import template_of
+from tilewright_tensor.logs.nearest import nearest
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.strategies.scheduled_implementation import (
     constants,

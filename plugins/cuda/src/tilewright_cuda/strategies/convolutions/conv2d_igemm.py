@@ -13,13 +13,15 @@ from typing import Any
 
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of
+from tilewright_cuda.strategies.tiles.adoption import block, of_thread
 from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tiles.image_product import ImageProduct
 from tilewright_tensor.algorithms.matrix_product import MatrixProduct
 from tilewright_tensor.expressions.expr import Value, ge, logical_and, lt, select
 from tilewright_tensor.expressions.tensor import Axis, Tensor
 from tilewright_tensor.ir.dag import compute
+from tilewright_tensor.logs.autotvm_templates import template_of
+from tilewright_tensor.logs.nearest import nearest
 from tilewright_tensor.strategies.scheduled_implementation import is_float32
 
 

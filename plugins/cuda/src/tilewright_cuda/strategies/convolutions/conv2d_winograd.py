@@ -15,7 +15,7 @@ from tilewright.strategies.strategy import variant_of
 from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_cuda.program.arch import arch_of
-from tilewright_cuda.strategies.tiles.adoption import block, nearest, of_thread, template_of
+from tilewright_cuda.strategies.tiles.adoption import block, of_thread
 from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tiles.thread_loops import over_threads
 from tilewright_cuda.strategies.tiles.tile import Tile, define_tile, fallback_tile
@@ -23,6 +23,8 @@ from tilewright_tensor.algorithms.matrix_product import Padded
 from tilewright_tensor.algorithms.winograd_convolution import WinogradConvolution
 from tilewright_tensor.ir.dag import Dag
 from tilewright_tensor.layouts.layout import Layout
+from tilewright_tensor.logs.autotvm_templates import template_of
+from tilewright_tensor.logs.nearest import nearest
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.sketches.structure.loops import inlined_behind
 from tilewright_tensor.strategies.scheduled_implementation import (
