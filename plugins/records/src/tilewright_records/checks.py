@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -71,19 +71,31 @@ def merge_logs(
     Files are read by the installed readers that recognise them. Records are equal apart from their
     sequence numbers, which are assigned again.
     """
+    left_behind = 0
+
+    def records() -> Iterator[AnyRecord]:
+        nonlocal left_behind
+        for source in sources:
+            for _, found in read_log(source, host):
+                if isinstance(found, BadLineError):
+                    left_behind += 1
+                else:
+                    yield found
+
+    return Merged(append_missing(records(), into), left_behind)
+
+
+def append_missing(records: Iterable[AnyRecord], into: RecordStore) -> int:
+    """Append those that a store's file does not hold yet: how many these are."""
     present = JsonlReader().read(into.path) if into.path.exists() else ()
     known = {_content(found) for _, found in present if not isinstance(found, BadLineError)}
     added: dict[str, AnyRecord] = {}
-    left_behind = 0
-    for source in sources:
-        for _, found in read_log(source, host):
-            if isinstance(found, BadLineError):
-                left_behind += 1
-            elif (content := _content(found)) not in known:
-                added.setdefault(content, found)
+    for record in records:
+        if (content := _content(record)) not in known:
+            added.setdefault(content, record)
     if added:
         into.append(added.values())
-    return Merged(len(added), left_behind)
+    return len(added)
 
 
 def _content(record: AnyRecord) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import click
 
 from tilewright_cli.terminal import shared_options as shared
 from tilewright_cli.verbs.records.records_best import best, told_apart
+from tilewright_cli.verbs.records.records_diff import diff
+from tilewright_cli.verbs.records.records_distil import distil
 from tilewright_cli.verbs.records.records_import import import_log
 from tilewright_pipeline.context.exit_codes import DONE, FAILED
 from tilewright_pipeline.context.time_text import time_text
@@ -22,23 +25,28 @@ if TYPE_CHECKING:
 
 @click.group()
 def records() -> None:
-    """Show, verify, import, merge or compact records files."""
+    """Show, compare, verify, import, merge or compact records files."""
 
 
 records.add_command(best)
+records.add_command(diff)
+records.add_command(distil)
 records.add_command(import_log)
 
 
 @records.command("ls")
 @shared.records_file
+@click.option("--like", metavar="TASK", help="Only tasks of its kind, the most similar first.")
 @shared.plugin_files
 @shared.as_json
-def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
+def list_records(*, file: Path, like: str | None, as_json: bool, plugin: tuple[Path, ...]) -> None:
     """List the best record of each task, by device and conditions."""
     from tilewright.json_object import BadLineError
     from tilewright.vocabulary.record import Record
+    from tilewright_pipeline.api.task_text import find_task
     from tilewright_records.decoding import OtherVersionError
     from tilewright_records.readers import JsonlReader, expect_log, find_reader, read_log
+    from tilewright_records.similarity import similarity
     from tilewright_records.store.store import JsonlRecordStore
 
     host = shared.load_host(plugin)
@@ -66,6 +74,11 @@ def list_records(file: Path, as_json: bool, plugin: tuple[Path, ...]) -> None:
         }
         for (key, device, fingerprint, conditions), records in found.items()
     ]
+    if like is not None:
+        wanted = find_task(like, None, host, store).workload
+        alike = {r.task.key: similarity(wanted, r.task.workload) for r in chain(*found.values())}
+        rows = [{**row, "similarity": alike[row["key"]]} for row in rows if alike[row["key"]]]
+        rows.sort(key=lambda row: -row["similarity"])
     if as_json:
         shared.print_json({"records": rows, "bad_lines": bad_lines})
         return
@@ -87,6 +100,7 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield (
             f"{row['key']}  {row['operator']:20} {device} {row['conditions']}"
             f"  {row['trials']:5} trials  {row['failures']:4} failed  {shown}"
+            + (f"  {row['similarity']:.0%} alike" if "similarity" in row else "")
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +35,7 @@ def best(
     """
     from tilewright_pipeline.api.task_text import find_task, names_a_key, names_a_task
     from tilewright_pipeline.context.run_setup import open_store
+    from tilewright_records.distillation import fastest
     from tilewright_records.readers import recognised_format
 
     host = shared.load_host(plugin)
@@ -47,7 +47,7 @@ def best(
     if task is not None:
         asked = find_task(task, None, host, store)
         key = asked.key if names_a_key(task) and "@" in task else asked.workload.key
-    found = [ranked for each in _tasks(store, key) for ranked in _fastest(each, store, host, count)]
+    found = [ranked for each in _tasks(store, key) for ranked in fastest(each, store, count, host)]
     rows = [_row(ranked, host) for ranked in found]
     stale = dict(store.stale(host.revisions))
     if as_json:
@@ -80,17 +80,6 @@ def told_apart(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 def _tasks(store: RecordStore, key: str | None) -> Iterator[Task]:
     return (task for task in store.tasks() if key in (None, task.key, task.workload.key))
-
-
-def _fastest(task: Task, store: RecordStore, host: PluginHost, count: int) -> Iterator[Ranked]:
-    from tilewright.vocabulary.measure import Conditions
-    from tilewright.vocabulary.record import Query
-
-    own = store.records(task.key)
-    asked = dict.fromkeys((r.fingerprint, r.trial.input.conditions.constants) for r in own)
-    for fingerprint, constants in asked:
-        query = Query(task, Conditions(constants), fingerprint, host.revisions)
-        yield from islice(store.ranked(query), count)
 
 
 def _row(ranked: Ranked, host: PluginHost) -> dict[str, Any]:
