@@ -189,7 +189,8 @@ def test_plugins_are_listed_with_owner_state_and_offers(call, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_BLOCK_PLUGINS", "search")
     rows = {row["name"]: row for row in json.loads(call("plugins", "--json")[1])["plugins"]}
     assert rows["core"]["offers"] == {}
-    assert rows["records"]["offers"] == {"record_reader": ["jsonl"], "record_store": ["jsonl"]}
+    readers = ["jsonl", "kernel-tuner"]
+    assert rows["records"]["offers"] == {"record_reader": readers, "record_store": ["jsonl"]}
     assert rows["pipeline"]["offers"] == {"stage": ["tune"]}
     assert rows["search"]["state"] == "blocked"
     assert rows["toy_plugin"]["offers"]["tuner"] == ["toy"]
