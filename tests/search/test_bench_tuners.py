@@ -13,12 +13,16 @@ import pytest
 from hills import hill, write_hill
 
 from tilewright.errors import UsageError
+from tilewright.host.plugin_host import PluginHost
+from tilewright.options import Choice
 from tilewright_cli.terminal.group import run
 from tilewright_search.cli.searches.comparison import Comparison
 from tilewright_search.cli.searches.curve import Curve, play
+from tilewright_search.cli.searches.network_tuning import tune_network
 from tilewright_search.cli.searches.outcome import Outcome
 from tilewright_search.cli.searches.page import page
 from tilewright_search.cli.searches.significance import mann_whitney
+from tilewright_search.cli.searches.tuner_search import tuner_search
 
 BEST_FIRST = '''
 """The tuner `oracle`, which knows the answers, and `stuck`, which proposes one config for ever."""
@@ -50,6 +54,33 @@ def tilewright_tuners():
         Component("stuck", "one config for ever", load=lambda: Stuck),
     ]
 '''
+
+PICKY = """
+from tilewright import Component, Options, hookimpl
+
+
+class PickyOptions(Options):
+    batch: int = 16
+
+
+class Picky:
+    def __init__(self, options, context):
+        self.batch, self.left = options.batch, list(context.space.points())
+        assert context.batch == self.batch
+
+    def propose(self, count):
+        assert count == self.batch
+        taken, self.left = self.left[:count], self.left[count:]
+        return taken
+
+    def observe(self, trials):
+        pass
+
+
+@hookimpl
+def tilewright_tuners():
+    return [Component("picky", "batches of one size", lambda: Picky, lambda: PickyOptions)]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +219,14 @@ def test_the_page_is_one_file_that_needs_nothing_else(bench, tmp_path):
     assert "<script" not in text
     for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
         assert len(ET.fromstring(drawing).findall("polyline")) == 2
-    assert len(json.loads((tmp_path / "found.json").read_text())["rows"]) == 4
+    rows = json.loads((tmp_path / "found.json").read_text())["rows"]
+    assert len(rows) == 4
+    for row in rows:
+        low, high = row["trials_to_2_percent_quartiles"]
+        assert f"<td>{low:.0f} to {high:.0f}</td>" in text
+        assert f"<td>{row['area']:.2f}</td>" in text
+    told = [row["seconds_to_2_percent"] for row in rows]
+    assert [f"<td>{s:.3g}</td>" in text for s in told if s is not None] == [True] * 2
 
 
 def test_names_are_text_on_the_page():
@@ -252,11 +290,16 @@ def test_a_cache_of_kernel_tuners_is_played(bench, tmp_path):
     assert all(row["trials_to_1_percent"] <= len(entries) for row in rows)
 
 
-def test_a_fault_of_a_tuner_keeps_its_traceback_and_names_it(hills, tmp_path):
-    from tilewright.host.plugin_host import PluginHost
-    from tilewright.options import Choice
-    from tilewright_search.cli.searches.tuner_search import tuner_search
+def test_a_tuner_is_asked_for_batches_of_its_own_size_as_in_a_run(tmp_path):
+    (tmp_path / "picky.py").write_text(PICKY)
+    host, five = PluginHost.load([tmp_path / "picky.py"]), Choice("picky", {"batch": 5})
+    assert len(play(tuner_search(host, five), hill(8), 0, 12).ratios) == 12
+    tasks = [(hill(8), 1.0)]
+    totals = tune_network(host, Choice("round-robin"), five, tasks, seed=0, trials=12)
+    assert len(totals) == 12
 
+
+def test_a_fault_of_a_tuner_keeps_its_traceback_and_names_it(hills, tmp_path):
     (tmp_path / "bad.py").write_text(BEST_FIRST.replace("self.left[:1]", "self.nothing"))
     search = tuner_search(PluginHost.load([tmp_path / "bad.py"]), Choice("stuck"))
     with pytest.raises(AttributeError) as raised:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tilewright.options import Choice
 from tilewright.plugins.blamed import Blamed
 from tilewright.roles import TaskState
-from tilewright_search.cli.searches.tuner_search import BATCH, make_tuner, shared_things
+from tilewright_search.cli.searches.tuner_search import batch_of, make_tuner, shared_things
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -45,6 +45,7 @@ def tune_network(
     ]
     least = sum(weight * space.best_seconds for space, weight in tasks)
     totals: list[float] = []
+    batch = batch_of(host, tuner)
     while len(totals) < trials:
         place = chooser.next_task(states)
         if place is None:
@@ -52,7 +53,7 @@ def tune_network(
         space = tasks[place][0]
         if place not in tuners:
             tuners[place] = make_tuner(host, tuner, space, seed, shared)
-        configs = tuners[place].propose(BATCH)
+        configs = tuners[place].propose(batch)
         if not configs:
             states[place] = replace(states[place], exhausted=True)
             continue

@@ -8,6 +8,7 @@ from math import isfinite, log10
 from statistics import median
 from typing import TYPE_CHECKING
 
+from tilewright_search.cli.searches.curve import AREA_TRIALS
 from tilewright_search.cli.searches.outcome import JUDGED, PERCENTS, Outcome
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def page(comparison: Comparison) -> str:
     settings = (
         f"{comparison.seeds} seeds, at most {comparison.limit} trials. Trials are medians over the "
         f"seeds; the share is that of {escape(comparison.baseline)}'s trials until within "
-        f"{JUDGED} % of the best, the median over {len(comparison.spaces)} spaces."
+        f"{JUDGED} % of the best, the median over {len(comparison.spaces)} spaces. Quartiles and "
+        f"seconds (s) are those until within {JUDGED} %; area is the mean share of the best "
+        f"performance over {AREA_TRIALS} trials, think ms what the tuner took of a trial's time."
     )
     parts = [
         '<!doctype html><html lang="en"><meta charset="utf-8">',
@@ -65,19 +68,27 @@ def _section(comparison: Comparison, place: int) -> str:
     outcomes = [comparison.outcomes[name, space.name] for name in comparison.searches]
     near = space.count_within(JUDGED)
     about = f"{len(space.results)} configs, {near} of them within {JUDGED} % of the best"
-    rows = (
-        (
-            _named(colour, each.tuner),
-            *(_trials(each.trials_to(percent)) for percent in PERCENTS),
-            _number(each.of(outcomes[0]), ".2f"),
-            _number(each.p_value(outcomes[0]), ".3f"),
-        )
-        for colour, each in enumerate(outcomes)
-    )
-    head = ("tuner", *(f"to {percent} %" for percent in PERCENTS), "share", "p")
+    rows = (_cells(colour, each, outcomes[0]) for colour, each in enumerate(outcomes))
+    reached = tuple(f"to {percent} %" for percent in PERCENTS)
+    head = ("tuner", *reached, "quartiles", "share", "p", "area", "s", "think ms")
     return (
         f"<section><h2>{escape(space.name)}</h2><div>{about}{escape(_on(space.device))}</div>\n"
         f"{_plot(outcomes)}\n{_table(head, rows)}</section>"
+    )
+
+
+def _cells(colour: int, outcome: Outcome, baseline: Outcome) -> tuple[str, ...]:
+    row, judged = outcome.row(baseline), f"to_{JUDGED}_percent"
+    quartiles = row[f"trials_{judged}_quartiles"]
+    return (
+        _named(colour, outcome.tuner),
+        *(_number(row[f"trials_to_{percent}_percent"], ".0f") for percent in PERCENTS),
+        " to ".join(_number(value, ".0f") for value in quartiles),
+        _number(row["of_baseline"], ".2f"),
+        _number(row["p_value"], ".3f"),
+        _number(row["area"], ".2f"),
+        _number(row[f"seconds_{judged}"], ".3g"),
+        _number(row["thinking_seconds_per_trial"] * 1e3, ".2f"),
     )
 
 
@@ -94,10 +105,6 @@ def _table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> str:
 
 def _named(colour: int, name: str) -> str:
     return f'<span class="key" style="background:{_colour(colour)}"></span>{escape(name)}'
-
-
-def _trials(value: float) -> str:
-    return f"{value:.0f}" if isfinite(value) else "&ndash;"
 
 
 def _number(value: float | None, form: str) -> str:

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from tilewright.roles import Tuner
     from tilewright_records.spaces.recorded_space import RecordedSpace
 
-BATCH = 16
+_BATCH = 16
 
 
 def tuner_search(host: PluginHost, choice: Choice) -> Search:
-    """The search of a tuner that sees a batch at a time, as in a run.
+    """The search of a tuner that sees a batch of its own size at a time, as in a run.
 
     What it proposes again is left out; it ends with a batch in which nothing is new. Raises
     UsageError for a tuner that is not installed, and for bad options.
     """
-    host.check("tuner", choice)
+    batch = batch_of(host, choice)
 
     def search(space: RecordedSpace, seed: int) -> Generator[ConfigEntity, Trial, None]:
         tuner = make_tuner(host, choice, space, seed)
         seen: set[ConfigEntity] = set()
-        while fresh := [each for each in tuner.propose(BATCH) if each not in seen]:
+        while fresh := [each for each in tuner.propose(batch) if each not in seen]:
             trials = []
             for config in fresh:
                 trials.append((yield config))  # noqa: PERF401  no comprehension may yield
@@ -39,6 +39,11 @@ def tuner_search(host: PluginHost, choice: Choice) -> Search:
             tuner.observe(trials)
 
     return search
+
+
+def batch_of(host: PluginHost, choice: Choice) -> int:
+    """The tuner's option `batch`, 16 where it has none. Raises UsageError for bad options."""
+    return int(getattr(host.check("tuner", choice), "batch", _BATCH))
 
 
 def make_tuner(
@@ -52,7 +57,8 @@ def make_tuner(
     if shared is None:
         shared = shared_things()
     task, conditions = space.task, space.conditions
-    context = TunerContext(task, space.space, seed, (), host, shared, conditions=conditions)
+    batch = batch_of(host, choice)
+    context = TunerContext(task, space.space, seed, (), host, shared, batch, conditions=conditions)
     tuner: Tuner = Blamed(host.choose("tuner", choice, context), host, "tuner", choice.name)
     return tuner
 
