@@ -106,3 +106,13 @@ def test_d36_of_a_hundred_thousand_trials_a_model_is_fitted_on_those_that_tell(c
     features, scores, groups = experience.rows(landscape.task)
     assert len(features) == len(scores) == len(groups) <= 512
     assert scores.max() == 1.0
+
+
+def test_boosted_trees_tell_fast_configs_further_apart_than_slow_ones(made):
+    """The tail of bad configs is long; what matters is which of the fast ones is the fastest."""
+    rows = np.repeat(np.eye(4, dtype=np.float32), 16, axis=0)
+    scores = np.repeat(np.array([0.1, 0.4, 0.9, 1.0], np.float32), 16)
+    model = made("xgboost")
+    model.fit(rows, scores, np.zeros(len(rows), np.int64))
+    slow, better, fast, fastest = model.predict(np.eye(4, dtype=np.float32))
+    assert 0 < better - slow < fastest - fast
