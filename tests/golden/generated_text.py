@@ -71,6 +71,7 @@ conv3d(1x3x4x6x5, 4x3x2x3x3, padding=1) + relu()
 conv3d(1x16x3x5x7, 32x16x3x3x3, padding=1) + relu()
 conv2d_transpose(1x16x5x7, 32x16x3x3, strides=2, padding=1, output_padding=1) + relu()
 top_places(3x67x2, count=20, axis=1)
+top_places(3x97, count=40)
 resize(1x16x5x7, shape=[1,16,9,11], mode=linear, coordinates=half_pixel) + relu()
 """.strip().splitlines()
 _POINTS = 3

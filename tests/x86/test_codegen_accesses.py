@@ -203,3 +203,21 @@ def test_masked_lanes_read_and_write_nothing_outside(random_inputs: Callable[...
                 got, expected[position - len(program.inputs)], rtol=1e-5, atol=1e-6
             )
         code.close()
+
+
+def test_a_vector_of_which_lanes_are_what_was_there_is_stored_whole() -> None:
+    from tilewright_x86.kernel import jit
+
+    best, other = Buffer("best", (64,)), Buffer("other", (64,))
+    here = (i("j"),)
+    least = op(
+        "select",
+        op("lt", at(other, *here), at(best, *here), dtype="bool"),
+        at(other, *here),
+        at(best, *here),
+    )
+    program = LoopProgram(
+        "least", (other,), (best,), loop("j", 64, put(best, here, least), "vectorized")
+    )
+    (avx2,) = (isa for isa in ISAS if isa.name == "avx2")
+    assert "vmaskmov" not in jit.assembly(emit(program, avx2, 1).module, avx2)

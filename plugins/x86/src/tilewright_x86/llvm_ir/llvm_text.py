@@ -103,6 +103,10 @@ class FunctionText:
             self.lines.append(f"  {name} = {instruction}")
         return name
 
+    def instruction_of(self, name: str) -> str:
+        """The instruction of a result that `define` gave and that is in reach, or nothing."""
+        return next((text for text, known in self._known.items() if known == name), "")
+
     def hoist(self, instruction: str, depth: int) -> str:
         """As `define`, but at the head of the scope of that depth, where the operands are known.
 

@@ -3,8 +3,7 @@
 Buffers never alias, so a load is repeated only after a store to its own buffer. In a vectorised
 loop an access with lane stride 1 is a vector access, with stride 0 a scalar one, with another a
 gather or scatter. Lanes that a guard or the loop's end cut off are masked, except for loads that
-provably stay inside their buffer: these are cheaper unmasked and their surplus lanes are never
-stored.
+provably stay inside their buffer: these are cheaper unmasked, and surplus lanes are never stored.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from tilewright_tensor.ir.loop_ir import Prefetch, Store
 from tilewright_x86.llvm_ir.index_text import Indexes, Lanes, LaneVaryingDivisionError, Linear
 from tilewright_x86.llvm_ir.llvm_text import LLVM_TYPES, FunctionText, mangled, memory_type
 from tilewright_x86.llvm_ir.register_slots import NeedsMemoryError, RegisterSlots
+from tilewright_x86.llvm_ir.whole_stores import whole
 
 
 class SsaValue(NamedTuple):
@@ -300,11 +300,11 @@ class Memory:
         if buffer.name not in self.bases:
             self._store_register(buffer, at, value)
             return
-        self.forget(buffer)
+        loads = set(self._loaded.pop(buffer.name, {}).values())
         if lanes is None:
             self._store_scalar(buffer, at, value.text)
         elif at.stride == 1:
-            self._store_vector(buffer, at, value.text)
+            self._store_vector(buffer, at, whole(self.function, value.text, loads))
         else:
             self._store_lane_by_lane(node, value)
 

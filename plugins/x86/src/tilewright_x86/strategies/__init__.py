@@ -95,7 +95,7 @@ STRATEGIES = (
     _strategy("resize", ("resize",), "images."),
     _bfloat16("resize", ("resize",)),
     _strategy("softmax_rows", ("softmax",), "lines."),
-    _strategy("top_places", ("top_places",), "lines."),
+    _strategy("top_places", ("top_places",), "lines.", revision=2),
     _strategy("attention", ("attention",), "attention."),
     _bfloat16("attention", ("attention",)),
     _bfloat16(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tilewright_tensor.expressions.affine import Var
+from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.buffer import Buffer
+from tilewright_tensor.expressions.elements import elements
 from tilewright_tensor.expressions.expr import Load, leaves
 from tilewright_tensor.ir.loop_ir import Loop, Statement, Store, stores
 from tilewright_x86.llvm_ir.index_text import Lanes
@@ -64,15 +65,22 @@ class LoopFacts:
 
 
 def _is_spread(store: Store, loop: Loop) -> bool:
-    """Whether a store's indices differ in all iterations, the other loops at their start."""
-    variables = frozenset[Var]().union(*(index.variables() for index in store.indices))
-    if loop.var not in variables:
+    """Whether a store's indices differ in all iterations, the other loops at their start.
+
+    What is found in memory may move all lanes alike, and not each on its own.
+    """
+    moving = [
+        Affine(tuple([term for term in one.terms if loop.var in Affine((term,)).variables()]))
+        for one in store.indices
+    ]
+    atoms = [atom for one in moving for atom, _ in one.terms]
+    if not atoms or any(elements(atom) for atom in atoms):
         return False
-    if all(isinstance(atom, Var) for index in store.indices for atom, _ in index.terms):
+    if all(isinstance(atom, Var) for atom in atoms):
         return True
-    point = dict.fromkeys(variables, 0)
+    point = dict.fromkeys(frozenset[Var]().union(*(one.variables() for one in moving)), 0)
     places = set()
     for number in range(loop.extent):
         point[loop.var] = number
-        places.add(tuple(index.evaluate(point) for index in store.indices))
+        places.add(tuple(one.evaluate(point) for one in moving))
     return len(places) == loop.extent
