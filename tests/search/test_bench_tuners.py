@@ -56,7 +56,8 @@ def tilewright_tuners():
 '''
 
 PICKY = """
-from tilewright import Component, Options, hookimpl
+from tilewright import Component, hookimpl
+from tilewright.options import Options
 
 
 class PickyOptions(Options):

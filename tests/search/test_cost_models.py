@@ -70,10 +70,11 @@ def test_d36_constant_labels_and_a_single_sample_give_finite_scores(made, name, 
 @pytest.mark.parametrize("name", MODELS)
 def test_d36_ten_thousand_rows_of_128_features_are_fitted_within_two_seconds(made, name, soon):
     model, rows = made(name), np.random.default_rng(1).random((10_000, 128)).astype(np.float32)
-    scores = rows[:, 3] - rows[:, 70]
+    scores = (1 + rows[:, 3] - rows[:, 70]) / 2
     with soon(2):
         model.fit(rows, scores, np.zeros(len(rows), np.int64))
-    assert np.corrcoef(model.predict(rows[:500]), scores[:500])[0, 1] > 0.9
+    predicted, known = (np.argsort(np.argsort(x[:500])) for x in (model.predict(rows), scores))
+    assert np.corrcoef(predicted, known)[0, 1] > 0.9
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
