@@ -59,7 +59,14 @@ def cut(b, x, begin: int, end: int):
     return b.slice(x, begin=[0, begin, 0, 0], end=[batch, end, *size])
 
 
-@pytest.mark.parametrize("make", [dense_block, gated])
+def concat_of_one():
+    """Itself an operand of a concat, and not the first."""
+    b = NetworkBuilder("net")
+    first = pooled(b, b.input("x", (1, 16, 4, 4)))
+    return b.network([b.relu(b.concat(b.exp(first), b.concat(first)))])
+
+
+@pytest.mark.parametrize("make", [dense_block, gated, concat_of_one])
 def test_answers_are_those_of_the_references(context, make):
     network = make()
     operators = Operators.of(context.host)

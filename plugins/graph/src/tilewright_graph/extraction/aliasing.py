@@ -93,8 +93,12 @@ def parts_of(
 
 
 def _order(kernel: KernelNode, operators: Operators) -> tuple[int, ...] | None:
+    """Of a transpose. A concat of one operand is none: that lies in its result, not the reverse."""
     workload = kernel.task.workload
-    return order_of_axes(operators[workload.operator], workload.inputs, workload.attributes)
+    definition = operators[workload.operator]
+    if definition.concatenates:
+        return None
+    return order_of_axes(definition, workload.inputs, workload.attributes)
 
 
 def is_inner_run(network: Network, node: Node, definition: OperatorDef) -> bool:
