@@ -310,8 +310,9 @@ from pathlib import Path
 import numpy as np
 from trapped_tiles import compiled_trap, trap_tiles
 from tilewright_x86.machine.processor import processor_features
-if "amx-tile" not in processor_features():
-    library = compiled_trap(Path(sys.argv[1]))
+features = processor_features()
+if "amx-tile" not in features:
+    library = compiled_trap(Path(sys.argv[1])) if "avx512bf16" in features else None
     if library is None:
         sys.exit(77)
     trap_tiles(library)

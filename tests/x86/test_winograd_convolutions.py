@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from answers import host, task_of, x86_error
+from isa_levels import WIDTHS
 
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
@@ -61,10 +62,13 @@ def configs(task: Task, count: int) -> list[ConfigEntity]:
     return points + host().space(task, f"{WINOGRAD}/F4").sample(random.Random(1), count)
 
 
-@pytest.mark.parametrize("target", ["x86:isa=avx512,threads=2", "x86:isa=avx2,threads=1"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("isa", [isa for isa in WIDTHS if isa != "sse4"])
 @pytest.mark.parametrize("layer", LAYERS, ids=text_of)
-def test_any_size_is_convolved_as_by_sums_in_float64(layer: tuple[Any, ...], target: str) -> None:
-    task = task_of(text_of(layer), target)
+def test_any_size_is_convolved_as_by_sums_in_float64(
+    layer: tuple[Any, ...], isa: str, threads: int
+) -> None:
+    task = task_of(text_of(layer), f"x86:isa={isa},threads={threads}")
     rng = np.random.default_rng(7)
     inputs = [
         rng.uniform(-0.5, 0.5, spec.shape).astype(np.float32) for spec in task.workload.inputs
@@ -76,7 +80,8 @@ def test_any_size_is_convolved_as_by_sums_in_float64(layer: tuple[Any, ...], tar
 
 
 def test_its_error_stays_near_that_of_direct_convolutions() -> None:
-    task = task_of("conv2d(1x128x12x12, 32x128x3x3, padding=1)", "x86:isa=avx512,threads=1")
+    target = f"x86:isa={WIDTHS[0]},threads=1"
+    task = task_of("conv2d(1x128x12x12, 32x128x3x3, padding=1)", target)
     direct = x86_error(task, host().implementation("conv2d_direct.x86").fallback(task))
     assert all(x86_error(task, config) < 5 * direct for config in configs(task, 1))
 
