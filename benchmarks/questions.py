@@ -181,6 +181,7 @@ SECTIONS = (
         (
             Question("cuda_networks", "networks", "ms", "less", "PyTorch", 1.0, by_case=True),
             Question("cuda_layers", "layers", "us", "less", "cuDNN or cuBLAS", 1.0),
+            Question("cuda_tensor_cores", "products by tensor cores", "us", "less", "cuBLAS", 1.0),
             Question("cuda_compile", "configs that compile", "%", "more"),
             Question("cuda_emission", "lowering and text", "ms", "less", None, 10.0),
             Question("cuda_emulated", "emulated convolutions", "s", "less", None, 90.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,10 @@ stages:
 
 def measure(session: Session) -> None:
     session.note("drivers", dict(_drivers(session)))
-    session.attempt("candidates", candidates(session))
+    # All of it in the space, nothing twice: what was right on this device before is tried again.
+    asked = list(_asked(session))
+    reserved = _LATER_SECONDS * (not session.rehearsal)
+    session.attempt("candidates", candidates(session, "float32", asked, reserved))
     session.attempt("resnet18", untuned_network(session, "resnet18"))
     if session.rehearsal:
         session.note("resnet50", "left out in rehearsals")
@@ -53,20 +56,20 @@ def measure(session: Session) -> None:
         session.attempt("resnet50", untuned_network(session, "resnet50"))
 
 
-def candidates(session: Session) -> Iterator[dict[str, Any]]:
+def candidates(
+    session: Session, precision: str, asked: Sequence[MeasureInput], reserved: float
+) -> Iterator[dict[str, Any]]:
     """Every strategy's fallback and random configs of each task, through builder and runner.
 
-    After every batch, what became of them so far.
+    After every batch, what became of them so far; nothing is begun in the reserved seconds.
     """
-    context = session.context("correctness")
-    # All of it in the space, nothing twice: what was right on this device before is tried again.
-    asked = list(_asked(session))
+    context = session.context(session.part, precision)
     kinds: Counter[str] = Counter()
     by_strategy: dict[str, Counter[str]] = {}
     failed: list[dict[str, Any]] = []
     done = 0
     with Measurement(context) as measurement:
-        while done < len(asked) and session.left > _LATER_SECONDS * (not session.rehearsal):
+        while done < len(asked) and session.left > reserved:
             for trial in measurement.measure(asked[done : done + _BATCH]):
                 failure = trial.result.failure
                 outcome = str(failure.kind) if failure else "right"
@@ -95,19 +98,26 @@ def candidates(session: Session) -> Iterator[dict[str, Any]]:
 
 
 def _asked(session: Session) -> Iterator[MeasureInput]:
-    """Tasks in turns: where time is short, each has had its fallback before any has three."""
-    host, context = session.host, session.context("correctness")
-    conditions = Conditions(constants="warm", repeat=3, min_repeat_ms=0.0)
     texts = [*CONVOLUTIONS, *OTHERS, *ODD]
     if session.rehearsal:
         texts = [*map(smaller, CONVOLUTIONS[1:3]), *OTHERS[2:], *ODD[:3]]
-    columns: list[list[MeasureInput]] = [[], [], []]
+    return in_turns(session, "float32", texts, "*", 1 if session.rehearsal else 2)
+
+
+def in_turns(
+    session: Session, precision: str, texts: Sequence[str], strategies: str, samples: int
+) -> Iterator[MeasureInput]:
+    """Tasks in turns: where time is short, each has had its fallback before any has a second."""
+    context = session.context(session.part, precision)
+    host = context.host
+    conditions = Conditions(constants="warm", repeat=3, min_repeat_ms=0.0)
+    columns: list[list[MeasureInput]] = [[] for _ in range(1 + samples)]
     for text in texts:
         task = find_task(text, context.target, host, None)
-        for strategy in host.strategies(task):
+        for strategy in host.strategies(task, strategies):
             space = host.space(task, strategy.name)
             fallback = host.implementation(strategy.name).fallback(task)
-            sampled = space.sample(random.Random(text), 1 if session.rehearsal else 2)
+            sampled = space.sample(random.Random(text), samples)
             configs: list[ConfigEntity] = [*([fallback] if fallback else []), *sampled]
             for column, config in zip(columns, dict.fromkeys(configs), strict=False):
                 column.append(MeasureInput(task, config, conditions))

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from peer import TorchPeer
+from peer import PeerError, TorchPeer
 from session import Session
 from torch_peer import CHAIN
 from workloads import CONVOLUTIONS, TRANSPOSED, peer_question, smaller
@@ -51,12 +51,19 @@ def compare(session: Session, peer: TorchPeer) -> None:
 
 
 def one_task(
-    session: Session, text: str, peers: dict[str, Any], peer: TorchPeer, seconds: float
+    session: Session,
+    text: str,
+    peers: dict[str, Any],
+    peer: TorchPeer,
+    seconds: float,
+    *,
+    precision: str = "float32",
 ) -> Iterator[dict[str, Any]]:
     """Tuned, then timed in turns with its peers; warm, many launches in one CUDA graph."""
     found = tilewright.tune(
         text,
         target=session.target,
+        precision=precision,
         device=session.device,
         budget="4" if session.rehearsal else f"{seconds:.0f}s",
         tuner={"xgb": {"batch": 4 if session.rehearsal else 32}},
@@ -66,16 +73,17 @@ def one_task(
         records=session.records,
         host=session.host,
     )
-    yield {"task": text, "tuning": dict(found.summary)}
+    title = text if precision == "float32" else f"{text} in {precision}"
+    yield {"task": title, "tuning": dict(found.summary)}
     if found.config is None:
         yield {"error": "no config of it ran"}
         return
-    ours = _chain(session, found)
+    ours = _chain(session, found, precision)
     times, absent = in_turns(ours, peers, peer, 2 if session.rehearsal else _ROUNDS)
     operations = session.host.reference(found.task.workload.operator).operations(
         found.task.workload
     )
-    peak = session.report["environment"]["device"]["peak_flops"].get("1")
+    peak = found.device.peak(precision, 1)
     others = [seconds for name, seconds in times.items() if name != "tilewright"]
     yield {
         "seconds": times,
@@ -95,16 +103,19 @@ def in_turns(
     for _ in range(rounds):
         samples["tilewright"].append(ours())
         for name in [name for name in peers if name not in absent]:
-            if taken := peer.times(name, 3).get("device"):
-                samples.setdefault(name, []).append(median(taken))
+            try:
+                taken = peer.times(name, 3)["device"]
+            except PeerError as error:
+                absent[name] = str(error)
             else:
-                absent[name] = "its process ended"
+                samples.setdefault(name, []).append(median(taken))
     return {name: median(taken) for name, taken in samples.items()}, absent
 
 
-def _chain(session: Session, found: TuneResult) -> Callable[[], float]:
+def _chain(session: Session, found: TuneResult, precision: str) -> Callable[[], float]:
     """Seconds a launch of the best config, as many in one CUDA graph as of the peer's."""
-    host, task, config = session.host, found.task, found.config
+    host = session.host.at_precision(precision)
+    task, config = found.task, found.config
     backend, reference = host.backend("cuda"), host.reference(task.workload.operator)
     layouts = host.layouts(task, config)
     inputs = reference.inputs(task.workload, 1)
@@ -112,8 +123,7 @@ def _chain(session: Session, found: TuneResult) -> Callable[[], float]:
     ((shape, dtype),) = reference.output_shapes(task.workload)
     arrays.append(reference.pack(np.zeros(shape, dtype), layouts.outputs[0]))
     artifact = backend.build(host.lower(task, config), task.target)
-    device = session.context(session.part).device
-    kernel = backend.load(artifact, device)
+    kernel = backend.load(artifact, found.device)
     kernel.bind(arrays, {})
 
     def seconds() -> float:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from models import import_options, inputs_of, network_named
-from peer import TorchPeer
+from peer import PeerError, TorchPeer
 from session import Session
 
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
@@ -110,14 +110,18 @@ def _beside(
         for _ in range(1 if session.rehearsal else _RUNS):
             times["tilewright"]["device"].append(compiled.time())
             times["tilewright"]["wall"].append(_wall(compiled))
-        for mode in ready:
-            for clock, taken in peer.times(mode, _RUNS).items():
+        for mode in [mode for mode in ready if mode not in absent]:
+            try:
+                answer = peer.times(mode, _RUNS)
+            except PeerError as error:
+                absent[mode] = str(error)
+                continue
+            for clock, taken in answer.items():
                 times.setdefault(mode, {}).setdefault(clock, []).extend(taken)
     medians = {
         who: {f"{clock}_ms": median(taken) * 1e3 for clock, taken in clocks.items() if taken}
         for who, clocks in times.items()
     }
-    absent |= {mode: "its process ended" for mode in ready if mode not in medians}
     ours_ms = medians["tilewright"]["device_ms"]
     return {
         "milliseconds": medians,

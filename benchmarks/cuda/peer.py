@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from session import Session
 
 
+class PeerError(Exception):
+    """PyTorch failed or ended."""
+
+
 class TorchPeer:
     """Prepares things and times them on request; see torch_peer.py.
 
@@ -53,8 +57,14 @@ class TorchPeer:
         return self._ask({"prepare": key, **what}, seconds).get("error")
 
     def times(self, key: str, runs: int) -> dict[str, list[float]]:
-        """Seconds of every run, by the device's clock and from call to answer."""
-        return self._ask({"time": key, "runs": runs}, 60).get("times", {})
+        """Seconds of every run, by the device's clock and from call to answer.
+
+        Raises PeerError, which says why there are none.
+        """
+        answer = self._ask({"time": key, "runs": runs}, 60)
+        if "times" not in answer:
+            raise PeerError(answer["error"])
+        return dict(answer["times"])
 
     def close(self) -> None:
         """End the process."""

@@ -11,6 +11,7 @@
 #   resnet18     7 min   batch 1: tuned, then in turns with PyTorch eager, with CUDA graphs, compiled
 #   layers       7 min   sgemm 4096 beside cuBLAS; 12 convolutions and 3 transposed ones beside cuDNN; shares of peak;
 #                        trials a second
+#   tensor_cores 4 min   products in tf32, bfloat16, float16 and of bytes: answers; sgemm's size beside cuBLAS
 #   batches      8 min   ResNet-50 at batch 1, both networks at batch 64, beside PyTorch
 #   all                  one after the other
 #
@@ -23,7 +24,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$root/benchmarks/cuda python=${PYTHON:-python3} wheels=$root/dist/cuda-wheels out=$root/runs/cuda pycuda= options=() saving=()
 limit=480
-part=${1:?a part: correctness, resnet18, layers, batches or all}
+part=${1:?a part: correctness, resnet18, layers, tensor_cores, batches or all}
 shift
 while (($#)); do
   case $1 in
@@ -37,7 +38,7 @@ while (($#)); do
   esac
 done
 parts=("$part")
-[[ $part == all ]] && parts=(correctness resnet18 layers batches)
+[[ $part == all ]] && parts=(correctness resnet18 layers tensor_cores batches)
 mkdir -p "$out"
 install_wheels() {
   # Written last: an installation that was cut short has none.

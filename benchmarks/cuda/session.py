@@ -64,10 +64,10 @@ class Session:
         """One file a part: each measures under conditions of its own."""
         return self.out / self.part / "records.jsonl"
 
-    def context(self, name: str) -> RunContext:
-        """A run of that name on the session's device."""
+    def context(self, name: str, precision: str = "float32") -> RunContext:
+        """A run of that name on the session's device, and of that precision."""
         return make_context(
-            self.host,
+            self.host.at_precision(precision),
             name=name,
             folder=self.out / name,
             target=self.target,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from result_data import Row
 from saving import add_save_options, machine_of, save
 
-PARTS = ("correctness", "resnet18", "layers", "batches")
+PARTS = ("correctness", "resnet18", "layers", "tensor_cores", "batches")
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
@@ -109,27 +109,34 @@ def main() -> None:
     add_save_options(parser)
     options = parser.parse_args()
     folder = options.folder
+    reports = []
     for part in PARTS:
         path = folder / f"{part}.json"
         if path.exists():
-            report = json.loads(path.read_text(encoding="utf-8"))
-            print("\n".join(lines(report)))
-            save_report(options, report)
+            reports.append(json.loads(path.read_text(encoding="utf-8")))
+            print("\n".join(lines(reports[-1])))
         else:
             print(f"## {part}\n\nnot run\n")
+    save_reports(options, reports)
 
 
-def save_report(options: argparse.Namespace, report: dict[str, Any]) -> None:
-    """Figures of a GPU; those of a rehearsal mean nothing and are left out."""
-    model = report["environment"].get("device", {}).get("attributes", {}).get("model")
-    if report["rehearsal"] or model is None:
-        return
-    machine = machine_of(model, 1)
-    found = [(name, row) for name, row in report.items() if isinstance(row, dict)]
-    layers = [layer(row) for _, row in found if "task" in row and "seconds" in row]
-    save(options, "cuda_layers", layers, machine=machine)
-    networks = [each for name, row in found if "milliseconds" in row for each in modes(name, row)]
-    save(options, "cuda_networks", networks, machine=machine)
+def save_reports(options: argparse.Namespace, reports: Sequence[dict[str, Any]]) -> None:
+    """Figures of a GPU, all parts' together; those of a rehearsal mean nothing and are left out."""
+    found: dict[str, list[Row]] = {"cuda_layers": [], "cuda_tensor_cores": [], "cuda_networks": []}
+    machine = None
+    for report in reports:
+        model = report["environment"].get("device", {}).get("attributes", {}).get("model")
+        if report["rehearsal"] or model is None:
+            continue
+        machine = machine_of(model, 1)
+        alone = "cuda_tensor_cores" if report["part"] == "tensor_cores" else "cuda_layers"
+        for name, row in report.items():
+            if isinstance(row, dict) and "task" in row and "seconds" in row:
+                found[alone].append(layer(row))
+            elif isinstance(row, dict) and "milliseconds" in row:
+                found["cuda_networks"] += network(name, row)
+    for question, rows in found.items():
+        save(options, question, rows, machine=machine)
 
 
 def layer(row: dict[str, Any]) -> Row:
@@ -143,13 +150,13 @@ def layer(row: dict[str, Any]) -> Row:
     )
 
 
-def modes(name: str, found: dict[str, Any]) -> Iterator[Row]:
-    """The device's milliseconds beside each mode of PyTorch."""
-    times = found["milliseconds"]
-    for who, each in times.items():
-        if who != "tilewright":
-            ours = times["tilewright"]
-            yield Row(case=f"{name}, {who}", ours=ours["device_ms"], peer=each["device_ms"])
+def network(name: str, found: dict[str, Any]) -> Iterator[Row]:
+    """The device's milliseconds, beside the fastest of PyTorch's modes that ran."""
+    times = {mode: each["device_ms"] for mode, each in found["milliseconds"].items()}
+    ours = times.pop("tilewright")
+    if times:
+        mode = min(times, key=times.__getitem__)
+        yield Row(case=name, ours=ours, peer=times[mode], details={"beside": mode})
 
 
 if __name__ == "__main__":

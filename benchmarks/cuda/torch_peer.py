@@ -1,9 +1,10 @@
-"""PyTorch in float32 without TF32, asked over standard input; run by a Python that may lack it.
+"""PyTorch asked over standard input, by default in float32 without TF32; a Python may lack it.
 
 Reads JSON lines and answers each with one:
 
 {}                                                   {"about": {...}} or {"error": why not}
-{"prepare": KEY, "matmul": N}                        {} or {"error": ...}; fp32 N x N x N, cuBLAS
+{"prepare": KEY, "matmul": N, "precision"}           {} or {"error": ...}; N x N x N, cuBLAS; of
+        float32, tf32, bfloat16 or float16, the latter two stored so
 {"prepare": KEY, "conv2d": [x, w], "strides", "padding"}   shapes; cuDNN's fastest algorithm
 {"prepare": KEY, "conv2d_transpose": [x, w], "strides", "padding", "output_padding"}   likewise;
         w has the filters first
@@ -69,8 +70,10 @@ class Peer:
             self.ready[key] = self._network(asked)
             return
         functional = self.torch.nn.functional
+        precision = asked.get("precision", "float32")
         if "matmul" in asked:
-            a, b = (self._random(asked["matmul"], asked["matmul"]) for _ in range(2))
+            stored = getattr(self.torch, "float32" if precision == "tf32" else precision)
+            a, b = (self._random(asked["matmul"], asked["matmul"]).to(stored) for _ in range(2))
             once = lambda: a @ b  # noqa: E731
         else:
             transposed = "conv2d_transpose" in asked
@@ -89,7 +92,10 @@ class Peer:
         if not self.cuda:
             self.ready[key] = Prepared(once)
             return
+        # What a graph was captured with, it replays.
+        self.torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
         self.ready[key] = Prepared(self._graph(lambda: [once() for _ in range(CHAIN)]), CHAIN)
+        self.torch.backends.cuda.matmul.allow_tf32 = False
 
     def times(self, key: str, runs: int) -> dict[str, list[float]]:
         prepared, torch = self.ready[key], self.torch

@@ -58,6 +58,22 @@ ODD = (
 )
 """Odd sizes, primes, tails, and operators without a strategy of their own."""
 
+PRODUCTS = (
+    "dense(67x31, 35x31)",
+    "matmul(2x19x24, 2x24x36)",
+    "dense(1x512, 1000x512:const) + add(1x1000:const) + relu()",
+    "matmul(131x257, 257x67)",
+    "matmul(1024x1024, 1024x1024)",
+)
+"""What tensor cores multiply in the run's precision."""
+
+BYTES = (
+    "matmul_integer(35x24:uint8, 24x36:int8)",
+    "matmul_integer(67x131:int8, 131x35:int8)",
+    "matmul_integer(512x512:int8, 512x512:uint8)",
+)
+"""And whatever the precision."""
+
 
 def smaller(convolution: str) -> str:
     """The same convolution on an image of 7 pixels, for rehearsals."""

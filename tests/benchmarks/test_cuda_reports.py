@@ -27,27 +27,30 @@ NETWORK = {
 
 @pytest.fixture
 def saved(module, monkeypatch):
-    """`saved(report)`: (machine, case, ours, peer) of what is written down of it."""
+    """`saved(*reports)`: (question, machine, case, ours, peer) of what is written down of them."""
     monkeypatch.syspath_prepend(str(FOLDER / "cuda"))
     summary, found = module("summary"), []
 
     def save(options, question, rows, *, machine):
+        assert question not in {row[0] for row in found}, "an entry for each part"
         found.extend((question, machine.name, row.case, row.ours, row.peer) for row in rows)
 
-    def run(report):
+    def run(*reports):
         monkeypatch.setattr(summary, "save", save)
-        summary.save_report(argparse.Namespace(save=True), report)
+        summary.save_reports(argparse.Namespace(save=True), reports)
         return found
 
     return run
 
 
-def test_layers_stand_beside_the_fastest_of_the_peers_and_networks_beside_each(saved):
-    report = {"rehearsal": False, "environment": ENVIRONMENT, "a": LAYER, "resnet18": NETWORK}
-    assert saved(report) == [
+def test_layers_and_networks_stand_beside_the_fastest_of_their_peers(saved):
+    part = {"rehearsal": False, "environment": ENVIRONMENT, "part": "layers"}
+    layers, batches = {**part, "a": LAYER, "resnet18": NETWORK}, {**part, "resnet50": NETWORK}
+    assert saved(layers, batches, {**part, "part": "tensor_cores", "b": LAYER}) == [
         ("cuda_layers", "nvidia-x1", LAYER["task"], pytest.approx(2), pytest.approx(3)),
-        ("cuda_networks", "nvidia-x1", "resnet18, eager", 1.0, 3.0),
-        ("cuda_networks", "nvidia-x1", "resnet18, graph", 1.0, 1.5),
+        ("cuda_tensor_cores", "nvidia-x1", LAYER["task"], pytest.approx(2), pytest.approx(3)),
+        ("cuda_networks", "nvidia-x1", "resnet18", 1.0, 1.5),
+        ("cuda_networks", "nvidia-x1", "resnet50", 1.0, 1.5),
     ]
 
 

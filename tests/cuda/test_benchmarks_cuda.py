@@ -80,12 +80,14 @@ def workloads(module):
 
 def test_every_workload_is_a_task_with_strategies(workloads):
     host = PluginHost.load()
-    texts = (
+    texts = {
         *workloads.CONVOLUTIONS,
         *workloads.TRANSPOSED,
         *workloads.OTHERS,
         *workloads.ODD,
-    )
+        *workloads.PRODUCTS,
+        *workloads.BYTES,
+    }
     tasks = [find_task(text, TARGET, host, None) for text in texts]
     assert len({task.key for task in tasks}) == len(texts)
     assert all(host.strategies(task) for task in tasks)
@@ -129,6 +131,8 @@ def test_without_a_device_a_part_says_so(tmp_path):
 
 
 def test_a_peer_that_ends_costs_only_its_own_figures(module):
+    PeerError = module("peer").PeerError
+
     class Peer:
         """`slow` takes so long to prepare that the process is ended, and `ready` with it."""
 
@@ -136,12 +140,14 @@ def test_a_peer_that_ends_costs_only_its_own_figures(module):
             return "no answer" if name == "slow" else None
 
         def times(self, name, runs):
-            return {"device": [1.0, 3.0, 2.0]} if name == "alive" else {}
+            if name != "alive":
+                raise PeerError("cuDNN failed")
+            return {"device": [1.0, 3.0, 2.0]}
 
     asked = {"ready": {}, "slow": {}, "alive": {}}
     times, absent = module("layers").in_turns(lambda: 4.0, asked, Peer(), 2)
     assert times == {"tilewright": 4.0, "alive": 2.0}
-    assert absent == {"slow": "no answer", "ready": "its process ended"}
+    assert absent == {"slow": "no answer", "ready": "cuDNN failed"}
 
 
 @needs_emulation
