@@ -86,6 +86,8 @@ def test_who_is_set_aside_again_and_again_is_so_for_longer():
     seat = Seat(None)
     assert [seat.set_aside() for _ in range(7)] == [10, 20, 40, 80, 160, 320, 320]
     seat.prove()
+    assert [seat.set_aside(alone=True) for _ in range(3)] == [1, 2, 4]
+    seat.prove()
     assert seat.set_aside() == 10
 
 
@@ -116,9 +118,8 @@ def speed(tmp_path):
 
 
 def test_one_device_alone_measures_again_when_it_is_as_before(
-    fleet, drive, speed, monkeypatch, caplog
+    fleet, drive, speed, caplog
 ):
-    monkeypatch.setattr("tilewright_dask.driver.seat._ASIDE_SECONDS", 0.5)
     fleet.scheduler()
     fleet.worker(environment=speed(0.001))
     bench = drive(drift=0.2)
@@ -129,6 +130,7 @@ def test_one_device_alone_measures_again_when_it_is_as_before(
     speed(0.002)
     (slow,) = bench.start("right", time=3e-3)
     until(lambda: "is slower than usual by 100%" in caplog.text, "warning")
+    assert "it is set aside for 1 s" in caplog.text  # nothing would be measured meanwhile
     assert not slow.done()
     speed(0.001)
     assert slow.result(120).seconds == 3e-3
@@ -137,7 +139,7 @@ def test_one_device_alone_measures_again_when_it_is_as_before(
 def test_a_batch_that_no_device_measures_at_its_usual_speed_is_given_up(
     fleet, drive, speed, monkeypatch
 ):
-    monkeypatch.setattr("tilewright_dask.driver.seat._ASIDE_SECONDS", 0.1)
+    monkeypatch.setattr("tilewright_dask.driver.seat._ALONE_SECONDS", 0.1)
     monkeypatch.setattr("tilewright_dask.driver.dispatch._MOST_SLOWNESS", 2)
     fleet.scheduler()
     fleet.worker(environment=speed(0.001))
