@@ -127,12 +127,19 @@ def test_run_json_keeps_to_its_schema(report):
     assert (report["setup"]["records"], report["setup"]["seed"]) == ("records.jsonl", 0)
 
 
-def test_the_pipeline_to_run_it_again_names_devices_and_plugin_files(changed, copied):
+def test_the_pipeline_to_run_it_again_names_devices_store_and_plugin_files(
+    changed, copied
+):
     def with_plugins(report):
-        report["setup"] |= {"device": "cpu*", "plugins": ["../mine.py"]}
+        report["setup"] |= {
+            "device": "cpu*",
+            "plugins": ["../mine.py"],
+            "record_store": {"kept": {"suffix": ".mine"}},
+        }
 
     text = changed(with_plugins).text
     assert "device: cpu*" in text
+    assert "record_store: kept: suffix: .mine" in text
     assert f"plugins: - {copied.parent / 'mine.py'}" in text
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.host.plugin_host import PluginHost
+from tilewright.options import Choice
 from tilewright.roles import RecordStore
 from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.device import Device
@@ -22,6 +23,7 @@ class RunContext:
     """What every stage of a run shares.
 
     runner, builder  name and options of those that measure
+    record_store     what was chosen to keep the records; None where nothing was
     strategies       glob over the names of alternatives; see `History.narrowed`
     more             what `--more` adds to the remaining budget of tuning stages
     foreign_records  whether records of other devices may serve as starting points
@@ -41,6 +43,7 @@ class RunContext:
     seed: int
     runner: tuple[str, Mapping[str, Any]]
     builder: tuple[str, Mapping[str, Any]]
+    record_store: Choice | None = None
     strategies: str = "*"
     more: Budget | None = None
     foreign_records: bool = False

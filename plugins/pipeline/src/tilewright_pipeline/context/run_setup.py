@@ -101,6 +101,7 @@ def make_context(
         seed=seed,
         runner=(runner.name, runner.options),
         builder=(builder.name, builder.options),
+        record_store=record_store,
         strategies=strategies,
         more=more,
         foreign_records=foreign_records,

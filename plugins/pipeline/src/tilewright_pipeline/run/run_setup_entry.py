@@ -30,6 +30,7 @@ def setup_entry(context: RunContext, started: datetime) -> dict[str, Any]:
         "runner": Choice(*context.runner).short_form(),
         "builder": Choice(*context.builder).short_form(),
         "records": _from(context.folder, context.store.path),
+        **({"record_store": context.record_store.short_form()} if context.record_store else {}),
         **({"device": context.named_device} if context.named_device else {}),
         **({"plugins": plugins} if plugins else {}),
         "versions": {

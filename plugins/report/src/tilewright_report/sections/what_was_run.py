@@ -135,6 +135,7 @@ def _again(run: Run) -> Element | None:
         "precision": setup.text("precision") or "float32",
         **({"plugins": plugins} if (plugins := _plugins(run)) else {}),
         "measure": measure,
+        **({"record_store": store} if (store := setup.raw("record_store")) else {}),
         "stages": [{stage.text("name"): stage.raw("options")} for stage in stages],
     }
     text = yaml.safe_dump(pipeline, sort_keys=False, width=96)
