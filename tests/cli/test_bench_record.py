@@ -39,6 +39,19 @@ def test_every_config_is_measured_and_written(record, tmp_path):
     assert (space.conditions.constants, space.conditions.repeat) == ("warm", 7)
 
 
+def test_other_programs_are_told_how_far_it_is_and_quiet_prints_results_only(record, tmp_path):
+    record("--keep", "width=3")
+    code, out, err = record("--quiet", "--events", "events.jsonl")
+    told = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    batches = [each for each in told if each["event"] == "batch_measured"]
+    left = [each["left_trials"] for each in told if each["event"] == "batch_scheduled"]
+    assert (code, err, out.splitlines()[0]) == (0, "", "configs   128, 0 failed")
+    assert [told[0]["event"], told[-1]["event"]] == ["task_started", "task_finished"]
+    assert sum(each["trials"] for each in batches) == 128 - 12
+    assert left == list(range(128 - 12, 0, -16))
+    assert told[-1]["best_seconds"] == pytest.approx(64e-6 * 3)
+
+
 def test_a_knob_keeps_the_values_that_are_asked_for(record, tmp_path):
     assert record("--keep", "unroll=[1, 8]", "--keep", "width=3")[0] == 0
     space = read_space(tmp_path / "runs" / "recordings" / "hill.space.json")

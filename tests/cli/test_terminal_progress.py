@@ -14,21 +14,29 @@ import threading
 import time
 from contextlib import suppress
 from fcntl import ioctl
+from pathlib import Path
 
 import pytest
 
 COMMAND = [sys.executable, "-c", "from tilewright_cli import main; main()"]
 COLUMNS = 60
 NUMBER = re.compile(r"\d+(\.\d+)?")
+MARK = "\x1b[0;0m"  # no colours, as before
 SEQUENCE = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")
 
 
 class Screen:
-    """What a terminal of unlimited width makes of a text."""
+    """What a terminal of unlimited width makes of a text; made narrower, it wraps what it has."""
 
-    def __init__(self, text):
+    def __init__(self, text, *later, columns=0):
         self._lines, self._row, self._column = [""], 0, 0
         self.widest, self.has_cursor = 0, True
+        self._take(text)
+        for text in later:
+            self._wrap(columns)
+            self._take(text)
+
+    def _take(self, text):
         for found in SEQUENCE.finditer(text):
             private, number, letter, control, plain = found.groups()
             if plain is not None:
@@ -53,6 +61,16 @@ class Screen:
         self._lines[self._row] = line[: self._column] + text + line[end:]
         self._column, self.widest = end, max(self.widest, end)
 
+    def _wrap(self, columns):
+        """The cursor stays behind the character that it is behind."""
+        rows = [
+            [line[at : at + columns] for at in range(0, max(1, len(line)), columns)]
+            for line in self._lines
+        ]
+        self._row = sum(map(len, rows[: self._row])) + max(0, self._column - 1) // columns
+        self._column -= max(0, self._column - 1) // columns * columns
+        self._lines = [part for parts in rows for part in parts]
+
     @property
     def text(self):
         """All down to the cursor, below which nothing is."""
@@ -65,7 +83,7 @@ class Command:
 
     def __init__(self, arguments, folder, **environment):
         self._ours, theirs = pty.openpty()
-        ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+        self.resize(COLUMNS)
         # xdist tells its workers a width, which would count more than the terminal's.
         environment = {**os.environ, "TERM": "xterm", **environment}
         environment.pop("COLUMNS", None)
@@ -76,10 +94,18 @@ class Command:
             cwd=folder,
             env=environment,
         )
+        self._terminal = os.ttyname(theirs)
         os.close(theirs)
         self._told = b""
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
+
+    def resize(self, columns):
+        ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def write(self, text):
+        """As another program on the same terminal."""
+        Path(self._terminal).write_text(text)
 
     def _read(self):
         with suppress(OSError):  # the other end is closed
@@ -138,6 +164,30 @@ def test_the_display_is_gone_in_the_end_and_what_was_said_stays(start):
     assert screen.has_cursor
     assert screen.widest <= COLUMNS
     assert not re.search(r"\x1b\[[\d;]*3\dm", told), "no colours"
+
+
+def test_a_window_made_narrower_keeps_nothing_of_what_was_drawn(start, soon):
+    command = start("tune", budget="10min", NO_COLOR="1")
+    with soon(20):
+        while "trials   " not in command.told:
+            time.sleep(0.02)
+    command.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, command.process.pid, os.WSTOPPED | os.WNOWAIT)
+    command.resize(36)
+    command.write(MARK)
+    with soon(20):
+        while MARK not in command.told:
+            time.sleep(0.02)
+    wide = command.told
+    command.process.send_signal(signal.SIGCONT)
+    with soon(20):
+        while "trials   " not in command.told[len(wide) :]:
+            time.sleep(0.02)
+    command.process.send_signal(signal.SIGINT)
+    _, told = command.end()
+    screen = Screen(wide, told[len(wide) :], columns=36)
+    assert max(map(len, wide.splitlines())) > 36
+    assert NUMBER.sub("#", screen.text) == INTERRUPTED["tune"]
 
 
 KEPT = "what was measured is kept: the same command goes on from there\n"

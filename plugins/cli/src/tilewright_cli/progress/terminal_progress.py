@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.plugins.plugin import hookimpl
 from tilewright.terminal_text import printable
+from tilewright_cli.progress.drawn_lines import DrawnLines
 from tilewright_cli.progress.glyphs import glyphs_for
 from tilewright_cli.progress.live_lines import live_lines
 from tilewright_cli.progress.machine_watch import MachineWatch
@@ -152,18 +153,17 @@ class TerminalProgress:
                 refresh_per_second=_DRAWN_A_SECOND,
                 transient=True,
                 vertical_overflow="crop",
-                get_renderable=partial(self._drawn, console, TaskFacts(self._host)),
+                get_renderable=partial(
+                    self._drawn, console, TaskFacts(self._host), DrawnLines(console)
+                ),
             )
             self._live.start()
 
-    def _drawn(self, console: Console, facts: TaskFacts) -> RenderableType:
-        from rich.text import Text
-
+    def _drawn(self, console: Console, facts: TaskFacts, drawn: DrawnLines) -> RenderableType:
         width, height = console.size
         size, glyphs = (width, height - 1), glyphs_for(console.encoding)
         view = self._view.at(time.monotonic(), self._machine.state())
-        lines = live_lines(view, facts, size, glyphs)
-        return Text("\n", no_wrap=True, overflow="ignore").join(lines)
+        return drawn.replaced(live_lines(view, facts, size, glyphs))
 
 
 def _console(stream: Any, width: int | None = None) -> Console:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _MOST = 50_000
 """Configs of a space that is recorded, at most."""
 _BATCH = 16
-_TOLD_EVERY = 25
-"""Batches between two lines about how far it is."""
 
 
 @click.command()
@@ -47,6 +45,7 @@ _TOLD_EVERY = 25
 @shared.runner
 @shared.builder
 @shared.plugin_files
+@shared.watch_options
 @shared.as_json
 def record(
     *,
@@ -60,6 +59,8 @@ def record(
     runner: str | None,
     builder: str | None,
     plugin: tuple[Path, ...],
+    quiet: bool,
+    events: Path | None,
     as_json: bool,
 ) -> None:
     """Measure every feasible config of a task, for `bench tuners`.
@@ -68,7 +69,9 @@ def record(
     random order, so that the machine's moods do not look like a property of a knob. Interrupted
     and started again, it goes on.
     """
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.measure import Conditions
+    from tilewright_cli.progress.watched import watched
     from tilewright_cli.terminal.choice_text import choice_of
     from tilewright_pipeline.api.task_text import find_task
     from tilewright_pipeline.context.run_setup import make_context
@@ -76,8 +79,13 @@ def record(
     from tilewright_records.spaces.space_files import write_space
 
     check_folder(out, "--out")
+    watchers = click.get_current_context().with_resource(
+        watched(quiet=quiet or as_json, events=events)
+    )
+    host = PluginHost.load(plugin, watchers.observers)
+    watchers.watch(host)
     context = make_context(
-        shared.load_host(plugin),
+        host,
         name="record",
         folder=out,
         target=target,
@@ -90,10 +98,11 @@ def record(
     space = _narrowed(context.host.space(found, strategies), keep)
     configs = _checked_count(space)
     said: dict[str, Any] = {"space": name, "configs": configs}
-    if not as_json:
+    if not (quiet or as_json):
         shared.say(f"{task}: {configs} feasible of {space.size} points")
     if not count:
-        records = _measured(found, space, context, quiet=as_json)
+        records = _measured(found, space, context)
+        watchers.terminal.stop()
         with writing(out, "--out"):
             files = write_space(out, name, space, records, context.device)
         said |= _facts(records) | {"files": list(map(str, files))}
@@ -163,23 +172,36 @@ def _kept(knob: KnobValues, kept: list[Any] | int) -> Iterator[Any]:
     yield from (knob.values[place * len(knob) // count] for place in range(count))
 
 
-def _measured(task: Task, space: ConfigSpace, context: RunContext, *, quiet: bool) -> list[Record]:
+def _measured(task: Task, space: ConfigSpace, context: RunContext) -> list[Record]:
     """The record of every feasible config, in order of the space; what is known is not repeated."""
     import random
 
     from tilewright.errors import UsageError
+    from tilewright.vocabulary.budget import Budget
     from tilewright.vocabulary.measure import MeasureInput
+    from tilewright.vocabulary.task_set import WeightedTask
     from tilewright_pipeline.measuring.measurement import Measurement
+    from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
+    from tilewright_pipeline.tuning.progress import Progress
+    from tilewright_pipeline.tuning.task_track import TaskTrack
 
-    known = _known(task, context)
+    known, host = _known(task, context), context.host
     missing = [config for config in space.points() if config not in known]
     random.Random(0).shuffle(missing)
+    track = TaskTrack(WeightedTask(task), context.conditions, lambda: space)
+    track.add((record.trial for record in known.values()), fresh=False)
     with Measurement(context) as measurement:
-        for batch, start in enumerate(range(0, len(missing), _BATCH)):
+        budget = BudgetTracker.of(Budget(trials=max(1, len(missing))), measurement)
+        progress = Progress([track], budget, context)
+        host.notify("tilewright_task_started", task=task, space=space)
+        for start in range(0, len(missing), _BATCH):
             configs = missing[start : start + _BATCH]
-            measurement.measure([MeasureInput(task, each, context.conditions) for each in configs])
-            if batch % _TOLD_EVERY == 0 and not quiet:
-                shared.say(f"{start} of {len(missing)}")
+            progress.tell(track)
+            asked = [MeasureInput(task, each, context.conditions) for each in configs]
+            trials = measurement.measure(asked)
+            track.add(trials, fresh=True)
+            host.notify("tilewright_batch_measured", task=task, trials=trials)
+        host.notify("tilewright_task_finished", task=task, outcome=track.outcome("finished"))
     last = _known(task, context)
     spoiled = sum(config not in last for config in missing)
     if spoiled:
