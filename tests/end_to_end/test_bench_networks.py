@@ -51,6 +51,15 @@ def test_what_cannot_be_read_is_told_once_and_the_others_have_their_rows(call, f
     assert {row["speedup_over_best_peer"] for row in rows} == {None}
 
 
+def test_a_wrong_option_of_a_peer_is_told_once_and_nothing_runs(call, folder):
+    verb = ("bench", "networks", "--networks", "tiny.onnx,zoo:perceptron", "--json", "rows.json")
+    code, out, err = call(*verb, "--against", "onnxruntime:optimisation=none", *FAST)
+    assert (code, out) == (2, "")
+    assert err.count("optimisation") == 1
+    assert "oracle 'onnxruntime'" in err
+    assert not Path("rows.json").exists()
+
+
 def test_a_wrong_answer_has_its_row_and_fails(call, folder, monkeypatch):
     wrong = RaceRow("tiny", 1, "float32", 2.0, {"one": 3.0, "two": 1.0}, {}, 1.9, 0.5, passed=False)
     monkeypatch.setattr(NetworkRace, "row", lambda *_: wrong)

@@ -1,4 +1,4 @@
-"""Spaces that Kernel Tuner and BAT measured: caches, and results in format T4."""
+"""Spaces that Kernel Tuner and BAT measured: caches, results in format T4, tables."""
 
 from __future__ import annotations
 
@@ -136,6 +136,44 @@ def test_results_in_format_t4_are_a_space(read):
     ]
     (alternative,) = space.space.alternatives
     assert [knob.values for knob in alternative.knobs] == [(32, 64, 128), (1, 2, 4), ("fast",)]
+
+
+BAT = """\
+,timestamp,correctness,validity,objective,error,config.block_size_x,config.mode,times.total_time,\
+times.compile_time,times.arg_time,times.runtimes,times.algorithm_time,times.framework_time
+0,2023-01-01 00:00:00,1.0,Correct,0.003,no error,32,fast,0.9,0.5,0,"[0.002, 0.004, 0.003]",0,0
+1,2023-01-01 00:00:01,1.0,Correct,0.0025,no error,64,fast,0.9,0.5,0,[0.0025],0,0
+2,2023-01-01 00:00:02,0.0,Compile exception,10000.0,,64,exact,0.0,0.0,0,[0],0,0
+3,2023-01-01 00:00:03,0.0,RuntimeError,10000.0,,128,fast,0.0,0.0,0,[0],0,0
+4,2023-01-01 00:00:04,0.0,KnownConstraintsViolated,10000.0,,256,fast,0.0,0.0,0,[0],0,0
+"""
+
+
+def test_a_table_of_bat_is_a_space(tmp_path):
+    path = tmp_path / "gemm-A100.csv"
+    path.write_text(BAT)
+    space = read_foreign_space(path)
+    assert space.name == "gemm-A100"
+    told = {(c["block_size_x"], c["mode"]): r for c, r in space.results.items()}
+    assert told[32, "fast"].costs == pytest.approx((2e-3, 4e-3, 3e-3))
+    assert told[32, "fast"].timings == pytest.approx({"compile": 0.5, "check": 0, "time": 9e-3})
+    assert space.best_seconds == pytest.approx(2.5e-3)
+    kinds = {config: result.failure.kind for config, result in told.items() if result.failure}
+    assert kinds == {
+        (64, "exact"): FailureKind.BUILD_ERROR,
+        (128, "fast"): FailureKind.RUN_ERROR,
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"a,b\n1,2\n3,4\n", BAT.replace("[0.0025]", "soon").encode(), BAT.encode("utf-16")],
+)
+def test_another_table_is_one_clear_line(tmp_path, text):
+    path = tmp_path / "other.csv"
+    path.write_bytes(text)
+    with pytest.raises(UsageError, match="neither a cache of Kernel Tuner's nor results in format"):
+        read_foreign_space(path)
 
 
 @pytest.mark.parametrize(

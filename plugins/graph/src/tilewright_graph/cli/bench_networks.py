@@ -85,6 +85,9 @@ def networks(
     from tilewright_pipeline.writing import check_file
 
     host = shared.load_host(plugin)
+    peers = _peers(against)
+    for peer in peers:
+        host.check("oracle", peer)
     resolved, precision = host.resolve_target(target), precision or "float32"
     if json_file is not None:
         check_file(json_file, "--json")
@@ -93,7 +96,7 @@ def networks(
     race = NetworkRace(
         out,
         records or out / "records.jsonl",
-        [equally_precise(peer, precision, host) for peer in _peers(against)],
+        [equally_precise(peer, precision, host) for peer in peers],
         tune,
         precision,
         settings,

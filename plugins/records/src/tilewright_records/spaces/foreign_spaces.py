@@ -1,8 +1,8 @@
-"""Reads what Kernel Tuner and BAT measured as recorded spaces: caches, and results in format T4.
+"""Reads what Kernel Tuner and BAT measured as recorded spaces: caches, format T4, BAT's tables.
 
 A cache (`tune_kernel(..., cache=FILE)`) names its parameters and has an entry a config. Format T4
-is a list of results, each with its configuration, in which the parameters' values are found. Times
-in both are milliseconds unless a unit says otherwise. Neither says which configs are allowed: those
+is a list of results, each with its configuration, in which the parameters' values are found; a
+table of BAT's is read as such a list. Times in both are milliseconds unless a unit says otherwise. Neither says which configs are allowed: those
 that were measured are, and no other.
 """
 
@@ -29,11 +29,13 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.workload import Workload
 from tilewright_records.recording import content_of
+from tilewright_records.spaces.bat_results import bat_results
 from tilewright_records.spaces.listed_alternative import ListedAlternative
 from tilewright_records.spaces.recorded_space import RecordedSpace
 
 _PER_SECOND = {"s": 1, "seconds": 1, "us": 1e6, "microseconds": 1e6, "ns": 1e9, "nanoseconds": 1e9}
 _MILLISECONDS = 1e3
+_TABLE = ".csv"
 _CACHE_FAILURES = {
     "CompilationFailedConfig": FailureKind.BUILD_ERROR,
     "RuntimeFailedConfig": FailureKind.RUN_ERROR,
@@ -53,20 +55,20 @@ _Measured = tuple[Mapping[str, Any], MeasureResult]
 
 
 def read_foreign_space(path: Path) -> RecordedSpace:
-    """The space of a cache or of results in format T4; the file may be compressed (`.gz`).
+    """The space of a cache, of results in format T4, or of BAT's; may be compressed (`.gz`).
 
     It is called after the file, which most often bears a device's name, and the kernel where the
     file names one: `gemm@A100`.
 
-    Raises UsageError where it is neither, or has fewer than two configs.
+    Raises UsageError where it is none of them, or has fewer than two configs.
     """
     name = file_name(path)
     try:
-        data = parse_object(content_of(path).strip())
+        data = _content(path)
         found: RecordedSpace = sensible(lambda content: _space(name, content), data)
     except BadLineError as error:
         raise UsageError(
-            f"neither a cache of Kernel Tuner's nor results in format T4: {error}",
+            f"neither a cache of Kernel Tuner's nor results in format T4 or of BAT: {error}",
             where=str(path),
             remedy="our own recordings are called NAME.space.json",
         ) from None
@@ -110,7 +112,14 @@ class ForeignFile:
 
 def file_name(path: Path) -> str:
     """A file's name without what says its format."""
-    return path.name.removesuffix(".gz").removesuffix(".json")
+    return path.name.removesuffix(".gz").removesuffix(".json").removesuffix(_TABLE)
+
+
+def _content(path: Path) -> Mapping[str, Any]:
+    content = content_of(path)
+    if path.name.removesuffix(".gz").endswith(_TABLE):
+        return bat_results(content)
+    return parse_object(content.strip())
 
 
 def _space(name: str, data: Mapping[str, Any]) -> RecordedSpace:
