@@ -191,6 +191,28 @@ def test_on_a_narrow_screen_nothing_is_wider_than_it(opened, browser):
         browser.set_window_size(1240, 900)
 
 
+CUT_OFF = """
+return [...document.querySelectorAll("main *")].filter((one) =>
+  getComputedStyle(one).display !== "inline" && one.checkVisibility() && !one.closest("svg, .part")
+  && one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0
+).map((one) => one.outerHTML.slice(0, 120));
+"""
+
+
+def test_on_paper_nothing_is_cut_off(opened, browser):
+    browser.set_window_size(718, 900)  # A4 but its margins
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        page = opened(0)
+        for name in ("run", "latency", "kernels", "layouts", "tuning"):
+            assert find(page, f"#{name}").is_displayed()
+        assert not find(page, "nav").is_displayed()
+        assert page.execute_script(CUT_OFF) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        browser.set_window_size(1240, 900)
+
+
 def test_the_parts_of_which_the_site_has_pictures_are_on_the_page(opened):
     browser = opened(0)
     script = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "screenshots.py"))
