@@ -1,16 +1,22 @@
 """`tilewright bench tuners` on the installed recorded spaces, with its figures saved for the page.
 
-    uv run --with optuna python benchmarks/search_trials.py [--seeds 20] [--spaces matmul,depthwise]
+    uv run --with optuna --with kernel-tuner python benchmarks/search_trials.py \\
+        [--seeds 20] [--spaces matmul,depthwise]
 
 Trials until a tuner comes within 2 % of the optimum, medians over seeds, beside random search. The
-project does not depend on Optuna, so `--with optuna` brings it; without it its row is missing.
+project does not depend on Optuna and Kernel Tuner, so `--with` brings them; without one its rows
+are missing. A peer may take an hour a space: `--played FILE...` takes what `bench tuners --json`
+wrote, such as a file a space and tuner, in place of playing all of it here.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from math import isfinite
+from pathlib import Path
+from typing import Any
 
 from result_data import Row
 from saving import add_save_options, save
@@ -23,7 +29,8 @@ from tilewright_search.cli.searches.comparison import Comparison
 from tilewright_search.cli.searches.outcome import JUDGED
 
 TUNERS = ("genetic", "xgb", "evolutionary")
-PEER = "optuna:tpe"
+PEERS = {"search_tpe": "optuna:tpe", "search_genetic": "kernel_tuner:genetic_algorithm"}
+"""By the question that asks for it."""
 
 
 def main() -> None:
@@ -31,40 +38,49 @@ def main() -> None:
     parser.add_argument("--spaces", help="as of `bench tuners`; all installed ones by default")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--limit", type=int, default=2000, help="trials after which a search ends")
+    parser.add_argument("--played", nargs="+", type=Path, help="results of `bench tuners --json`")
     add_save_options(parser)
     options = parser.parse_args()
-    names = [*TUNERS, *([PEER] if find_spec("optuna") else [])]
-    searches = named_searches(PluginHost.load(), list(map(Choice, names)), Choice("random"))
+    tables = [json.loads(file.read_text("utf-8")) for file in options.played or ()]
+    tables = tables or [played(options)]
+    save(options, "search_trials", rows(tables, TUNERS), packages=["xgboost"])
+    for question, peer in PEERS.items():
+        save(options, question, rows(tables, [peer]), packages=["optuna", "kernel-tuner"])
+
+
+def played(options: argparse.Namespace) -> Mapping[str, Any]:
+    """The table of all tuners and of the peers that are installed; it is printed as it grows."""
+    peers = [name for name in PEERS.values() if find_spec(name.partition(":")[0])]
+    chosen = [Choice(name) for name in (*TUNERS, *peers)]
+    searches = named_searches(PluginHost.load(), chosen, Choice("random"))
     comparison = Comparison(recorded_spaces(options.spaces), searches, options.seeds, options.limit)
     for lines in comparison.play():
         print("\n".join(lines), flush=True)
-    tpe = rows(comparison, (PEER,)) if PEER in names else []
-    save(options, "search_trials", rows(comparison, TUNERS), packages=["xgboost"])
-    save(options, "search_tpe", tpe, packages=["optuna"])
+    return comparison.to_json()
 
 
-def rows(comparison: Comparison, names: tuple[str, ...]) -> list[Row]:
+def rows(tables: Iterable[Mapping[str, Any]], names: Sequence[str]) -> list[Row]:
     """A row for each space and tuner that came so near within the limit."""
-    found = []
-    for space in comparison.spaces:
-        baseline = comparison.outcomes["random", space.name].trials_to(JUDGED)
-        for name in names:
-            outcome = comparison.outcomes[name, space.name]
-            needed = [curve.trials_to(JUDGED) for curve in outcome.curves]
-            if isfinite(outcome.trials_to(JUDGED)):
-                found.append(
-                    Row(
-                        case=space.name if name == PEER else f"{space.name}: {name}",
-                        ours=outcome.trials_to(JUDGED),
-                        peer=baseline if isfinite(baseline) else comparison.limit,
-                        details={
-                            "seeds": comparison.seeds,
-                            "least": min(needed),
-                            "most": min(max(needed), comparison.limit),
-                        },
-                    )
+    found = {}
+    for table in tables:
+        trials = {(row["tuner"], row["space"]): row for row in table["rows"]}
+        for (name, space), row in trials.items():
+            if name in names and row[f"trials_to_{JUDGED}_percent"] is not None:
+                baseline = trials[table["baseline"], space][f"trials_to_{JUDGED}_percent"]
+                case = space if len(names) == 1 else f"{space}: {name}"
+                found[case] = Row(
+                    case=case,
+                    ours=row[f"trials_to_{JUDGED}_percent"],
+                    peer=table["limit"] if baseline is None else baseline,
+                    details={"seeds": table["seeds"], **dict(_quartiles(row, table["limit"]))},
                 )
-    return found
+    return list(found.values())
+
+
+def _quartiles(row: Mapping[str, Any], limit: int) -> Iterator[tuple[str, float]]:
+    both = row[f"trials_to_{JUDGED}_percent_quartiles"]
+    for name, value in zip(("lower quartile", "upper quartile"), both, strict=True):
+        yield name, limit if value is None else value
 
 
 if __name__ == "__main__":
