@@ -126,7 +126,7 @@ SECTIONS = (
     Section(
         "How many trials does a search take?",
         "Until within 2 % of the optimum of recorded spaces, medians over seeds, beside random "
-        "search (`search_trials.py`); goal: a quarter of its trials (once a third). The rest on ResNet-50: "
+        "search (`search_trials.py`); goal: a quarter of its trials. The rest on ResNet-50: "
         "the scheduler `gradient` beside `round-robin` in pairs of runs (`schedulers.py`; goal: no "
         "worse in four of five), and how far a chosen config is behind the best there is "
         "(`finalists.py`; goal: 3 %).",

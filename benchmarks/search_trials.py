@@ -1,7 +1,6 @@
 """`tilewright bench tuners` on the installed recorded spaces, with its figures saved for the page.
 
-    uv run --with optuna --with kernel-tuner python benchmarks/search_trials.py \\
-        [--seeds 20] [--spaces matmul,depthwise]
+    uv run --with optuna --with kernel-tuner python benchmarks/search_trials.py [--seeds 20]
 
 Trials until a tuner comes within 2 % of the optimum, medians over seeds, beside random search. The
 project does not depend on Optuna and Kernel Tuner, so `--with` brings them; without one its rows

@@ -119,7 +119,10 @@ def test_records_are_kept_by_the_store_that_the_file_chooses(pipeline_file, tmp_
     result = Pipeline.load(path, plugins=[plugin]).run()
     assert {file.name for file in result.folder.iterdir()} == {"records.mine", "run.json"}
     setup = result.report["setup"]
-    assert (setup["record_store"], setup["records"]) == ({"kept": {"suffix": ".mine"}}, "records.mine")
+    assert (setup["record_store"], setup["records"]) == (
+        {"kept": {"suffix": ".mine"}},
+        "records.mine",
+    )
     with pytest.raises(UsageError, match=r"record_store\.kept\.suffix"):
         Pipeline.load(path, plugins=[plugin], settings=["record_store.kept.suffix=[1]"])
     with pytest.raises(UsageError, match="did you mean 'jsonl'"):

@@ -127,9 +127,7 @@ def test_run_json_keeps_to_its_schema(report):
     assert (report["setup"]["records"], report["setup"]["seed"]) == ("records.jsonl", 0)
 
 
-def test_the_pipeline_to_run_it_again_names_devices_store_and_plugin_files(
-    changed, copied
-):
+def test_the_pipeline_to_run_it_again_names_devices_store_and_plugin_files(changed, copied):
     def with_plugins(report):
         report["setup"] |= {
             "device": "cpu*",

@@ -2,8 +2,8 @@
 
 A cache (`tune_kernel(..., cache=FILE)`) names its parameters and has an entry a config. Format T4
 is a list of results, each with its configuration, in which the parameters' values are found; a
-table of BAT's is read as such a list. Times in both are milliseconds unless a unit says otherwise. Neither says which configs are allowed: those
-that were measured are, and no other.
+table of BAT's is read as such a list. Times in both are milliseconds unless a unit says otherwise.
+Neither says which configs are allowed: those that were measured are, and no other.
 """
 
 from __future__ import annotations

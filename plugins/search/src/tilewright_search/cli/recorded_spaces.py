@@ -25,7 +25,8 @@ _NONE = "pip install 'tilewright[bench]' brings some, or name files that `bench 
 def recorded_spaces(text: str | None) -> list[RecordedSpace]:
     """The spaces of a list with commas between: files, folders, names or globs of installed ones.
 
-    All installed ones without a text. A file is one of ours, of Kernel Tuner's, of BAT's or in format T4.
+    All installed ones without a text. A file is one of ours, of Kernel Tuner's, of BAT's or in
+    format T4.
 
     Raises UsageError where something is not found or cannot be read, and for two of one name.
     """
