@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from tilewright_search.cli.searches.outcome import JUDGED
 TUNERS = ("genetic", "xgb", "evolutionary")
 PEERS = {"search_tpe": "optuna:tpe", "search_genetic": "kernel_tuner:genetic_algorithm"}
 """By the question that asks for it."""
+_REACHED = f"trials_to_{JUDGED}_percent"
 
 
 def main() -> None:
@@ -58,26 +59,32 @@ def played(options: argparse.Namespace) -> Mapping[str, Any]:
     return comparison.to_json()
 
 
-def rows(tables: Iterable[Mapping[str, Any]], names: Sequence[str]) -> list[Row]:
-    """A row for each space and tuner that came so near within the limit."""
-    found = {}
-    for table in tables:
-        trials = {(row["tuner"], row["space"]): row for row in table["rows"]}
-        for (name, space), row in trials.items():
-            if name in names and row[f"trials_to_{JUDGED}_percent"] is not None:
-                baseline = trials[table["baseline"], space][f"trials_to_{JUDGED}_percent"]
-                case = space if len(names) == 1 else f"{space}: {name}"
-                found[case] = Row(
-                    case=case,
-                    ours=row[f"trials_to_{JUDGED}_percent"],
-                    peer=table["limit"] if baseline is None else baseline,
-                    details={"seeds": table["seeds"], **dict(_quartiles(row, table["limit"]))},
-                )
-    return list(found.values())
+def rows(tables: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Row]:
+    """A row for each space and tuner that came so near within the limit.
+
+    Beside the baseline of the table that has the most seeds of it.
+    """
+    baseline = {
+        row["space"]: table["limit"] if row[_REACHED] is None else row[_REACHED]
+        for table in sorted(tables, key=lambda one: one["seeds"])
+        for row in table["rows"]
+        if row["tuner"] == table["baseline"]
+    }
+    return [
+        Row(
+            case=row["space"] if len(names) == 1 else f"{row['space']}: {row['tuner']}",
+            ours=row[_REACHED],
+            peer=baseline[row["space"]],
+            details={"seeds": table["seeds"], **dict(_quartiles(row, table["limit"]))},
+        )
+        for table in tables
+        for row in table["rows"]
+        if row["tuner"] in names and row[_REACHED] is not None
+    ]
 
 
 def _quartiles(row: Mapping[str, Any], limit: int) -> Iterator[tuple[str, float]]:
-    both = row[f"trials_to_{JUDGED}_percent_quartiles"]
+    both = row[f"{_REACHED}_quartiles"]
     for name, value in zip(("lower quartile", "upper quartile"), both, strict=True):
         yield name, limit if value is None else value
 
