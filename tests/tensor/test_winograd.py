@@ -41,6 +41,16 @@ def test_a_layout_packs_transformed_filters(outputs: int) -> None:
     assert layout.unpack(packed, filters.shape) == pytest.approx(filters)
 
 
+@pytest.mark.parametrize("outputs", [2, 4])
+def test_planes_of_volumes_are_transformed_as_further_channels(outputs: int) -> None:
+    layout = Layout.parse(f"winograd{outputs}:ABIO")
+    filters = np.random.default_rng(4).normal(size=(5, 7, 2, 3, 3))
+    packed = layout.pack(filters)
+    planes = [layout.pack(filters[:, :, plane]) for plane in range(2)]
+    assert packed == pytest.approx(np.concatenate(planes, axis=2))
+    assert layout.unpack(packed, filters.shape) == pytest.approx(filters)
+
+
 def test_the_memory_of_a_transformed_constant_may_have_any_order() -> None:
     filters = np.random.default_rng(2).normal(size=(4, 3, 3, 3))
     plain = Layout.parse("winograd2:ABIO").pack(filters)

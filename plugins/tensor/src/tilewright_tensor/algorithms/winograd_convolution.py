@@ -1,8 +1,11 @@
-"""A 3x3 convolution by Winograd's F(m x m, 3 x 3), as a compute DAG.
+"""A convolution with 3x3 filters by Winograd's F(m x m, 3 x 3), as a compute DAG.
 
 Tiles of the image are transformed, one product of matrices for each of their elements adds up over
 channels, and the results are transformed back. Filters were transformed at compile time (Lavin and
 Gray, CVPR 2016).
+
+With a dilation, every so many rows and columns are an image of their own. Of volumes, each plane of
+the result is an image, and the planes that it takes are channels.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 from operator import add
 
 from tilewright.vocabulary.workload import Workload
@@ -32,32 +36,44 @@ from tilewright_tensor.layouts.winograd import TAPS, Winograd
 
 @dataclass(frozen=True, slots=True)
 class WinogradConvolution:
-    """F(outputs x outputs, 3 x 3) of an image in a layout, margins before it as `padding` says."""
+    """F(outputs x outputs, 3 x 3) of an image or volume in a layout.
+
+    image, result   shapes [N, C, H, W] or [N, C, D, H, W]
+    padding         margins before it, an axis each of the last two or three
+    dilation        of rows and of columns
+    planes          of the volume that a plane of the result takes; 1 of images
+    """
 
     outputs: int
     layout: str
     image: tuple[int, ...]
     result: tuple[int, ...]
     padding: tuple[int, ...]
+    dilation: tuple[int, int] = (1, 1)
+    planes: int = 1
 
     @classmethod
     def of(
         cls, outputs: int, layout: str, anchor: Workload, result: tuple[int, ...]
     ) -> WinogradConvolution:
-        """Of a conv2d that it serves, and the shape of its result."""
-        padding = tuple(anchor.attributes["padding"][:2])
-        return cls(outputs, layout, anchor.inputs[0].shape, result, padding)
+        """Of a conv2d or conv3d that it serves, and the shape of its result."""
+        data, weight, attributes = *anchor.inputs[:2], anchor.attributes
+        padding = tuple(attributes["padding"][: len(result) - 2])
+        height, width = attributes["dilation"][-2:]
+        planes = prod(weight.shape[2:-2])
+        return cls(outputs, layout, data.shape, result, padding, (height, width), planes)
 
     @staticmethod
-    def serves(workload: Workload) -> bool:
-        """float32, constant 3x3 filters, strides and dilation 1, no groups."""
+    def serves(workload: Workload, *, dilated: bool = False) -> bool:
+        """float32, constant 3x3 filters, strides 1, no groups; rows and columns may be `dilated`."""
         attributes, weight = workload.attributes, workload.inputs[1]
+        others = attributes["dilation"][:-2] if dilated else attributes["dilation"]
         return (
             all(spec.dtype == "float32" for spec in workload.inputs)
             and weight.role == "constant"
-            and weight.shape[2:] == (TAPS, TAPS)
+            and weight.shape[-2:] == (TAPS, TAPS)
             and attributes["groups"] == 1
-            and {*attributes["strides"], *attributes["dilation"]} == {1}
+            and {*attributes["strides"], *others} == {1}
         )
 
     @property
@@ -71,20 +87,34 @@ class WinogradConvolution:
 
     @property
     def tiles(self) -> tuple[int, int]:
-        """Tiles of an image, down and across."""
-        return -(-self.result[2] // self.outputs), -(-self.result[3] // self.outputs)
+        """Tiles of an image, down and across: of every so many rows and columns as many."""
+        down, across = (
+            -(-extent // (self.outputs * step)) * step
+            for extent, step in zip(self.result[-2:], self.dilation, strict=True)
+        )
+        return down, across
+
+    @property
+    def images(self) -> int:
+        """Of the result: planes of volumes."""
+        return prod((self.result[0], *self.result[2:-2]))
+
+    @property
+    def channels(self) -> int:
+        """What the products add up."""
+        return self.image[1] * self.planes
 
     @property
     def places(self) -> int:
         """Tiles of all images."""
-        return self.image[0] * self.tiles[0] * self.tiles[1]
+        return self.images * self.tiles[0] * self.tiles[1]
 
     def product(self, factors: Sequence[Tensor] = ()) -> MatrixProduct:
         """For each element of a tile: filters by places, or places by filters.
 
         The factors are filters and tiles; none are needed to plan the product.
         """
-        size, channels, filters = self.matrices.inputs, self.image[1], self.result[1]
+        size, channels, filters = self.matrices.inputs, self.channels, self.result[1]
 
         def of_filters(b: Axis, c: Axis, oc: Axis) -> Value:
             return factors[0][b // size, b % size, c, oc]
@@ -108,19 +138,27 @@ class WinogradConvolution:
         """The convolution."""
         data, weight = tensors
         size, (down, across) = self.matrices.inputs, self.tiles
-        places = (self.image[1], self.places)
+        places = (self.channels, self.places)
 
         def pixel(i: Axis, j: Axis, c: Axis, p: Axis) -> Value:
-            n = p // (down * across) if self.image[0] > 1 else 0
-            row = p // across % down if self.image[0] > 1 else p // across
+            n = p // (down * across) if self.images > 1 else 0
+            row = p // across % down if self.images > 1 else p // across
             source = [
-                at * self.outputs + within - before
-                for at, within, before in zip((row, p % across), (i, j), self.padding, strict=True)
+                first + within * step
+                for first, within, step in zip(
+                    (self._first(row, 0), self._first(p % across, 1)), (i, j), self.dilation,
+                    strict=True,
+                )  # fmt: skip
             ]
+            if len(self.image) == 5:
+                depth = self.result[2]
+                source.insert(0, n % depth + c // self.image[1])
+                n, c = n // depth, c % self.image[1]
+            source = [one - before for one, before in zip(source, self.padding, strict=True)]
             inside: list[Value] = []
             for one, extent in zip(source, self.image[2:], strict=True):
                 inside += [ge(one, 0), lt(one, extent)]
-            return select(logical_and(*inside), data[n, c, source[0], source[1]], 0.0)
+            return select(logical_and(*inside), data[n, c, *source], 0.0)
 
         shape, pairs = (size, *places), (size // 2, 2)
         image = compute("image", (size, *shape), pixel)
@@ -184,12 +222,28 @@ class WinogradConvolution:
             ),
         )
 
-        def element(n: Axis, oc: Axis, oh: Axis, ow: Axis) -> Value:
-            m = self.outputs
-            p = (n * down + oh // m) * across + ow // m
-            return outputs[oh % m, ow % m, oc, p]
+        def element(n: Axis, oc: Axis, *place: Axis) -> Value:
+            *planes, oh, ow = place
+            for plane in planes:
+                n = n * self.result[2] + plane
+            (row, a), (column, b) = self._within(oh, 0), self._within(ow, 1)
+            return outputs[a, b, oc, (n * down + row) * across + column]
 
-        return compute("conv2d", self.result, element)
+        return compute(f"conv{len(self.result) - 2}d", self.result, element)
+
+    def _first(self, tile: Index, axis: int) -> Index:
+        """The first pixel that a row or column of tiles takes, margins included."""
+        step = self.dilation[axis]
+        if step == 1:
+            return tile * self.outputs
+        return tile // step * (self.outputs * step) + tile % step
+
+    def _within(self, at: Axis, axis: int) -> tuple[Index, Index]:
+        """The row or column of tiles that a pixel of the result belongs to, and which it is there."""
+        step, size = self.dilation[axis], self.outputs
+        if step == 1:
+            return at // size, at % size
+        return at // (size * step) * step + at % step, at // step % size
 
     def _part(self, pair: Axis, part: Axis, element: Callable[[Index], Value]) -> Value:
         """Of rows that share their sums: those of 0 and of infinity, or what both rows share.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tilewright.errors import UsageError, did_you_mean
@@ -20,33 +21,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WinogradFilters:
-    """Filters [O, I, 3, 3] as the G g G^T of F(outputs x outputs, 3 x 3), axes A, B, I, O."""
+    """Filters [O, I, 3, 3] as the G g G^T of F(outputs x outputs, 3 x 3), axes A, B, I, O.
+
+    Those of volumes, [O, I, D, 3, 3], have D times I input channels.
+    """
 
     outputs: int
 
     def shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Of what the transform gives. Raises UsageError where it takes no such constant."""
-        if len(shape) != 4 or shape[2:] != (TAPS, TAPS):
+        if len(shape) not in (4, 5) or shape[-2:] != (TAPS, TAPS):
             raise UsageError(f"winograd{self.outputs}: expected filters [O, I, 3, 3], got {shape}")
         inputs = Winograd.of(self.outputs).inputs
-        return inputs, inputs, shape[1], shape[0]
+        return inputs, inputs, prod(shape[1:-2]), shape[0]
 
     def apply(self, array: Array) -> Array:
         """The transformed filters, computed in float64, in the dtype of the array."""
         import numpy as np
 
-        self.shape(array.shape)
+        shape = self.shape(array.shape)
         g = np.array(Winograd.of(self.outputs).filters)
-        made: Array = np.einsum("ak,oikl,bl->abio", g, array.astype(np.float64), g)
-        return made.astype(array.dtype)
+        planes = array.reshape(*array.shape[:2], -1, TAPS, TAPS).astype(np.float64)
+        made: Array = np.einsum("ak,oidkl,bl->abdio", g, planes, g)
+        return made.reshape(shape).astype(array.dtype)
 
-    def undo(self, array: Array) -> Array:
-        """The filters again, to rounding."""
+    def undo(self, array: Array, shape: tuple[int, ...]) -> Array:
+        """The filters of a shape again, to rounding."""
         import numpy as np
 
         g = np.linalg.pinv(np.array(Winograd.of(self.outputs).filters))
-        filters: Array = np.einsum("ka,abio,lb->oikl", g, array.astype(np.float64), g)
-        return filters.astype(array.dtype)
+        filters, channels, *_ = shape
+        planes = array.reshape(*array.shape[:2], -1, channels, filters).astype(np.float64)
+        made: Array = np.einsum("ka,abdio,lb->oidkl", g, planes, g)
+        return made.reshape(shape).astype(array.dtype)
 
 
 TRANSFORMS: Mapping[str, WinogradFilters] = {f"winograd{m}": WinogradFilters(m) for m in (2, 4)}

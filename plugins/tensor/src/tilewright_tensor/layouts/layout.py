@@ -137,7 +137,7 @@ class Layout:
 
         if self.transform:
             transformed = self.memory.unpack(array, self.transformed_shape(shape), own)
-            return constant_transform(self.transform, self.text).undo(transformed)
+            return constant_transform(self.transform, self.text).undo(transformed, tuple(shape))
         padded = self._padded(shape)
         split, order = self._split(padded)
         logical = array.reshape([split[i] for i in order]).transpose(np.argsort(order))

@@ -10,6 +10,7 @@ filters.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from tilewright.space.alternative import Alternative
 from tilewright.space.knobs import Knobs
@@ -40,15 +41,20 @@ _MOST_CHANNELS = 4096
 
 
 class Conv2dWinograd(ScheduledImplementation):
-    """3x3 convolutions of stride 1; an alternative a size of tiles."""
+    """3x3 convolutions of stride 1; an alternative a size of tiles.
+
+    axes    letters of the image's spatial axes
+    """
 
     name = "conv2d_winograd.x86"
+    axes = "HW"
 
     def applies(self, task: Task) -> bool:
-        """float32, constant 3x3 filters, strides and dilation 1, no groups."""
+        """float32, constant 3x3 filters, strides 1, no groups."""
         workload = task.workload
         return (
-            WinogradConvolution.serves(workload) and workload.inputs[1].shape[1] <= _MOST_CHANNELS
+            WinogradConvolution.serves(workload, dilated=True)
+            and prod(workload.inputs[1].shape[1:-2]) <= _MOST_CHANNELS
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
@@ -79,7 +85,8 @@ class Conv2dWinograd(ScheduledImplementation):
         """Images in blocks of a vector; filters transformed, in the order of their products."""
         form = self._form(task, _outputs(config.strategy))
         image, output = (
-            blocked(channel_blocks(shape[1], lanes(task))[0]) for shape in (form.image, form.result)
+            blocked(channel_blocks(shape[1], lanes(task))[0], self.axes)
+            for shape in (form.image, form.result)
         )
         panel = config["tile_oc"][-1] * self._blocks(task, form.outputs).width
         _, blocks, _, _ = config["tile_oc"]
@@ -123,10 +130,13 @@ class Conv2dWinograd(ScheduledImplementation):
         # products -> image
         _, pieces, rows = config["tile_p"]
         _, around, panels, vectors = config["tile_oc"]
-        n, c, h, w = s.loops(final)
-        s = s.split(final, h, [outputs]).split(final, w, [outputs])
+        n, c, *planes, h, w = s.loops(final)
+        outside = [n, *planes]
+        for axis, step in zip((h, w), form.dilation, strict=True):
+            s = s.split(final, axis, [outputs] if step == 1 else [outputs, step])
+            outside += [f"{axis}.0"] if step == 1 else [f"{axis}.0", f"{axis}.2"]
         s = s.split(final, c, [around, panels * vectors, width])
-        outside, inside = [n, f"{h}.0", f"{w}.0"], [f"{h}.1", f"{w}.1", f"{c}.3"]
+        inside = [f"{h}.1", f"{w}.1", f"{c}.3"]
         s = s.reorder(final, [*outside, f"{c}.0", f"{c}.1", f"{c}.2", *inside])
         s, p = fused(s, final, outside)
         s = s.split(final, p, [pieces * rows])

@@ -64,7 +64,7 @@ class TileBlocks:
         return cls(
             form.matrices.inputs**2,
             form.places,
-            -(-form.image[1] // block_ic) * block_ic,
+            -(-form.channels // block_ic) * block_ic,
             -(-form.result[1] // block_oc),
             block_oc,
             registers(task) - 1,
