@@ -65,7 +65,10 @@ class WinogradConvolution:
 
     @staticmethod
     def serves(workload: Workload, *, dilated: bool = False) -> bool:
-        """float32, constant 3x3 filters, strides 1, no groups; rows and columns may be `dilated`."""
+        """float32, constant 3x3 filters, strides 1, no groups.
+
+        Rows and columns may have a dilation where `dilated` is set.
+        """
         attributes, weight = workload.attributes, workload.inputs[1]
         others = attributes["dilation"][:-2] if dilated else attributes["dilation"]
         return (
@@ -109,6 +112,19 @@ class WinogradConvolution:
         """Tiles of all images."""
         return self.images * self.tiles[0] * self.tiles[1]
 
+    @property
+    def saves(self) -> bool:
+        """Whether tiles of dilated images, which the last ones may fill little of, save products.
+
+        Without a dilation, true: small images aside, they do.
+        """
+        if self.dilation == (1, 1):
+            return True
+        extents = self.result[-2:]
+        direct = TAPS**2 * self.images * prod(extents)
+        whole = all(step <= n for step, n in zip(self.dilation, extents, strict=True))
+        return whole and self.matrices.inputs**2 * self.places < direct
+
     def product(self, factors: Sequence[Tensor] = ()) -> MatrixProduct:
         """For each element of a tile: filters by places, or places by filters.
 
@@ -143,12 +159,10 @@ class WinogradConvolution:
         def pixel(i: Axis, j: Axis, c: Axis, p: Axis) -> Value:
             n = p // (down * across) if self.images > 1 else 0
             row = p // across % down if self.images > 1 else p // across
+            begin = self._first(row, 0), self._first(p % across, 1)
             source = [
                 first + within * step
-                for first, within, step in zip(
-                    (self._first(row, 0), self._first(p % across, 1)), (i, j), self.dilation,
-                    strict=True,
-                )  # fmt: skip
+                for first, within, step in zip(begin, (i, j), self.dilation, strict=True)
             ]
             if len(self.image) == 5:
                 depth = self.result[2]
@@ -239,7 +253,7 @@ class WinogradConvolution:
         return tile // step * (self.outputs * step) + tile % step
 
     def _within(self, at: Axis, axis: int) -> tuple[Index, Index]:
-        """The row or column of tiles that a pixel of the result belongs to, and which it is there."""
+        """The row or column of tiles that a pixel of the result is in, and its number there."""
         step, size = self.dilation[axis], self.outputs
         if step == 1:
             return at // size, at % size

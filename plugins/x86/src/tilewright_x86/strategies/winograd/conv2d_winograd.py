@@ -50,16 +50,17 @@ class Conv2dWinograd(ScheduledImplementation):
     axes = "HW"
 
     def applies(self, task: Task) -> bool:
-        """float32, constant 3x3 filters, strides 1, no groups."""
+        """float32, constant 3x3 filters, strides 1, no groups, no dilation that tiles lose by."""
         workload = task.workload
         return (
             WinogradConvolution.serves(workload, dilated=True)
             and prod(workload.inputs[1].shape[1:-2]) <= _MOST_CHANNELS
+            and bool(self._sizes(task))
         )
 
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """Blocks of tiles and of filters with the register tile inside, unrolling, prefetches."""
-        return [self._alternative(task, outputs) for outputs in _OUTPUTS]
+        return [self._alternative(task, outputs) for outputs in self._sizes(task)]
 
     def operations_of(self, task: Task, alternative: str) -> int:
         """Those of the products: tiles times points, channels and filters."""
@@ -73,7 +74,7 @@ class Conv2dWinograd(ScheduledImplementation):
         With few channels or filters the transforms take what the products save; with few tiles a
         core waits for filters, of which F(4x4) has four times the direct ones.
         """
-        many = [n for n in _OUTPUTS if self._form(task, n).places >= _FEWEST_TILES]
+        many = [n for n in self._sizes(task) if self._form(task, n).places >= _FEWEST_TILES]
         if not many or min(task.workload.inputs[1].shape[:2]) < _FEWEST_CHANNELS:
             return None
         outputs = min(many, key=lambda n: self._blocks(task, n).products)
@@ -155,6 +156,10 @@ class Conv2dWinograd(ScheduledImplementation):
     def _form(self, task: Task, outputs: int) -> WinogradConvolution:
         anchor = task.workload.anchor
         return WinogradConvolution.of(outputs, "NCHW", anchor, self.operators.output(anchor).shape)
+
+    def _sizes(self, task: Task) -> list[int]:
+        """Outputs of the tiles, along an axis, that there is something to gain by."""
+        return [outputs for outputs in _OUTPUTS if self._form(task, outputs).saves]
 
     def _blocks(self, task: Task, outputs: int) -> TileBlocks:
         return TileBlocks.of(task, self._form(task, outputs))
