@@ -164,15 +164,16 @@ class WinogradConvolution:
                 first + within * step
                 for first, within, step in zip(begin, (i, j), self.dilation, strict=True)
             ]
+            channel: Index = c
             if len(self.image) == 5:
                 depth = self.result[2]
                 source.insert(0, n % depth + c // self.image[1])
-                n, c = n // depth, c % self.image[1]
+                n, channel = n // depth, c % self.image[1]
             source = [one - before for one, before in zip(source, self.padding, strict=True)]
             inside: list[Value] = []
             for one, extent in zip(source, self.image[2:], strict=True):
                 inside += [ge(one, 0), lt(one, extent)]
-            return select(logical_and(*inside), data[n, c, *source], 0.0)
+            return select(logical_and(*inside), data[n, channel, *source], 0.0)
 
         shape, pairs = (size, *places), (size // 2, 2)
         image = compute("image", (size, *shape), pixel)
@@ -238,10 +239,11 @@ class WinogradConvolution:
 
         def element(n: Axis, oc: Axis, *place: Axis) -> Value:
             *planes, oh, ow = place
+            image: Index = n
             for plane in planes:
-                n = n * self.result[2] + plane
+                image = image * self.result[2] + plane
             (row, a), (column, b) = self._within(oh, 0), self._within(ow, 1)
-            return outputs[a, b, oc, (n * down + row) * across + column]
+            return outputs[a, b, oc, (image * down + row) * across + column]
 
         return compute(f"conv{len(self.result) - 2}d", self.result, element)
 
