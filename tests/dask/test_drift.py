@@ -117,9 +117,7 @@ def speed(tmp_path):
     return write
 
 
-def test_one_device_alone_measures_again_when_it_is_as_before(
-    fleet, drive, speed, caplog
-):
+def test_one_device_alone_measures_again_when_it_is_as_before(fleet, drive, speed, caplog):
     fleet.scheduler()
     fleet.worker(environment=speed(0.001))
     bench = drive(drift=0.2)
