@@ -142,13 +142,25 @@ def test_a_key_or_a_file_that_names_no_target_takes_the_one_it_was_found_with(
     assert [r.task.target.threads for r in records()] == [2] * 5 + [3] * 2 + [4] * 2
 
 
-def test_the_json_of_a_networks_tasks_is_a_task_where_it_holds_one(tune, pipeline_file, capsys):
+@pytest.mark.parametrize("sizes", [[8], [8, 16]])
+def test_all_tasks_in_the_json_of_a_network_are_tuned(tune, pipeline_file, capsys, records, sizes):
     path = pipeline_file()
-    for sizes in ("[8]", "[8, 16]"):
-        assert run(["tasks", str(path), "--set", f"source.sizes={sizes}", "--json"]) == 0
-        path.with_name("tasks.json").write_text(capsys.readouterr().out)
-        code, _, err = tune("tasks.json", "--budget", "2", "--json")
-        assert code == (0 if sizes == "[8]" else 2), err
+    assert run(["tasks", str(path), "--set", f"source.sizes={sizes}", "--json"]) == 0
+    path.with_name("tasks.json").write_text(capsys.readouterr().out)
+    code, out, err = tune("tasks.json", "--budget", "4", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    found = [told] if len(sizes) == 1 else told["tasks"]
+    assert [one["trials"] for one in found] == [4] * len(sizes)
+    assert len({one.task.key for one in records()}) == len(sizes)
+
+
+def test_a_verb_for_one_task_refuses_a_file_of_two(call, pipeline_file, capsys):
+    path = pipeline_file()
+    assert run(["tasks", str(path), "--set", "source.sizes=[8, 16]", "--json"]) == 0
+    path.with_name("tasks.json").write_text(capsys.readouterr().out)
+    code, _, err = call("space", "tasks.json", "--target", "toynative")
+    assert code == 2
     assert "tasks.json: expected one task, got 2\n  give one entry of its `tasks`" in err
 
 
@@ -158,8 +170,8 @@ def test_the_json_of_a_networks_tasks_is_a_task_where_it_holds_one(tune, pipelin
         ("{", "no JSON: "),
         ("[]", "'operator' is missing"),
         ("{}", "'operator' is missing"),
-        ('{"tasks": []}', "expected one task, got 0"),
-        ('{"tasks": 3}', "it holds no workload"),
+        ('{"tasks": []}', "it lists no tasks"),
+        ('{"tasks": 3}', "it lists no tasks"),
         ('{"tasks": [3]}', "it holds no workload"),
         ('{"operator": "x", "inputs": 1}', "inputs: expected a list, got 1"),
         ('{"operator": "x", "inputs": [[[-3], "float32", "constant"]]}', "inputs.0.0.0: expected"),

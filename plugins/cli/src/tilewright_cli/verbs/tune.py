@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from tilewright_pipeline.context.time_text import time_text
 from tilewright_pipeline.measuring.device_shares import faults_told, trials_told
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.yaml.file_model import MeasureSection, PipelineFile
+
+if TYPE_CHECKING:
+    from tilewright_pipeline.api.functions import TuneResult
 
 _BEFORE_ITS_BUDGET = {
     "exhausted": "the tuner proposes nothing new",
@@ -53,19 +56,19 @@ def tune(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Tune one task.
+    """Tune one task, or those of a file, which share the budget.
 
     TASK is operator(arguments), a key in the records file, or a JSON file.
     """
     from tilewright.host.plugin_host import PluginHost
     from tilewright_cli.progress.watched import watched
-    from tilewright_pipeline.api.functions import tune as tune_task
+    from tilewright_pipeline.api.functions import tune_each
 
     try:
         with watched(quiet=quiet or as_json, events=events) as watchers:
             host = PluginHost.load(plugin, watchers.observers)
             watchers.watch(host)
-            result = tune_task(
+            results = tune_each(
                 task,
                 target=target,
                 **dict(_arguments(asked)),
@@ -77,10 +80,14 @@ def tune(
         shared.say("what was measured is kept: the same command goes on from there", err=True)
         raise
     if as_json:
-        shared.print_json(dict(result.summary))
+        told = [dict(result.summary) for result in results]
+        shared.print_json(told[0] if len(told) == 1 else {"tasks": told})
     else:
-        shared.say("\n".join(_lines(result.summary)))
-    return PARTIAL if result.partial or result.config is None else DONE
+        for result in results:
+            shared.say("\n".join(_best_lines(result.summary)))
+        shared.say("\n".join(_lines(results)))
+    lacking = any(result.partial or result.config is None for result in results)
+    return PARTIAL if lacking else DONE
 
 
 def _arguments(asked: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -93,7 +100,7 @@ def _arguments(asked: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield name, choice_of(f"--{name}", value) if role else value
 
 
-def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+def _best_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"task      {found['task']}"
     seconds, config = found["best_seconds"], found["config"]
     if seconds is None:
@@ -107,6 +114,11 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         if share is not None and share > 1:
             yield "Above the peak: by fewer operations than the direct algorithm's (Winograd), or"
             yield "the peak was measured on a busy machine: `tilewright bench peak` raises it."
+
+
+def _lines(results: Sequence[TuneResult]) -> Iterator[str]:
+    """What was spent on all of them."""
+    found = results[0].summary
     counts = f"{found['trials']}, {found['failures']} failed, in {found['seconds']:.1f} s"
     yield f"trials    {counts}, {found['trials_per_second']:.1f} a second"
     if devices := found.get("devices"):
@@ -119,7 +131,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     if spared := found.get("spared"):
         yield f"spared    {spared} alternatives: slower than the best even at their own peak"
     yield f"records   {found['records']}"
-    if found["ended"] in _BEFORE_ITS_BUDGET:
+    if len(results) == 1 and found["ended"] in _BEFORE_ITS_BUDGET:
         yield f"It ended before its budget: {_BEFORE_ITS_BUDGET[found['ended']]}."
     if found["skipped"]:
         yield "Nothing was measured: it was tuned like this before. Another --budget adds to it."

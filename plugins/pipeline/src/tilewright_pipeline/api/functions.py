@@ -23,7 +23,7 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright_pipeline.api.task_explanation import TaskExplanation
-from tilewright_pipeline.api.task_text import find_task, names_a_key, names_a_task
+from tilewright_pipeline.api.task_text import find_task, find_tasks, names_a_key, names_a_task
 from tilewright_pipeline.context.explaining import Explanation, explainers, no_such_part
 from tilewright_pipeline.context.reach import resolver
 from tilewright_pipeline.context.run_context import RunContext
@@ -102,21 +102,76 @@ def tune(
               `compile` and `explain` read by default
     foreign_records  begin with the best that other devices found
     """
+    found = _tuned(
+        task,
+        target=target,
+        tuner=tuner,
+        budget=budget,
+        strategies=strategies,
+        precision=precision,
+        conditions=conditions,
+        early_stopping=early_stopping,
+        device=device,
+        seed=seed,
+        records=records,
+        runner=runner,
+        builder=builder,
+        scheduler=scheduler,
+        foreign_records=foreign_records,
+        host=host,
+    )
+    if len(found) != 1:
+        raise UsageError(
+            f"expected one task, got {len(found)}", where=str(task), remedy="take `tune_each`"
+        )
+    return found[0]
+
+
+def tune_each(source: str, **options: Any) -> list[TuneResult]:
+    """The best configs of the tasks of a file, which share one budget; options as of `tune`.
+
+    source   a JSON file, as `tilewright record-untuned` and `tasks --json` write it; or what `tune`
+             takes, for one
+    """
+    return _tuned(source, **options)
+
+
+def _tuned(
+    source: Task | str,
+    *,
+    target: Target | str | None = None,
+    tuner: Any = None,
+    budget: Budget | str | int | None = None,
+    strategies: str = "*",
+    precision: str = "float32",
+    conditions: Conditions | None = None,
+    early_stopping: int | None = None,
+    device: str | None = None,
+    seed: int = 0,
+    records: str | Path | None = None,
+    runner: Any = None,
+    builder: Any = None,
+    scheduler: Any = None,
+    foreign_records: bool = False,
+    host: PluginHost | None = None,
+) -> list[TuneResult]:
     host = (host or PluginHost.load()).at_precision(precision)
     asked = _given(tuner=tuner, scheduler=scheduler, budget=budget, early_stopping=early_stopping)
     options = with_checked_choices(checked(TuneOptions, asked, where=""), host)
     asked = _given(runner=runner, builder=builder)
     measure = with_checked_choices(checked(MeasureSection, asked, where=""), host)
     file = own_records() if records is None else Path(records)
-    if isinstance(task, str):
-        store = open_store(file, host) if names_a_key(task) else None
+    if isinstance(source, str):
+        store = open_store(file, host) if names_a_key(source) else None
         resolve = resolver(measure.runner, host)
-        task = find_task(task, resolve(target) if target else None, host, store, resolve)
+        tasks = find_tasks(source, resolve(target) if target else None, host, store, resolve)
+    else:
+        tasks = [source]
     context = make_context(
         host,
         name="tune",
         folder=file.parent,
-        target=task.target,
+        target=tasks[0].target,
         device=device,
         records=file,
         conditions=conditions,
@@ -126,10 +181,21 @@ def tune(
         strategies=strategies,
         foreign_records=foreign_records,
     )
-    task = replace(task, target=context.target)  # an emulated device has its own
-    entry = WeightedTask(task, 1.0, host.reference(task.workload.operator).format(task.workload))
-    report = TuneStage(options, context).tune(TaskSet((entry,)))
-    best = context.history.best(task, context.host.space(task, strategies).is_valid)
+    entries = TaskSet.merged(
+        WeightedTask(
+            replace(task, target=context.target),  # an emulated device has its own
+            1.0,
+            host.reference(task.workload.operator).format(task.workload),
+        )
+        for task in tasks
+    )
+    report = TuneStage(options, context).tune(entries)
+    return [_result(entry, report, context) for entry in entries]
+
+
+def _result(entry: WeightedTask, report: TuneReport, context: RunContext) -> TuneResult:
+    task = entry.task
+    best = context.history.best(task, context.host.space(task, context.strategies).is_valid)
     config, seconds = (best.config, best.seconds) if best is not None else (None, None)
     summary = _summary(entry, config, report, context)
     return TuneResult(task, config, seconds, summary, context.device, report.partial)

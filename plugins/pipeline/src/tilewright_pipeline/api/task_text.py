@@ -53,17 +53,36 @@ def find_task(
 
     resolve   what a target's text means; default: on this machine
     """
+    found = find_tasks(text, target, host, store, resolve)
+    if len(found) > 1:
+        raise UsageError(
+            f"expected one task, got {len(found)}",
+            where=text,
+            remedy="give one entry of its `tasks` as a file, or the `text` of one",
+        )
+    return found[0]
+
+
+def find_tasks(
+    text: str,
+    target: Target | None,
+    host: PluginHost,
+    store: RecordStore | None,
+    resolve: ResolvesTarget | None = None,
+) -> list[Task]:
+    """The tasks of a JSON file, one or more; of any other text the one of `find_task`."""
     resolve = resolve or host.resolve_target
     if match := _KEY.match(text):
-        return _recorded(match[1], _agreed(target, match[2], text, resolve), host, store)
+        return [_recorded(match[1], _agreed(target, match[2], text, resolve), host, store)]
     if match := _TEXT_FORM.match(text):
         where = f"task {text.strip()}"
         workload = host.reference(match[1]).parse(match[2], where)
-        return Task(workload, target or resolve(None))
+        return [Task(workload, target or resolve(None))]
     if text.endswith(".json"):
-        written, named = _content_of(Path(text))
-        workload = host.reference(written.operator).checked(written, text)
-        return Task(workload, target or resolve(named))
+        every, named = _content_of(Path(text))
+        target = target or resolve(named)
+        checked = (host.reference(one.operator).checked(one, text) for one in every)
+        return [Task(workload, target) for workload in checked]
     if _CALL.match(text) and text.count("(") > text.count(")"):
         raise UsageError(f"no task: {text!r}", remedy="its last bracket is not closed")
     if not _CALL.match(text) and (Path(text).suffix or ":" in text):
@@ -106,8 +125,8 @@ def _recorded(key: str, target: Target | None, host: PluginHost, store: RecordSt
     )
 
 
-def _content_of(path: Path) -> tuple[Workload, str | None]:
-    """The workload of a file, and the target that it names, if any."""
+def _content_of(path: Path) -> tuple[list[Workload], str | None]:
+    """The workloads of a file, and the target that it names, if any."""
     from tilewright_pipeline.api.workload_file import WorkloadFile
     from tilewright_pipeline.options.mistakes import checked
 
@@ -120,19 +139,17 @@ def _content_of(path: Path) -> tuple[Workload, str | None]:
         raise _no_workload(path, f"no JSON: {error}") from None
     data = data if isinstance(data, dict) else {}
     tasks = data.get("tasks", [data])
-    if isinstance(tasks, list) and len(tasks) != 1:
-        raise UsageError(
-            f"expected one task, got {len(tasks)}",
-            where=str(path),
-            remedy="give one entry of its `tasks` as a file, or the `text` of one",
-        )
-    task = tasks[0] if isinstance(tasks, list) else None
-    workload = task.get("workload", task) if isinstance(task, dict) else None
-    if not isinstance(workload, dict):
-        raise _no_workload(path, "it holds no workload")
-    checked(WorkloadFile, workload, where=str(path))
+    if not isinstance(tasks, list) or not tasks:
+        raise _no_workload(path, "it lists no tasks")
+    workloads = []
+    for task in tasks:
+        workload = task.get("workload", task) if isinstance(task, dict) else None
+        if not isinstance(workload, dict):
+            raise _no_workload(path, "it holds no workload")
+        checked(WorkloadFile, workload, where=str(path))
+        workloads.append(Workload.from_json(workload))
     named = data.get("target")
-    return Workload.from_json(workload), None if named is None else str(named)
+    return workloads, None if named is None else str(named)
 
 
 def _no_workload(path: Path, why: str) -> UsageError:
