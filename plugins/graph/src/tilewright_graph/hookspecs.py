@@ -24,6 +24,7 @@ MORE_VALUES = {
         ("tilewright.vocabulary.task_set", "TaskSet"),
         ("tilewright_graph.selection.graph_tuning", "GraphChoice"),
         ("tilewright_graph.compiled.compiled_network", "CompiledNetwork"),
+        ("tilewright_graph.compiled.bucketed_network", "BucketedNetwork"),
     ),
     "oracle": (("tilewright_graph.verification.reference_oracle", "RunsNetworks"),),
 }

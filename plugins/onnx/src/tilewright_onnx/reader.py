@@ -12,7 +12,7 @@ from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network
-from tilewright_onnx.model.input_shapes import input_shapes
+from tilewright_onnx.model.input_shapes import UNNAMED, dimensions_of, input_shapes
 from tilewright_onnx.model.model_check import checked_model
 from tilewright_onnx.model.model_file import is_light, is_model, load_model
 from tilewright_onnx.model.random_weights import with_random_weights
@@ -30,6 +30,20 @@ class OnnxFrontend:
     def recognises_model(self, model: object) -> bool:
         """A ModelProto, or the bytes of one."""
         return is_model(model)
+
+    def dimensions(self, model: Any) -> dict[str, list[int | str] | None]:
+        """The shapes of the inputs; see `NamesDimensions`."""
+        _, proto = load_model(model)
+        weights = {tensor.name for tensor in proto.graph.initializer}
+        told = {
+            value.name: dimensions_of(value)
+            for value in proto.graph.input
+            if value.name not in weights
+        }
+        return {
+            name: None if dims is None else [-1 if dim == UNNAMED else dim for dim in dims]
+            for name, dims in told.items()
+        }
 
     def read(
         self, model: Any, shapes: Mapping[str, Sequence[int]], weights_seed: int | None

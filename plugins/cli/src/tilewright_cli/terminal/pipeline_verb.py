@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ _OPTIONS = (
     shared.runner,
     shared.builder,
     shared.device,
+    shared.dims,
     shared.settings,
     click.option("--seed", type=int, default=None, help="In place of the file's seed."),
     shared.foreign_records,
@@ -76,6 +77,7 @@ def run_pipeline(
     runner: str | None,
     builder: str | None,
     device: str | None,
+    dims: Mapping[str, str],
     settings: tuple[str, ...],
     seed: int | None,
     foreign_records: bool,
@@ -97,6 +99,8 @@ def run_pipeline(
 
     if precision is not None:
         settings = (*settings, f"precision={precision}")
+    if dims:
+        settings = (*settings, f"import.dims={json.dumps(dims)}")
     for role, text in (("runner", runner), ("builder", builder)):
         if text is not None:
             chosen = choice_of(f"--{role}", text)

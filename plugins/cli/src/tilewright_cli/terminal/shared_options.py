@@ -122,6 +122,34 @@ device: Decorator = click.option(
     "--device", default=None, help="One of the target's devices; a glob where several measure."
 )
 
+
+def _by_dimension(
+    _: click.Context, param: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    """The sizes by name. Raises UsageError for another form, and for a name twice."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, sizes = text.rpartition("=")
+        if not (name and equals and sizes) or name in found:
+            problem = f"{name!r} is given twice" if name in found else f"got {text!r}"
+            remedy = "such as --dim batch=8 or --dim batch=1..32"
+            raise UsageError(
+                f"expected NAME=SIZES once a name; {problem}", where=param.opts[0], remedy=remedy
+            )
+        found[name] = sizes
+    return found
+
+
+dims: Decorator = click.option(
+    "--dim",
+    "dims",
+    multiple=True,
+    metavar="NAME=SIZES",
+    callback=_by_dimension,
+    help="Sizes of a dimension that the model names, in place of the file's: one, or a range such "
+    "as batch=1..32, any of which the network then takes; may be given several times.",
+)
+
 recorded_spaces: Decorator = click.option(
     "--spaces",
     metavar="NAME,...",

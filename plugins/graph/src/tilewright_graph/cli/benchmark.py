@@ -44,10 +44,13 @@ def benchmark(
 ) -> None:
     """Time a saved network, by itself or beside others.
 
-    A --peer runs the --model that the network was compiled from, in turns with it.
+    A --peer runs the --model that the network was compiled from, in turns with it. A network for
+    a range of sizes is timed at the largest; `network show` has the times of all.
     """
     from tilewright_cli.terminal.choice_text import choice_of
+    from tilewright_graph.compiled.bucketed_network import BucketedNetwork
     from tilewright_graph.compiled.compiled_network import CompiledNetwork
+    from tilewright_graph.compiled.load_network import load_network
     from tilewright_graph.network.network import Network
     from tilewright_graph.network.random_inputs import random_arrays
 
@@ -58,7 +61,11 @@ def benchmark(
             remedy="name the one that it was compiled from: --model FILE",
         )
     path, host = opened.saved_folder(folder), shared.load_host(plugin)
-    with CompiledNetwork.load(path, host, device) as compiled:
+    with load_network(path, host, device) as loaded:
+        if isinstance(loaded, BucketedNetwork):
+            compiled = loaded.networks[loaded.dimension.sizes.most]
+        else:
+            compiled = loaded
         if model is None:
             compiled.run(random_arrays(compiled.inputs, seed))
             latency = compiled.benchmark(runs, seconds=seconds).to_json()
@@ -68,8 +75,8 @@ def benchmark(
                 "peers": {},
             }
         else:
-            context = opened.context_of(compiled, path, host, seed)
-            network = opened.import_model(compiled, model, weights_seed, context)
+            context = opened.context_of(loaded, path, host, seed)
+            network = opened.import_model(loaded, model, weights_seed, context)[Network]
             chosen = [choice_of("--peer", peer) for peer in peers]
             options = {"peers": chosen, "runs": runs, "seconds": seconds}
             stage = host.make("stage", "benchmark", options, context)

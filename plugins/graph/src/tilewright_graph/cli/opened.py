@@ -13,8 +13,8 @@ from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
+    from tilewright_graph.compiled.bucketed_network import BucketedNetwork
     from tilewright_graph.compiled.compiled_network import CompiledNetwork
-    from tilewright_graph.network.network import Network
     from tilewright_pipeline.context.run_context import RunContext
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -36,7 +36,9 @@ def saved_folder(path: Path) -> Path:
     return of_run if of_run.is_dir() and not (path / "manifest.json").exists() else path
 
 
-def context_of(network: CompiledNetwork, path: Path, host: PluginHost, seed: int) -> RunContext:
+def context_of(
+    network: CompiledNetwork | BucketedNetwork, path: Path, host: PluginHost, seed: int
+) -> RunContext:
     """What stages need that look at a network: nothing is measured or written by itself."""
     from tilewright_pipeline.context.run_setup import make_context
 
@@ -53,31 +55,53 @@ def context_of(network: CompiledNetwork, path: Path, host: PluginHost, seed: int
 
 
 def import_model(
-    compiled: CompiledNetwork, model: str, weights_seed: int | None, context: RunContext
-) -> Network:
-    """The network of the model; sizes of dynamic dimensions are those it was compiled for.
+    compiled: CompiledNetwork | BucketedNetwork,
+    model: str,
+    weights_seed: int | None,
+    context: RunContext,
+) -> dict[type, Any]:
+    """What `import` makes of the model, by type; sizes are those that it was compiled for.
 
     Raises UsageError where it is plainly another one.
     """
+    from tilewright_graph.compiled.bucketed_network import BucketedNetwork
     from tilewright_graph.network.network import Network
 
-    shapes = {name: list(spec.shape) for name, spec in compiled.inputs.items()}
-    options: dict[str, Any] = {"model": model, "shapes": shapes}
+    options: dict[str, Any] = {"model": model}
+    if isinstance(compiled, BucketedNetwork):
+        options["dims"] = _sizes_of(compiled, model, context.host)
+    else:
+        options["shapes"] = {name: list(spec.shape) for name, spec in compiled.inputs.items()}
     if weights_seed is not None:
         options["weights"] = {"seed": weights_seed}
     try:
-        (network,) = context.host.make("stage", "import", options, context).run({}).values
-    except UsageError as error:  # nobody gave shapes but the network
-        if "shapes" not in error.message:
+        made = context.host.make("stage", "import", options, context).run({}).values
+    except UsageError as error:  # nobody gave sizes but the network
+        if not ("shapes" in error.message or error.where.endswith("dims")):
             raise
         raise _another(error.message.removeprefix("shapes: "), model) from None
-    assert isinstance(network, Network)
+    values = {type(value): value for value in made}
+    network: Network = values[Network]
     ours = {**compiled.inputs, **compiled.outputs, **compiled.observed}
     theirs = {name: network.specs[name] for name in (*network.inputs, *network.results)}
     for name, spec in theirs.items():
         if (name not in ours) or (ours[name].shape, ours[name].dtype) != (spec.shape, spec.dtype):
             raise _another(f"this one has {name!r}, {spec}", model)
-    return network
+    return values
+
+
+def _sizes_of(compiled: BucketedNetwork, model: str, host: PluginHost) -> dict[str, str]:
+    """The sizes of all dimensions that the model names, as the network has them."""
+    from tilewright_graph.frontends.frontend import NamesDimensions, frontend_for
+
+    found = {}
+    frontend = host.make("frontend", frontend_for(model, host), {}, host)
+    told = frontend.dimensions(model) if isinstance(frontend, NamesDimensions) else {}
+    for name, spec in compiled.inputs.items():
+        for dim, size in zip(told.get(name) or (), spec.shape, strict=False):
+            if isinstance(dim, str):
+                found[dim] = str(size)
+    return {**found, compiled.dimension.name: str(compiled.dimension.sizes)}
 
 
 def _another(why: str, model: str) -> UsageError:

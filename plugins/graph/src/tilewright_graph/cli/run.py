@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tilewright.errors import UsageError
 from tilewright.terminal_text import brief
 from tilewright_cli.terminal import shared_options as shared
 from tilewright_graph.cli import opened
@@ -16,6 +17,9 @@ from tilewright_graph.cli import opened
 @click.command()
 @opened.folder
 @click.option("--inputs", type=shared.NAMED_PATH, metavar="FILE.npz", help="Random without it.")
+@click.option(
+    "--size", type=int, help="Of the dimension that has a range, in FILE.npz too.  [the largest]"
+)
 @click.option("--out", type=shared.NAMED_PATH, metavar="FILE.npz", help="Where answers are kept.")
 @click.option("--observed", is_flag=True, help="Inner tensors that are observed, too.")
 @shared.seed
@@ -26,6 +30,7 @@ def run(
     *,
     folder: Path,
     inputs: Path | None,
+    size: int | None,
     out: Path | None,
     observed: bool,
     seed: int,
@@ -38,15 +43,21 @@ def run(
     FILE.npz holds an array for each input, by name; pickled ones are refused.
     """
     from tilewright_graph.compiled.array_files import read_arrays, write_arrays
-    from tilewright_graph.compiled.compiled_network import CompiledNetwork
+    from tilewright_graph.compiled.bucketed_network import BucketedNetwork
+    from tilewright_graph.compiled.load_network import load_network
     from tilewright_graph.network.random_inputs import random_arrays
     from tilewright_pipeline.writing import check_file
 
     if out is not None:
         check_file(out, "--out")
     path, host = opened.saved_folder(folder), shared.load_host(plugin)
-    with CompiledNetwork.load(path, host, device) as network:
+    with load_network(path, host, device) as network:
         specs = network.inputs
+        if isinstance(network, BucketedNetwork):
+            specs = network.specs(network.dimension.sizes.most if size is None else size)
+        elif size is not None:
+            remedy = "compile it with --dim NAME=LEAST..MOST"
+            raise UsageError("the network takes one size", where="--size", remedy=remedy)
         given = random_arrays(specs, seed) if inputs is None else read_arrays(inputs, specs)
         answers = network.observe(given) if observed else network.run(given)
     if out is not None:

@@ -12,7 +12,7 @@ from tilewright_cli.terminal import shared_options as shared
 from tilewright_graph.cli import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tilewright.vocabulary.workload import TensorSpec
 
@@ -25,26 +25,48 @@ def show(*, folder: Path, as_json: bool) -> None:
 
     FOLDER is what `compile` saved, or the folder of its run. No code is loaded, and no plugin.
     """
-    from tilewright_graph.compiled import saved_network
+    from tilewright_graph.compiled import saved_buckets, saved_folder, saved_network
+    from tilewright_graph.compiled.size_table import size_table, table_text
 
-    artifact, constants, signature = saved_network.load(opened.saved_folder(folder))
+    path = opened.saved_folder(folder)
+    of_sizes: dict[str, Any] = {}
+    shown: Callable[[str, TensorSpec], str] = _spec_text
+    table = ""
+    if saved_folder.saved_version(path) == saved_folder.BUCKETED:
+        dimension, buckets, constants = saved_buckets.load(path)
+        artifacts = [one.artifact for one in buckets.values()]
+        signature, shown = buckets[dimension.sizes.most].signature, dimension.text
+        rows = size_table(dimension, {size: one.seconds for size, one in buckets.items()})
+        table = table_text(dimension, rows)
+        of_sizes = {"dimension": dimension.name, "table": [row.to_json() for row in rows]}
+    else:
+        artifact, constants, signature = saved_network.load(path)
+        artifacts = [artifact]
+    code_bytes = sum(len(one.data) for one in artifacts)
     told = {
         "name": signature.name,
-        "target": artifact.target,
-        "format": artifact.format,
+        "target": artifacts[0].target,
+        "format": artifacts[0].format,
+        **of_sizes,
         **{role: _tensors(getattr(signature, role)) for role in ("inputs", "outputs", "observed")},
-        "code_bytes": len(artifact.data),
+        "code_bytes": code_bytes,
         "constant_bytes": constants.nbytes,
     }
     if as_json:
         shared.print_json(told)
         return
-    shared.say(f"{brief(signature.name)} for {artifact.target}")
+    shared.say(f"{brief(signature.name)} for {artifacts[0].target}")
     for role in ("inputs", "outputs", "observed"):
         for name, spec in getattr(signature, role).items():
-            shared.say(f"  {role:<9} {spec}  {brief(name)}")
-    shared.say(f"  code      {len(artifact.data)} bytes of {artifact.format}")
+            shared.say(f"  {role:<9} {shown(name, spec)}  {brief(name)}")
+    shared.say(f"  code      {code_bytes} bytes of {artifacts[0].format}")
     shared.say(f"  constants {constants.nbytes} bytes")
+    if table:
+        shared.say(table)
+
+
+def _spec_text(_name: str, spec: TensorSpec) -> str:
+    return str(spec)
 
 
 def _tensors(specs: Mapping[str, TensorSpec]) -> list[dict[str, Any]]:

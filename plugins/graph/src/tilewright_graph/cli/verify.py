@@ -41,8 +41,9 @@ def verify(
     it. Exit code 1 where the answers differ.
     """
     from tilewright_cli.terminal.choice_text import choice_of
+    from tilewright_graph.compiled.bucketed_network import BucketedNetwork
     from tilewright_graph.compiled.compiled_network import CompiledNetwork
-    from tilewright_graph.network.network import Network
+    from tilewright_graph.compiled.load_network import load_network
 
     if model is None:
         raise UsageError(
@@ -54,11 +55,13 @@ def verify(
     options: dict[str, Any] = {"required": True, **({} if rtol is None else {"rtol": rtol})}
     if oracle is not None:
         options["oracle"] = choice_of("--oracle", oracle)
-    with CompiledNetwork.load(path, host, device) as compiled:
+    with load_network(path, host, device) as compiled:
         context = opened.context_of(compiled, path, host, seed)
-        network = opened.import_model(compiled, model, weights_seed, context)
+        values = opened.import_model(compiled, model, weights_seed, context)
+        if isinstance(compiled, BucketedNetwork):
+            values[CompiledNetwork] = compiled.networks[compiled.dimension.sizes.most]
         stage = host.make("stage", "verify", options, context)
-        result = stage.run({CompiledNetwork: compiled, Network: network})
+        result = stage.run({type(compiled): compiled, **values})
     told = result.report["verify"]
     if as_json:
         shared.print_json(told)

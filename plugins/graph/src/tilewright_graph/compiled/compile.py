@@ -10,17 +10,20 @@ from tilewright.errors import UsageError
 from tilewright.roles import TellsReuseDistance
 from tilewright.strategies.strategy import PRECISIONS
 from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.workload import Workload
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.kernel_entries import kernel_entries
 from tilewright_graph.compiled.linking import lower_network
+from tilewright_graph.compiled.packed_constants import PackedConstants
 from tilewright_graph.compiled.saved_network import NetworkSignature
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.memory_plan import MemoryPlan
+from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_graph.network.counted_rows import counted_results
 from tilewright_graph.selection.assembly import Assembly
 from tilewright_graph.selection.candidates import Accuracy
-from tilewright_graph.selection.dispatching import Best, dispatch_network
-from tilewright_graph.selection.prediction import Prediction
+from tilewright_graph.selection.dispatching import Best, Dispatched, dispatch_network
+from tilewright_graph.selection.prediction import Prediction, recorded_seconds
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_tensor.operators.operators import Operators
 
@@ -60,8 +63,21 @@ def compile_network(
 ) -> tuple[CompiledNetwork, CompileReport]:
     """The network ready to run, and how it came about; see `dispatch_network`."""
     dispatched = dispatch_network(extracted, context, accuracy, best)
+    return link_dispatched(extracted, dispatched, context)
+
+
+def link_dispatched(
+    extracted: ExtractedNetwork,
+    dispatched: Dispatched,
+    context: RunContext,
+    packed: PackedConstants | None = None,
+) -> tuple[CompiledNetwork, CompileReport]:
+    """The network whose kernels have their configs; see `lower_network` for `packed`."""
     assembly = dispatched.assembly
-    compiled, memory = link_assembly(extracted, assembly, context, dispatched.max_error)
+    bound, untuned = dispatched.max_error, _untuned(assembly, context)
+    compiled, memory = link_assembly(
+        extracted, assembly, context, bound, packed=packed, untuned=untuned
+    )
     report = CompileReport(
         dispatched.prediction,
         dispatched.sources,
@@ -77,11 +93,15 @@ def link_assembly(
     assembly: Assembly,
     context: RunContext,
     max_error: float | None = None,
+    *,
     others: Mapping[int, Sequence[ConfigEntity]] | None = None,
+    packed: PackedConstants | None = None,
+    untuned: tuple[Workload, ...] = (),
 ) -> tuple[CompiledNetwork, MemoryPlan]:
     """The network as an assembly computes it, and how its memory is planned.
 
     `others`: by number of a call, configs of equal layouts that `CompiledNetwork.swap` may take.
+    `packed`: see `lower_network`; `untuned`: what the network is to say that it has of such.
     """
     host, network = context.host, extracted.network
     backend = host.backend(extracted.target.kind)
@@ -91,7 +111,9 @@ def link_assembly(
         else 0
     )
     names = (network.name, network.fed, network.made)
-    lowered = lower_network(*names, assembly, host, reuse_distance=distance, others=others)
+    lowered = lower_network(
+        *names, assembly, host, reuse_distance=distance, others=others, packed=packed
+    )
     try:
         artifact = backend.link(lowered.program, extracted.target)
     except ValueError as error:  # what its dtypes or shapes ask for, the target does not have
@@ -106,6 +128,18 @@ def link_assembly(
         max(products, key=PRECISIONS.index, default="float32"),
         max_error,
         counted_results(network, Operators.of(host)),
+        untuned,
     )
     compiled = CompiledNetwork(artifact, lowered.constants, signature, host, context.device)
     return compiled, lowered.memory
+
+
+def _untuned(assembly: Assembly, context: RunContext) -> tuple[Workload, ...]:
+    """The workloads of kernels whose config no record of the task has, in order of first use."""
+    kernels = dict.fromkeys((call.task, call.config) for call in assembly.calls)
+    found = {
+        task.workload: None
+        for task, config in kernels
+        if task.workload.operator != TRANSFORM and recorded_seconds(task, config, context) is None
+    }
+    return tuple(found)

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from tilewright.canonical import thaw
-from tilewright.errors import UsageError, did_you_mean
+from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.notebook import notebook_html
 from tilewright.roles import Artifact, Kernel, ReadsInPlace, SwapsKernels
@@ -22,12 +22,14 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.compiled import saved_network
+from tilewright_graph.compiled.given_arrays import given_arrays
 from tilewright_graph.network.counted_rows import counted_rows
-from tilewright_graph.network.network import signature_text, tensors_text
+from tilewright_graph.network.network import signature_text
 from tilewright_pipeline.context.find_device import find_device
 from tilewright_pipeline.context.time_text import time_text
 from tilewright_tensor.expressions.dtype import numpy_type
 
+Parts = tuple[Artifact, Any, saved_network.NetworkSignature]
 _LEAST_RUNS = 3
 _MOST_SAMPLES = 1000  # that are written down
 
@@ -88,6 +90,7 @@ class CompiledNetwork:
               worth naming
     precision the lowest of its products of float32
     max_error within which graph-tune kept the relative error of its answers, None if not asked to
+    untuned   workloads of kernels whose config rests on no measurement
     """
 
     def __init__(
@@ -99,7 +102,7 @@ class CompiledNetwork:
         device: Device,
     ) -> None:
         self.name, self.precision = signature.name, signature.precision
-        self.max_error = signature.max_error
+        self.max_error, self.untuned = signature.max_error, signature.untuned
         self.target = Target.parse(artifact.target)
         self.device = device
         self.inputs, self.outputs, self.observed = (
@@ -140,9 +143,7 @@ class CompiledNetwork:
         self.close()
 
     def __copy__(self) -> CompiledNetwork:
-        with self._alone():
-            made_of = (self._artifact, self._constants, self._signature)
-            return CompiledNetwork(*made_of, self._host, self.device)
+        return CompiledNetwork(*self.parts(), self._host, self.device)
 
     def __deepcopy__(self, _: Any) -> CompiledNetwork:
         return self.__copy__()
@@ -150,7 +151,7 @@ class CompiledNetwork:
     def __reduce__(self) -> tuple[Any, ...]:
         with self._alone():
             plain = replace(self._artifact, metadata=thaw(self._artifact.metadata))
-            arguments = (plain, self._constants, self._signature, self.device.name)
+            arguments = (plain, self._constants, self._signature.to_json(), self.device.name)
             return _unpickled, (*arguments, tuple(self._host.files))
 
     def run(self, inputs: Any) -> dict[str, Any]:
@@ -191,9 +192,12 @@ class CompiledNetwork:
 
     def save(self, folder: str | Path) -> None:
         """Object code, packed constants and manifest in a folder, which is replaced whole."""
+        saved_network.save(Path(folder).absolute(), *self.parts())
+
+    def parts(self) -> Parts:
+        """What it is saved as, and made of by `of_parts`: code, packed constants, signature."""
         with self._alone():
-            made_of = (self._artifact, self._constants, self._signature)
-        saved_network.save(Path(folder).absolute(), *made_of)
+            return self._artifact, self._constants, self._signature
 
     @classmethod
     def load(
@@ -206,8 +210,15 @@ class CompiledNetwork:
         Raises UsageError for a folder that was changed since, or made for an instruction set this
         machine lacks.
         """
-        artifact, constants, signature = saved_network.load(Path(folder))
-        host = host or PluginHost.load()
+        parts = saved_network.load(Path(folder))
+        return cls.of_parts(parts, host or PluginHost.load(), device, str(folder))
+
+    @classmethod
+    def of_parts(
+        cls, parts: Parts, host: PluginHost, device: Device | str | None, folder: str
+    ) -> CompiledNetwork:
+        """What `load` makes of a folder's content. Raises UsageError as it does."""
+        artifact, constants, signature = parts
         if not isinstance(device, Device):
             device = find_device(host, Target.parse(artifact.target), device)
         try:
@@ -215,7 +226,7 @@ class CompiledNetwork:
         except (ValueError, MemoryError) as error:
             raise UsageError(
                 f"the manifest says another thing than the code: {error}",
-                where=str(folder),
+                where=folder,
                 remedy="compile and save it again",
             ) from error
 
@@ -236,7 +247,7 @@ class CompiledNetwork:
             yield self._kernel
 
     def _answer(self, inputs: Any, wanted: Mapping[str, TensorSpec]) -> dict[str, Any]:
-        arrays = self._arrays(inputs)
+        arrays = given_arrays(inputs, self.inputs, self.name)
         with self._alone() as kernel:
             for name, array in arrays.items():
                 if name in self._places:
@@ -253,50 +264,9 @@ class CompiledNetwork:
 
             return {name: answer(name, spec) for name, spec in wanted.items()}
 
-    def _arrays(self, inputs: Any) -> dict[str, Any]:
-        named = inputs if isinstance(inputs, Mapping) else self._named(inputs)
-        for name in named:
-            if name not in self.inputs:
-                remedy = did_you_mean(str(name), list(self.inputs))
-                raise UsageError(f"no input named {name!r}", where=self.name, remedy=remedy)
-        arrays = {}
-        for name, spec in self.inputs.items():
-            if name not in named:
-                remedy = f"it takes {tensors_text(self.inputs)}"
-                raise UsageError(f"input {name!r} is missing", where=self.name, remedy=remedy)
-            arrays[name] = _checked(named[name], name, spec, self.name)
-        return arrays
-
-    def _named(self, inputs: Any) -> dict[str, Any]:
-        """By name: a list or tuple is the inputs in order, anything else is an input."""
-        given = inputs if isinstance(inputs, list | tuple) else [inputs]
-        if len(given) != len(self.inputs):
-            count = len(self.inputs)
-            got = "one array" if given is not inputs else f"a list of {len(given)}"
-            raise UsageError(
-                f"expected {count} input{'s' if count != 1 else ''}, got {got}",
-                where=self.name,
-                remedy=f"a list is all inputs in order: {tensors_text(self.inputs)}",
-            )
-        return dict(zip(self.inputs, given, strict=True))
-
 
 def _zeros(spec: TensorSpec) -> Any:
     return np.zeros(spec.shape, numpy_type(spec.dtype))
-
-
-def _checked(given: Any, name: str, spec: TensorSpec, where: str) -> Any:
-    try:
-        array = np.asarray(given)
-    except (ValueError, TypeError, RuntimeError) as error:  # ragged lists; tensors that track
-        raise UsageError(f"input {name!r} is no array: {error}", where=where) from error
-    if array.shape != spec.shape or str(array.dtype) != spec.dtype:
-        raise UsageError(
-            f"input {name!r}: expected {spec}, got {array.dtype}{list(array.shape)}",
-            where=where,
-            remedy=f"convert it: .astype({spec.dtype!r})" if array.shape == spec.shape else "",
-        )
-    return np.asarray(array, order="C")  # ascontiguousarray gives a scalar an axis
 
 
 def _unpickled(
@@ -305,4 +275,5 @@ def _unpickled(
     """What arrives of a pickled network; the plugin files that it needs have to be here as well."""
     host = PluginHost.load(files)
     found = find_device(host, Target.parse(artifact.target), device)
-    return CompiledNetwork(artifact, constants, signature, host, found)
+    parsed = saved_network.NetworkSignature.from_json(signature)
+    return CompiledNetwork(artifact, constants, parsed, host, found)

@@ -6,21 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright_graph.extraction.memory_plan import (
-    ALIGNMENT,
-    Lifetime,
-    MemoryPlan,
-    plan_memory,
-    rested,
-)
+from tilewright_graph.compiled.packed_constants import PackedConstants, pack_constants
+from tilewright_graph.extraction.memory_plan import Lifetime, MemoryPlan, plan_memory, rested
 from tilewright_graph.network.network_bytes import check_network_bytes
 from tilewright_graph.selection.assembly import Assembly
 from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
-from tilewright_tensor.kernels.guarded_memory import GuardedMemory
 
 
 @dataclass(frozen=True)
@@ -41,18 +33,20 @@ def lower_network(
     *,
     reuse_distance: int = 0,
     others: Mapping[int, Sequence[ConfigEntity]] | None = None,
+    packed: PackedConstants | None = None,
 ) -> LoweredNetwork:
     """The program of an assembly; equal kernels share one lowered program.
 
     `reuse_distance`: see `TellsReuseDistance`; `others`: by number of a call, configs of equal
-    layouts that may take its place (see `SwapsKernels`).
+    layouts that may take its place (see `SwapsKernels`). `packed`: its constants, where they lie
+    beside those of other networks.
     """
     memory = plan_memory(rested(_lifetimes(assembly), _touched(assembly), reuse_distance))
     outside = [t.bytes for t in assembly.tensors.values() if t.kind != "intermediate"]
     check_network_bytes(sum(outside) + memory.arena_bytes, name)
-    constants, constant_offsets = _pack(assembly)
+    packed = packed or pack_constants([assembly.constants])[0]
     inner = [t.name for t in assembly.tensors.values() if t.kind in ("constant", "intermediate")]
-    offsets = dict(constant_offsets)
+    offsets = dict(packed.offsets)
     for placed in inner:
         whole, place = _whole(placed, assembly)
         if whole in memory.offsets:
@@ -72,8 +66,8 @@ def lower_network(
                 lowered[which] = host.lower(*which)
         own, *rest = (lowered[call.task, config] for config in configs)
         calls.append(KernelCall(call.node, own, (*call.reads, call.write), tuple(rest)))
-    program = NetworkProgram(name, buffers, tuple(calls), memory.arena_bytes, constants.nbytes)
-    return LoweredNetwork(program, constants, memory)
+    program = NetworkProgram(name, buffers, tuple(calls), memory.arena_bytes, packed.block.nbytes)
+    return LoweredNetwork(program, packed.block, memory)
 
 
 def _lifetimes(assembly: Assembly) -> list[Lifetime]:
@@ -106,17 +100,3 @@ def _whole(placed: str, assembly: Assembly) -> tuple[str, int]:
         placed, offset = within
         place += offset
     return placed, place
-
-
-def _pack(assembly: Assembly) -> tuple[Any, dict[str, int]]:
-    """(all constants as bytes, offset of each); every one begins on its own cache line."""
-    offsets: dict[str, int] = {}
-    end = 0
-    for name, array in assembly.constants.items():
-        offsets[name] = end
-        end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
-    block = GuardedMemory(end).bytes  # on a cache line, so that kernels share it
-    block.fill(0)
-    for name, array in assembly.constants.items():
-        block[offsets[name] : offsets[name] + array.nbytes] = array.reshape(-1).view(np.uint8)
-    return block, offsets

@@ -35,6 +35,19 @@ class ReadsObjects(Protocol):
         """Whether this is a model of its format, as its own library has it, or as bytes."""
 
 
+@runtime_checkable
+class NamesDimensions(Protocol):
+    """An optional part of a `Frontend`: its models may name dimensions that have no size yet."""
+
+    def dimensions(self, model: Any) -> Mapping[str, Sequence[int | str] | None]:
+        """The shape of every input by name, as the model has it; a text names a dimension.
+
+        One that is dynamic and has no name is below 0.
+
+        None for an input of which the model says none. Raises UsageError as `read` does.
+        """
+
+
 def frontend_for(model: Any, host: PluginHost) -> str:
     """The name of the frontend that reads a model, going by how a text begins or ends.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilewright_graph.network.size_range import SizeRange
 from tilewright_pipeline.context.events import Section
 from tilewright_pipeline.context.time_text import significant_text
 
@@ -27,7 +28,46 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
         columns = ("kernels", *(f"by {source}" for source in configs), "transforms")
         counts = (sum(configs.values()), *configs.values(), compiled["transforms"])
         made.append(Section("compiled", columns, (tuple(map(str, counts)),)))
+    if buckets := report.get("buckets"):
+        made += _buckets(buckets)
     return made
+
+
+def _buckets(buckets: Mapping[str, Any]) -> list[Section]:
+    """Which sizes run as which, and of each bucket time and memory."""
+    name, each = buckets["dimension"], buckets["each"]
+    rows = [
+        (
+            str(SizeRange(*row["sizes"])),
+            " + ".join(map(str, row["runs"])),
+            significant_text(row["network_ms"]),
+        )
+        for row in buckets["table"]
+    ]
+    columns = (
+        "size",
+        "median ms",
+        "kernels ms",
+        *(f"by {source}" for source in each[0]["configs"]),
+    )
+    made = [
+        (
+            str(one["size"]),
+            significant_text(one["network_ms"]),
+            significant_text(one["sum_of_kernels_ms"]),
+            *(str(count) for count in one["configs"].values()),
+            str(one["code_bytes"]),
+            str(one["arena_bytes"]),
+        )
+        for one in each
+    ]
+    total = (str(sum(one[part] for one in each)) for part in ("code_bytes", "arena_bytes"))
+    constants = f"all, {buckets['constant_bytes']} bytes of constants"
+    made.append((constants, *[""] * (len(columns) - 1), *total))
+    return [
+        Section("sizes", (name, "runs as", "ms"), tuple(rows)),
+        Section("buckets", (*columns, "code bytes", "arena bytes"), tuple(made)),
+    ]
 
 
 def _verification(verify: Mapping[str, Any]) -> Section:

@@ -10,8 +10,11 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from tilewright.options import Options
-from tilewright_graph.compiled.compile import compile_network
+from tilewright_graph.compiled.bucketed_network import BucketedNetwork
+from tilewright_graph.compiled.compile import CompileReport, compile_network
+from tilewright_graph.compiled.compile_buckets import compile_buckets
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.selection.candidates import Accuracy
@@ -37,8 +40,8 @@ class CompileStage:
     """Compiles with the best that is known, and saves the result into the run's folder."""
 
     consumes: ClassVar[tuple[type, ...]] = (ExtractedNetwork,)
-    optional: ClassVar[tuple[type, ...]] = (GraphChoice,)
-    produces: ClassVar[tuple[type, ...]] = (CompiledNetwork,)
+    optional: ClassVar[tuple[type, ...]] = (GraphChoice, ExtractedBuckets)
+    produces: ClassVar[tuple[type, ...]] = (CompiledNetwork, BucketedNetwork)
 
     def __init__(self, options: CompileOptions, context: RunContext) -> None:
         self._options = options
@@ -46,10 +49,19 @@ class CompileStage:
 
     def run(self, values: Mapping[type, Any]) -> StageResult:
         extracted: ExtractedNetwork = values[ExtractedNetwork]
-        compiled, report = compile_network(extracted, self._context, self._options.accuracy)
+        accuracy = self._options.accuracy
+        made: tuple[Any, ...]
+        if ExtractedBuckets in values:
+            bucketed, reports = compile_buckets(values[ExtractedBuckets], self._context, accuracy)
+            most = max(reports)
+            compiled, report = bucketed.networks[most], reports[most]
+            made, told = (compiled, bucketed), {"buckets": _told(bucketed, reports)}
+        else:
+            compiled, report = compile_network(extracted, self._context, accuracy)
+            made, told = (compiled,), {}
         self._warn_of_strangers(extracted)
         if self._context.saves:
-            compiled.save(self._context.folder / FOLDER)
+            made[-1].save(self._context.folder / FOLDER)
         compiled.run(random_inputs(extracted.network, self._context.seed))
         latency = compiled.benchmark(_RUNS, _WARMUP, _SECONDS)
         _log.info("%s: %s", compiled.name, report)
@@ -58,14 +70,14 @@ class CompileStage:
             "network_ms": median(latency.seconds) * 1e3,
             "share_without_record": report.prediction.share_without_record,
         }
-        made = {
+        entry = {
             "configs": dict(report.sources),
             "transforms": report.transforms,
             "kernels": list(report.kernels),
             "arena_bytes": report.memory.arena_bytes,
             "arena_bound_bytes": report.memory.bound_bytes,
         }
-        return StageResult((compiled,), {"prediction": prediction, "compile": made})
+        return StageResult(made, {"prediction": prediction, "compile": entry, **told})
 
     def _warn_of_strangers(self, extracted: ExtractedNetwork) -> None:
         """Say so where the records hold graph choices, none of them for this network."""
@@ -82,3 +94,23 @@ class CompileStage:
                 context.store.path,
                 "other networks" if here else f"other targets ({others}; this is {context.target})",
             )
+
+
+def _told(network: BucketedNetwork, reports: Mapping[int, CompileReport]) -> dict[str, Any]:
+    """What run.json says of the buckets; the other members are of the largest."""
+    return {
+        "dimension": network.dimension.name,
+        "constant_bytes": network.constant_bytes,
+        "table": [row.to_json() for row in network.table],
+        "each": [
+            {
+                "size": size,
+                "network_ms": network.seconds[size] * 1e3,
+                "sum_of_kernels_ms": report.prediction.seconds * 1e3,
+                "configs": dict(report.sources),
+                "code_bytes": len(network.networks[size].parts()[0].data),
+                "arena_bytes": report.memory.arena_bytes,
+            }
+            for size, report in reports.items()
+        ],
+    }

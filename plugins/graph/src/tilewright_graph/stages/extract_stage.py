@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 
 from tilewright.options import Options
 from tilewright.vocabulary.task_set import TaskSet
+from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork, extract
+from tilewright_graph.network.buckets import Buckets
 from tilewright_graph.network.network import Network
 from tilewright_graph.passes.graph_pass import GraphPassEntry, apply_passes, passes_for
 from tilewright_pipeline.context.run_context import RunContext
@@ -24,8 +26,8 @@ class ExtractStage:
     """Applies the passes, fuses, and takes the distinct tasks."""
 
     consumes: ClassVar[tuple[type, ...]] = (Network,)
-    optional: ClassVar[tuple[type, ...]] = ()
-    produces: ClassVar[tuple[type, ...]] = (ExtractedNetwork, TaskSet)
+    optional: ClassVar[tuple[type, ...]] = (Buckets,)
+    produces: ClassVar[tuple[type, ...]] = (ExtractedNetwork, TaskSet, ExtractedBuckets)
 
     def __init__(self, _options: ExtractOptions, context: RunContext) -> None:
         self._context = context
@@ -37,8 +39,18 @@ class ExtractStage:
         strategies = map(host.strategy, host.owners("strategy"))
         passes = host.hook_values("tilewright_graph_passes", GraphPassEntry)
         passes = passes_for(target.kind, passes, strategies)
-        network = apply_passes(values[Network], passes, operators)
-        extracted = extract(network, target, operators)
-        tasks = extracted.task_set()
+
+        def extracted_from(network: Network) -> ExtractedNetwork:
+            return extract(apply_passes(network, passes, operators), target, operators)
+
+        buckets = values.get(Buckets)
+        if buckets is None:
+            extracted = extracted_from(values[Network])
+            tasks, others = extracted.task_set(), ()
+        else:
+            networks = {size: extracted_from(one) for size, one in buckets.networks.items()}
+            every = ExtractedBuckets(buckets.dimension, networks)
+            extracted = networks[buckets.dimension.sizes.most]
+            tasks, others = every.task_set(), (every,)
         tell_narrowing(tasks, self._context)
-        return StageResult((extracted, tasks))
+        return StageResult((extracted, tasks, *others))

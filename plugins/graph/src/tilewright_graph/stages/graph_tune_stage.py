@@ -11,15 +11,17 @@ from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Place, completed
 from tilewright_graph.compiled.measured_error import MeasuredError
+from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.finals.finals_options import FinalsOptions
 from tilewright_graph.finals.last_word import last_word
 from tilewright_graph.pictures.layout_flow import layout_flow
 from tilewright_graph.pictures.layout_picture import layout_picture
-from tilewright_graph.selection.graph_problem import MAX_ERROR
+from tilewright_graph.selection.graph_problem import MAX_ERROR, GraphTuner
 from tilewright_graph.selection.graph_tuning import GraphChoice, tune_graph
 from tilewright_graph.stages.graph_tune_options import GraphTuneOptions
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.measuring.measurement_spent import summed
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.writing import check_file, writing
 
@@ -31,7 +33,7 @@ class GraphTuneStage:
     """Chooses, measures the transforms that the choice needs, and keeps it as records."""
 
     consumes: ClassVar[tuple[type, ...]] = (ExtractedNetwork,)
-    optional: ClassVar[tuple[type, ...]] = ()
+    optional: ClassVar[tuple[type, ...]] = (ExtractedBuckets,)
     produces: ClassVar[tuple[type, ...]] = (GraphChoice,)
     measures: ClassVar[bool] = True
 
@@ -65,10 +67,11 @@ class GraphTuneStage:
         picture = self._picture
         if picture is not None:
             check_file(picture, "svg")
-        measured = None
-        if options.max_error is not None:
-            measured = MeasuredError(extracted, context, options.oracle, options.max_error)
-        choice = tune_graph(extracted, tuner, context, options, measured)
+        choice = self._choice(extracted, tuner)
+        measurement = choice.measurement
+        for bucket in values.get(ExtractedBuckets, ()):  # their choices are kept as records
+            if bucket is not extracted:
+                measurement = summed(measurement, self._choice(bucket, tuner).measurement)
         error = choice.error
         exceeds = error is not None and not error.holds
         if error is not None and exceeds:
@@ -81,11 +84,17 @@ class GraphTuneStage:
         if picture is not None:
             self._draw(picture, extracted, choice)
         graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
-        report = {"graph": graph, "measurement": choice.measurement}
+        report = {"graph": graph, "measurement": measurement}
         if options.finals:
             last = FinalsOptions(seconds=options.finals, accuracy=options.accuracy)
             report["finals"] = last_word(extracted, context, last)
         return StageResult((choice,), report, partial=unproved or exceeds)
+
+    def _choice(self, extracted: ExtractedNetwork, tuner: GraphTuner) -> GraphChoice:
+        options, context, measured = self._options, self._context, None
+        if options.max_error is not None:
+            measured = MeasuredError(extracted, context, options.oracle, options.max_error)
+        return tune_graph(extracted, tuner, context, options, measured)
 
     @property
     def _picture(self) -> Path | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -14,9 +14,13 @@ from tilewright.errors import UsageError, did_you_mean
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Options, Place
 from tilewright_graph.frontends.frontend import Frontend, check_model, frontend_for
+from tilewright_graph.frontends.named_dimensions import NamedDimensions
+from tilewright_graph.network.buckets import Buckets, make_buckets
 from tilewright_graph.network.network import Network
+from tilewright_graph.network.size_range import SizeRange
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
+from tilewright_tensor.operators.operators import Operators
 
 
 class WeightsOptions(Options):
@@ -38,6 +42,18 @@ Model = Annotated[
     BeforeValidator(_model),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]}),
 ]
+
+
+def _sizes(value: Any) -> Any:
+    return str(SizeRange.parse(str(value))) if type(value) in (int, str) else value
+
+
+Sizes = Annotated[
+    str,
+    BeforeValidator(_sizes),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]}),
+]
+"""The text of a `SizeRange`."""
 
 
 class ImportOptions(Options):
@@ -65,6 +81,12 @@ class ImportOptions(Options):
         "each takes those of its inputs.",
     )
 
+    dims: Mapping[str, Sizes] = Field(
+        default_factory=dict,
+        description="Sizes of dimensions that the model names: `batch: 8`, or a range, `batch: "
+        "1..32`, of which the compiled network takes every size.",
+    )
+
     @model_validator(mode="after")
     def _one_or_several(self) -> Self:
         if (self.model is None) == (not self.models):
@@ -77,7 +99,7 @@ class ImportStage:
 
     consumes: ClassVar[tuple[type, ...]] = ()
     optional: ClassVar[tuple[type, ...]] = ()
-    produces: ClassVar[tuple[type, ...]] = (Network,)
+    produces: ClassVar[tuple[type, ...]] = (Network, Buckets)
 
     def __init__(self, options: ImportOptions, context: RunContext) -> None:
         self._options = options
@@ -99,25 +121,45 @@ class ImportStage:
     def run(self, _values: Mapping[type, Any]) -> StageResult:
         model = self._options.model
         models = self._options.models if model is None else (model,)
-        networks = [self._read(each) for each in models]
+        read = [self._read(each) for each in models]
+        networks = [values[0] for values in read]
         _check_names(self._options.shapes, networks)
         if model is not None:
-            return StageResult(tuple(networks))
+            return StageResult(read[0])
         for name, count in Counter(network.name for network in networks).items():
             if count > 1:
                 raise UsageError(
                     f"{count} models are named {name!r}, and each has a folder of its name",
                     remedy="rename a file",
                 )
-        return StageResult(branches={network.name: (network,) for network in networks})
+        return StageResult(branches={values[0].name: values for values in read})
 
-    def _read(self, model: Any) -> Network:
+    def _read(self, model: Any) -> tuple[Any, ...]:
+        """The network of a model; where a dimension has a range, the largest, then its buckets."""
         options, host = self._options, self._context.host
         choice = options.frontend or Choice(frontend_for(model, host))
         frontend: Frontend = host.choose("frontend", choice, host)
         seed = options.weights.seed if options.weights else None
-        network = frontend.read(model, options.shapes, seed)
-        return replace(network, origin=model if isinstance(model, str) else "")
+
+        def network_of(shapes: Mapping[str, Sequence[int]]) -> Network:
+            network = frontend.read(model, {**options.shapes, **shapes}, seed)
+            return replace(network, origin=model if isinstance(model, str) else "")
+
+        if not options.dims:
+            return (network_of({}),)
+        sizes = {name: SizeRange.parse(text) for name, text in options.dims.items()}
+        dimensions = NamedDimensions.of(frontend, choice.name, model, sizes, options.shapes)
+        if dimensions.ranged is None:
+            return (network_of(dimensions.shapes()),)
+        name = dimensions.ranged
+        buckets = make_buckets(
+            name,
+            sizes[name],
+            dimensions.axes(),
+            lambda size: network_of(dimensions.shapes(size)),
+            Operators.of(host),
+        )
+        return buckets.largest, buckets
 
 
 def _check_names(shapes: Iterable[str], networks: Iterable[Network]) -> None:

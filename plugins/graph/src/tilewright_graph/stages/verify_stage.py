@@ -15,9 +15,12 @@ from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Options, Place
 from tilewright.plugins.offers import lack_of
+from tilewright_graph.compiled.bucketed_network import BucketedNetwork
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.network.buckets import Buckets
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.stages.verified_sizes import verified_sizes
 from tilewright_graph.verification.agreement import agreement, is_classification
 from tilewright_graph.verification.answers import ask_oracles, no_oracle, possible_oracles
 from tilewright_graph.verification.oracle import AnswersInTurn, Oracle
@@ -65,10 +68,13 @@ class VerifyOptions(Options):
 
 
 class VerifyStage:
-    """Runs both on one random input; outputs and observed tensors (logits) are compared."""
+    """Runs both on one random input; outputs and observed tensors (logits) are compared.
+
+    Of a dimension with a range, at the ends of every row of its table.
+    """
 
     consumes: ClassVar[tuple[type, ...]] = (CompiledNetwork, Network)
-    optional: ClassVar[tuple[type, ...]] = ()
+    optional: ClassVar[tuple[type, ...]] = (BucketedNetwork, Buckets)
     produces: ClassVar[tuple[type, ...]] = ()
 
     def __init__(self, options: VerifyOptions, context: RunContext) -> None:
@@ -106,6 +112,15 @@ class VerifyStage:
         operators = Operators.of(self._context.host)
         expected = with_own_rows(network, inputs, ours, answers, operators)
         result = compare(ours, expected, told.decisive)
+        sizes: list[dict[str, Any]] = []
+        if BucketedNetwork in values and Buckets in values:
+            both = (values[BucketedNetwork], values[Buckets])
+            found = dict(verified_sizes(*both, told.oracle, rtol, self._context))
+            sizes = [
+                {"size": size, "max_rel_error": _finite(one.max_rel_error)}
+                for size, one in found.items()
+            ]
+            result = max((result, *found.values()), key=lambda one: one.max_rel_error)
         passed = result.max_rel_error <= rtol
         if not passed:
             _log.error("%s: %s", network.name, _verdict(oracle, result, rtol))
@@ -119,6 +134,7 @@ class VerifyStage:
             "max_abs_error": _finite(result.max_abs_error),
             "max_rel_error": _finite(result.max_rel_error),
             "passed": passed,
+            **({"sizes": sizes} if sizes else {}),
             **self._agreement(told.oracle, network, compiled, answers),
         }
         return StageResult(report={"verify": report}, ok=passed)

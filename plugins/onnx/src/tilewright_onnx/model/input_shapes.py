@@ -19,7 +19,7 @@ def input_shapes(
     """
     found = {}
     for value in inputs:
-        dtype, dims = _dtype(name, value), _dimensions(value)
+        dtype, dims = _dtype(name, value), dimensions_of(value)
         if value.name in given:
             shape = _agreed(name, value.name, dims, given[value.name])
         elif dims is None or not all(map(_is_fixed, dims)):
@@ -49,13 +49,17 @@ def _dtype(name: str, value: Any) -> str:
         raise UsageError(problem, where=name) from None
 
 
-def _dimensions(value: Any) -> list[int | str] | None:
+UNNAMED = "?"
+"""A dynamic dimension without a name."""
+
+
+def dimensions_of(value: Any) -> list[int | str] | None:
     """What a model says of a shape, if anything; dynamic dimensions are names, or negative."""
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         return None
     return [
-        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
+        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or UNNAMED
         for dim in tensor.shape.dim
     ]
 
@@ -90,11 +94,13 @@ def _without_sizes(
     name: str, tensor: str, inputs: Sequence[Any], given: Mapping[str, Sequence[int]]
 ) -> UsageError:
     """The dynamic dimensions of an input, and the option to write for all such inputs."""
-    every = {value.name: _dimensions(value) for value in inputs}
-    dims, problem = every[tensor], f"input {tensor!r} has no shape"
+    every = {value.name: dimensions_of(value) for value in inputs}
+    dims, problem, by_name = every[tensor], f"input {tensor!r} has no shape", ""
     if dims is not None:
         axis = next(axis for axis, dim in enumerate(dims) if not _is_fixed(dim))
         problem = f"input {tensor!r}: dimension {axis} ({dims[axis]}) is dynamic"
+        if isinstance(dims[axis], str) and dims[axis] != UNNAMED:
+            by_name = f"give it a size, or a range: --dim {dims[axis]}=1..8; or "
     if others := [repr(one) for one in given if one not in every]:
         there = ", ".join(map(repr, every))
         problem += f", and shapes names {', '.join(others)}; the inputs are {there}"
@@ -108,7 +114,7 @@ def _without_sizes(
         problem,
         where=name,
         remedy=(
-            f"give it a value: --set 'import.shapes={shapes}'; in a file import: "
+            f"{by_name}give it a value: --set 'import.shapes={shapes}'; in a file import: "
             f"{{shapes: {shapes}}}; in Python compile({{'model': ..., 'shapes': {shapes}}})"
         ),
     )

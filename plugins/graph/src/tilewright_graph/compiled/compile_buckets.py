@@ -1,0 +1,41 @@
+"""From the extracted networks of buckets to one network for all their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+
+from tilewright_graph.compiled.bucketed_network import BucketedNetwork
+from tilewright_graph.compiled.compile import CompileReport, link_dispatched
+from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.compiled.packed_constants import pack_constants
+from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
+from tilewright_graph.network.random_inputs import random_arrays
+from tilewright_graph.selection.candidates import Accuracy
+from tilewright_graph.selection.dispatching import dispatch_network
+from tilewright_pipeline.context.run_context import RunContext
+
+_RUNS, _WARMUP, _SECONDS = 20, 3, 0.5  # of each bucket
+
+
+def compile_buckets(
+    extracted: ExtractedBuckets, context: RunContext, accuracy: Accuracy = "default"
+) -> tuple[BucketedNetwork, Mapping[int, CompileReport]]:
+    """The network ready to run, each bucket timed, and by size how each came about.
+
+    Every bucket takes the best that is known for its own shapes. What its configs make of a weight
+    is in memory once for all buckets that make the same of it.
+    """
+    dispatched = [dispatch_network(one, context, accuracy) for one in extracted]
+    packed = pack_constants([one.assembly.constants for one in dispatched])
+    compiled, reports = {}, {}
+    parts = zip(extracted.networks.items(), dispatched, packed, strict=True)
+    for (size, network), configs, constants in parts:
+        compiled[size], reports[size] = link_dispatched(network, configs, context, constants)
+    seconds = {size: _seconds(network, context.seed) for size, network in compiled.items()}
+    return BucketedNetwork(extracted.dimension, compiled, seconds), reports
+
+
+def _seconds(network: CompiledNetwork, seed: int) -> float:
+    network.run(random_arrays(network.inputs, seed))
+    return median(network.benchmark(_RUNS, _WARMUP, _SECONDS).seconds)

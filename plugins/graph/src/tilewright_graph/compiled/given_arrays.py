@@ -1,0 +1,63 @@
+"""What a caller gives a compiled network to run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_graph.network.network import tensors_text
+
+
+def given_arrays(inputs: Any, specs: Mapping[str, TensorSpec], where: str) -> dict[str, Any]:
+    """The array of every spec; see `by_name`. Raises UsageError for another shape or dtype."""
+    named = by_name(inputs, specs, where)
+    return {name: _checked(named[name], name, spec, where) for name, spec in specs.items()}
+
+
+def by_name(inputs: Any, specs: Mapping[str, TensorSpec], where: str) -> Mapping[str, Any]:
+    """Arrays by name, of such a mapping, of a list in order, or of the one that there is.
+
+    Raises UsageError where there are others than the specs have.
+    """
+    named = inputs if isinstance(inputs, Mapping) else _in_order(inputs, specs, where)
+    for name in named:
+        if name not in specs:
+            remedy = did_you_mean(str(name), list(specs))
+            raise UsageError(f"no input named {name!r}", where=where, remedy=remedy)
+    for name in specs:
+        if name not in named:
+            remedy = f"it takes {tensors_text(specs)}"
+            raise UsageError(f"input {name!r} is missing", where=where, remedy=remedy)
+    return named
+
+
+def _in_order(inputs: Any, specs: Mapping[str, TensorSpec], where: str) -> dict[str, Any]:
+    """By name: a list or tuple is the inputs in order, anything else is an input."""
+    given = inputs if isinstance(inputs, list | tuple) else [inputs]
+    if len(given) != len(specs):
+        count = len(specs)
+        got = "one array" if given is not inputs else f"a list of {len(given)}"
+        raise UsageError(
+            f"expected {count} input{'s' if count != 1 else ''}, got {got}",
+            where=where,
+            remedy=f"a list is all inputs in order: {tensors_text(specs)}",
+        )
+    return dict(zip(specs, given, strict=True))
+
+
+def _checked(given: Any, name: str, spec: TensorSpec, where: str) -> Any:
+    try:
+        array = np.asarray(given)
+    except (ValueError, TypeError, RuntimeError) as error:  # ragged lists; tensors that track
+        raise UsageError(f"input {name!r} is no array: {error}", where=where) from error
+    if array.shape != spec.shape or str(array.dtype) != spec.dtype:
+        raise UsageError(
+            f"input {name!r}: expected {spec}, got {array.dtype}{list(array.shape)}",
+            where=where,
+            remedy=f"convert it: .astype({spec.dtype!r})" if array.shape == spec.shape else "",
+        )
+    return np.asarray(array, order="C")  # ascontiguousarray gives a scalar an axis

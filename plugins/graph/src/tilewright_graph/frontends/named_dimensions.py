@@ -1,0 +1,92 @@
+"""Sizes given to the dimensions that a model names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.errors import UsageError, did_you_mean
+from tilewright_graph.frontends.frontend import Frontend, NamesDimensions
+from tilewright_graph.network.size_range import SizeRange
+
+
+@dataclass(frozen=True)
+class NamedDimensions:
+    """The sizes that a caller gives, and the inputs that have such dimensions.
+
+    ranged   the one dimension that has a range, None where every one has a size
+    """
+
+    sizes: Mapping[str, SizeRange]
+    inputs: Mapping[str, Sequence[int | str]]
+    ranged: str | None
+
+    @classmethod
+    def of(
+        cls,
+        frontend: Frontend,
+        frontend_name: str,
+        model: Any,
+        sizes: Mapping[str, SizeRange],
+        shapes: Mapping[str, Sequence[int]],
+    ) -> NamedDimensions:
+        """Raises UsageError for names that the model does not have, and for two ranges.
+
+        `shapes` says the sizes of other inputs.
+        """
+        where = f"{model}: dims" if isinstance(model, str) else "dims"
+        if not isinstance(frontend, NamesDimensions):
+            raise UsageError(
+                f"models that {frontend_name!r} reads name no dimensions",
+                where=where,
+                remedy="export the model to ONNX with a dynamic axis",
+            )
+        told = frontend.dimensions(model)
+        inputs = {name: dims for name, dims in told.items() if dims and name not in shapes}
+        known = [dim for dims in inputs.values() for dim in dims if isinstance(dim, str)]
+        for name in sizes:
+            if name not in known:
+                none = "all its dimensions have sizes: export it with a dynamic axis"
+                raise UsageError(
+                    f"the model has no dimension named {name!r}",
+                    where=where,
+                    remedy=did_you_mean(name, sorted(set(known)), none=none),
+                )
+        ranged = [name for name, one in sizes.items() if one.is_range]
+        if len(ranged) > 1:
+            raise UsageError(
+                f"{' and '.join(ranged)} have ranges, expected one dimension that has",
+                where=where,
+                remedy=f"give the others a size, as in {ranged[-1]}={sizes[ranged[-1]].most}",
+            )
+        return cls(sizes, inputs, next(iter(ranged), None))
+
+    def shapes(self, size: int = 0) -> dict[str, list[int]]:
+        """The shapes of those inputs all of whose dimensions are known then.
+
+        size   that of the dimension with a range
+        """
+        known = {name: one.most for name, one in self.sizes.items()}
+        if self.ranged is not None:
+            known[self.ranged] = size
+        made = {
+            name: [known.get(dim, -1) if isinstance(dim, str) else dim for dim in dims]
+            for name, dims in self.inputs.items()
+        }
+        return {name: shape for name, shape in made.items() if min(shape) > 0}
+
+    def axes(self) -> dict[str, int]:
+        """The axis of the dimension with a range, by input. Raises UsageError for two in one."""
+        found = {}
+        for name, dims in self.inputs.items():
+            places = [axis for axis, dim in enumerate(dims) if dim == self.ranged]
+            if len(places) > 1:
+                raise UsageError(
+                    f"input {name!r} has the dimension {self.ranged!r} twice: {list(dims)}",
+                    where="dims",
+                    remedy="give it one size",
+                )
+            if places:
+                found[name] = places[0]
+        return found

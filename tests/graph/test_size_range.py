@@ -1,0 +1,33 @@
+"""Ranges of sizes: their text, and the buckets that serve every size without much padding."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from tilewright_graph.network.size_range import SizeRange
+
+
+@pytest.mark.parametrize(("least", "most"), [(1, 1), (1, 2), (1, 37), (5, 7), (9, 300), (17, 18)])
+def test_a_bucket_is_at_most_a_quarter_above_the_least_size_that_it_serves(least, most):
+    sizes = SizeRange(least, most).buckets()
+    assert sizes[-1] == most
+    assert all(one < other for one, other in pairwise(sizes))
+    firsts = [least, *(size + 1 for size in sizes[:-1])]
+    assert all(size <= 1.25 * first for first, size in zip(firsts, sizes, strict=True))
+
+
+def test_buckets_are_few_and_of_sizes_that_vectors_like():
+    assert SizeRange(1, 32).buckets() == (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32)
+
+
+@pytest.mark.parametrize(("text", "told"), [("7", "7"), (" 3..9", "3..9"), ("4..4", "4")])
+def test_a_range_is_told_as_it_is_written(text, told):
+    assert str(SizeRange.parse(text)) == told
+
+
+@pytest.mark.parametrize("text", ["", "0", "0..4", "4..3", "1..", "-1", "1..2..3", "1.5", "9" * 12])
+def test_what_is_no_range_of_sizes_is_refused(text):
+    with pytest.raises(ValueError, match=r"expected a size from 1, or a range such as 1\.\.32"):
+        SizeRange.parse(text)

@@ -1,0 +1,37 @@
+"""Which sizes run as which buckets, by what was measured of these."""
+
+from __future__ import annotations
+
+from tilewright_graph.compiled.size_table import size_table, table_text
+from tilewright_graph.network.dimension import Dimension
+from tilewright_graph.network.size_range import SizeRange
+
+
+def table(seconds, *, least=1, independent=True):
+    dimension = Dimension("batch", SizeRange(least, max(seconds)), {}, independent)
+    rows = size_table(dimension, seconds)
+    return [(str(row.sizes), row.runs) for row in rows], table_text(dimension, rows)
+
+
+def test_what_one_more_run_costs_makes_small_networks_be_padded():
+    found, text = table({1: 2e-6, 2: 3e-6, 4: 5e-6, 7: 9e-6})
+    assert found == [("1", (1,)), ("2", (2,)), ("3..4", (4,)), ("5..7", (7,))]
+    assert text.splitlines()[:2] == ["batch  runs as  ms", "1      1        0.002000"]
+
+
+def test_where_time_grows_with_the_rows_a_size_runs_as_several():
+    found, text = table({1: 0.011, 2: 0.02, 4: 0.04, 6: 0.06, 8: 0.08}, least=3)
+    assert [(sizes, sorted(runs)) for sizes, runs in found] == [
+        ("3", [1, 2]), ("4", [4]), ("5", [1, 4]), ("6", [6]), ("7", [1, 6]), ("8", [8]),
+    ]  # fmt: skip
+    assert " + " in text
+
+
+def test_a_larger_bucket_serves_where_it_is_faster_for_certain():
+    assert table({1: 1e-5, 2: 5e-5, 3: 3e-5})[0] == [("1", (1,)), ("2..3", (3,))]
+    assert table({2: 3.1e-5, 3: 3e-5})[0] == [("1..2", (2,)), ("3", (3,))]
+
+
+def test_where_rows_meet_every_size_runs_as_itself():
+    seconds = {4: 1.0, 5: 9.0, 6: 2.0}
+    assert table(seconds, least=4, independent=False)[0] == [("4", (4,)), ("5", (5,)), ("6", (6,))]
