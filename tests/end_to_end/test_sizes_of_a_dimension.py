@@ -73,7 +73,7 @@ def test_a_saved_range_is_shown_and_run_at_any_size(call, named):
         (("batch",), "--dim: expected NAME=SIZES once a name; got 'batch'"),
         (("batch=1", "--dim", "batch=2"), "'batch' is given twice"),
         (("bath=1..2",), "named.onnx: dims: the model has no dimension named 'bath'"),
-        (("batch=2..1",), "expected a size from 1, or a range such as 1..32, got '2..1'"),
+        (("batch=2..1",), "expected a size from 1, or a range such as 1..32"),
     ],
 )
 def test_sizes_that_are_none_are_told_in_one_line(call, named, given, message):

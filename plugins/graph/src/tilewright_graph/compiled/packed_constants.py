@@ -44,7 +44,7 @@ def pack_constants(networks: Sequence[Mapping[str, Any]]) -> list[PackedConstant
 
 def _content(array: Any) -> tuple[int, bytes]:
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return array.nbytes, hashlib.blake2b(data).digest()
+    return array.nbytes, hashlib.blake2b(data.data).digest()
 
 
 def _filled(size: int, placed: Iterable[tuple[int, Any]]) -> Any:

@@ -62,7 +62,7 @@ def _fastest(
     buckets = sorted(seconds, reverse=True)
     for size in range(1, dimension.sizes.most + 1):
         plain = min(bucket for bucket in buckets if bucket >= size)
-        found = seconds[plain], (plain,)
+        found: tuple[float, tuple[int, ...]] = (seconds[plain], (plain,))
         for bucket in buckets:
             cost, runs = seconds[bucket], (bucket,)
             if bucket < size:

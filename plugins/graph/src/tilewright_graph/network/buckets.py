@@ -135,4 +135,4 @@ def _sharing(network: Network, other: Network | None) -> Network:
 def _same(one: Any, other: Any) -> bool:
     if other is None or one.shape != other.shape or one.dtype != other.dtype:
         return False
-    return one.tobytes() == other.tobytes()
+    return bool(one.tobytes() == other.tobytes())

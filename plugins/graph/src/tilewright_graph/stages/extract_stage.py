@@ -43,10 +43,10 @@ class ExtractStage:
         def extracted_from(network: Network) -> ExtractedNetwork:
             return extract(apply_passes(network, passes, operators), target, operators)
 
-        buckets = values.get(Buckets)
+        buckets, others = values.get(Buckets), tuple[ExtractedBuckets, ...]()
         if buckets is None:
             extracted = extracted_from(values[Network])
-            tasks, others = extracted.task_set(), ()
+            tasks = extracted.task_set()
         else:
             networks = {size: extracted_from(one) for size, one in buckets.networks.items()}
             every = ExtractedBuckets(buckets.dimension, networks)
