@@ -13,7 +13,7 @@ from tilewright.roles.measurement import (
     TellsUse,
 )
 from tilewright.roles.record_reader import RecordReader
-from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent
+from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent, TakesRecords
 from tilewright.roles.reference import Array, Reference, RoundsToUnits, TellsLeastWork
 from tilewright.roles.search import TaskScheduler, TaskState, Tuner
 from tilewright.roles.target import (
@@ -57,6 +57,7 @@ __all__ = [
     "Spent",
     "SwapsKernels",
     "TakesBatches",
+    "TakesRecords",
     "TargetBackend",
     "TaskScheduler",
     "TaskState",

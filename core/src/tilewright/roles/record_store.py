@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
@@ -111,3 +111,17 @@ class RecordStore(Protocol):
 
     def devices(self, revisions: Mapping[str, int] | None = None) -> Counter[tuple[str, str]]:
         """How many trials each device has, by (name, fingerprint); only by these strategies."""
+
+
+@runtime_checkable
+class TakesRecords(Protocol):
+    """A record store that also answers from records of others, such as those of packs.
+
+    Without it, packs are passed over.
+    """
+
+    def take_records(self, lines: Sequence[bytes]) -> None:
+        """Count lines of a records file as if they stood before all of the store's own.
+
+        They are never written, and nothing is charged to a stage for them. Bad ones are skipped.
+        """

@@ -95,6 +95,7 @@ class Pipeline:
         seed: int | None = None,
         more: Budget | str | int | None = None,
         foreign_records: bool = False,
+        frozen: bool = False,
     ) -> RunResult:
         """Run the stages in order; run.json is written however they end. Raises UsageError.
 
@@ -103,8 +104,12 @@ class Pipeline:
         out    the run's folder, default `runs/NAME`
         more   adds to what each tuning stage has left, nothing once it was finished; in the unit
                of their budgets
+        frozen  as in the file, which may pin the records besides
         """
         added = None if more is None else parse_budget(more, "--more")
+        if added is not None and (frozen or self.file.frozen):
+            remedy = "leave one of them out"
+            raise UsageError("nothing is measured in a frozen run", where="--more", remedy=remedy)
         for stage in self.plan.stages:
             if added is not None and hasattr(stage.options, "budget"):
                 together(
@@ -112,7 +117,12 @@ class Pipeline:
                 )  # refused here, not after hours of other stages
         check_folder(self._folder(out), "--out")
         context = self.context(
-            out=out, device=device, seed=seed, more=added, foreign_records=foreign_records
+            out=out,
+            device=device,
+            seed=seed,
+            more=added,
+            foreign_records=foreign_records,
+            frozen=frozen,
         )
         run = PipelineRun(self.plan.stages, context)
         result = run.run()
@@ -168,6 +178,7 @@ class Pipeline:
         seed: int | None = None,
         more: Budget | None = None,
         foreign_records: bool = False,
+        frozen: bool = False,
         measures: bool = True,
         writes: bool = True,
     ) -> RunContext:
@@ -193,6 +204,7 @@ class Pipeline:
                 strategies=file.strategies,
                 more=more,
                 foreign_records=foreign_records,
+                frozen=file.frozen or frozen,
                 measures=measures,
                 writes=writes,
             )

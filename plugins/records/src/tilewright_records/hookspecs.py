@@ -1,4 +1,4 @@
-"""Hooks that tilewright-records adds: record stores, and readers of records files."""
+"""Hooks that tilewright-records adds: record stores, readers of records files, packs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tilewright.plugins.plugin import Component, hookspec
 
 if TYPE_CHECKING:
     from tilewright.roles import RecordReader, RecordStore
+    from tilewright_records.packs.record_pack import RecordPack
 
 
 @hookspec
@@ -20,4 +21,13 @@ def tilewright_record_stores() -> Sequence[Component[RecordStore]]:
 @hookspec
 def tilewright_record_readers() -> Sequence[Component[RecordReader]]:
     """Readers of records files; (options, host). First: records, for its own format."""
+    raise NotImplementedError
+
+
+@hookspec
+def tilewright_record_packs() -> Sequence[Component[RecordPack]]:
+    """History that comes as a package of data; (options, host). `records pack` writes one.
+
+    First: whoever shares records.
+    """
     raise NotImplementedError

@@ -1,10 +1,19 @@
-"""How alike two workloads are."""
+"""How alike two workloads are, and two devices."""
 
 from __future__ import annotations
 
+import re
 from math import log2
+from typing import Any
 
+from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.workload import Workload
+
+LIKE = 0.2
+"""The least similarity of devices whose best configs are worth a trial on each other."""
+
+_VERSION = re.compile(r"\d+(\.\d+)+")
+_OTHER_VERSION = 0.25
 
 _OTHER_EPILOGUE = 0.25
 """As far apart as extents by a fifth."""
@@ -31,5 +40,23 @@ def similarity(a: Workload, b: Workload) -> float:
     return float(1 / (1 + distance))
 
 
-def _kind(anchor: Workload) -> object:
-    return anchor.operator, [(len(one.shape), one.dtype) for one in anchor.inputs]
+def device_similarity(a: Device, b: Device) -> float:
+    """From 0, of other kinds of devices, to 1, of equal ones.
+
+    It falls with the factors between numbers, such as bytes of caches, and with every other
+    attribute that differs, least where it is a version of software.
+    """
+    if a.attributes.keys() != b.attributes.keys():
+        return 0.0
+    pairs = ((a.attributes[name], b.attributes[name]) for name in a.attributes)
+    return 1 / (1 + sum(_apart(one, other) for one, other in pairs))
+
+
+def _apart(one: Any, other: Any) -> float:
+    if one == other:
+        return 0.0
+    numbers = [x for x in (one, other) if isinstance(x, int | float) and not isinstance(x, bool)]
+    if len(numbers) == 2 and min(numbers) > 0:
+        return abs(log2(one / other))
+    texts = [x for x in (one, other) if isinstance(x, str) and _VERSION.fullmatch(x)]
+    return _OTHER_VERSION if len(texts) == 2 else 1.0

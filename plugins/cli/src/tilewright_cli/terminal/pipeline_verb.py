@@ -30,6 +30,9 @@ _OPTIONS = (
     shared.settings,
     click.option("--seed", type=int, default=None, help="In place of the file's seed."),
     shared.foreign_records,
+    click.option(
+        "--frozen", is_flag=True, help="Measure nothing, and refuse a kernel without a record."
+    ),
     shared.plugin_files,
     shared.watch_options,
     shared.as_json,
@@ -81,6 +84,7 @@ def run_pipeline(
     settings: tuple[str, ...],
     seed: int | None,
     foreign_records: bool,
+    frozen: bool,
     plugin: tuple[Path, ...],
     quiet: bool,
     events: Path | None,
@@ -118,7 +122,12 @@ def run_pipeline(
         )
         watchers.watch(pipeline.plan.host)
         result = pipeline.run(
-            out=out, device=device, seed=seed, more=more, foreign_records=foreign_records
+            out=out,
+            device=device,
+            seed=seed,
+            more=more,
+            foreign_records=foreign_records,
+            frozen=frozen,
         )
     if result.exit_code == INTERRUPTED:
         shared.say("what was measured is kept: the same command goes on from there", err=True)

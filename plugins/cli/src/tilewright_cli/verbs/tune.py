@@ -131,6 +131,11 @@ def _lines(results: Sequence[TuneResult]) -> Iterator[str]:
     if spared := found.get("spared"):
         yield f"spared    {spared} alternatives: slower than the best even at their own peak"
     yield f"records   {found['records']}"
+    for pack in found.get("packs", ()):
+        told = (
+            f"{pack['records']} records of this device, {pack['similar_devices']} devices like it"
+        )
+        yield f"pack      {pack['name']}, {pack['source']}: {told}"
     if len(results) == 1 and found["ended"] in _BEFORE_ITS_BUDGET:
         yield f"It ended before its budget: {_BEFORE_ITS_BUDGET[found['ended']]}."
     if found["skipped"]:

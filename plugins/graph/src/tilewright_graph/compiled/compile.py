@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,14 @@ from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_graph.network.counted_rows import counted_results
 from tilewright_graph.selection.assembly import Assembly
 from tilewright_graph.selection.candidates import Accuracy
-from tilewright_graph.selection.dispatching import Best, Dispatched, dispatch_network
+from tilewright_graph.selection.dispatching import (
+    GRAPH_CHOICE,
+    Best,
+    Dispatched,
+    dispatch_network,
+)
 from tilewright_graph.selection.prediction import Prediction, recorded_seconds
+from tilewright_pipeline.context.frozen import refuse_missing
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_tensor.operators.operators import Operators
 
@@ -61,7 +67,10 @@ def compile_network(
     accuracy: Accuracy = "default",
     best: Best = "graph",
 ) -> tuple[CompiledNetwork, CompileReport]:
-    """The network ready to run, and how it came about; see `dispatch_network`."""
+    """The network ready to run, and how it came about; see `dispatch_network`.
+
+    Raises UsageError that lists the kernels without a record where the run is frozen.
+    """
     dispatched = dispatch_network(extracted, context, accuracy, best)
     return link_dispatched(extracted, dispatched, context)
 
@@ -73,6 +82,7 @@ def link_dispatched(
     packed: PackedConstants | None = None,
 ) -> tuple[CompiledNetwork, CompileReport]:
     """The network whose kernels have their configs; see `lower_network` for `packed`."""
+    refuse_missing(_unrecorded(extracted, dispatched), context)
     assembly = dispatched.assembly
     bound, untuned = dispatched.max_error, _untuned(assembly, context)
     compiled, memory = link_assembly(
@@ -86,6 +96,16 @@ def link_dispatched(
         kernel_entries(extracted, dispatched),
     )
     return compiled, report
+
+
+def _unrecorded(extracted: ExtractedNetwork, dispatched: Dispatched) -> Iterator[tuple[str, str]]:
+    """(name, text of its task) of each kernel that neither a record nor the caller answered for."""
+    for kernel in extracted.kernels:
+        answer = dispatched.answers[kernel.key]
+        known = answer.source == GRAPH_CHOICE or answer.seconds is not None
+        if not known and kernel.key not in dispatched.entered:
+            reference = dispatched.context.host.reference(kernel.task.workload.operator)
+            yield kernel.name, reference.format(kernel.task.workload)
 
 
 def link_assembly(

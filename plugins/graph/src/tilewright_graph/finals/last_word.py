@@ -31,8 +31,8 @@ def last_word(
     """Let the running network choose among its kernels' best; what run.json says of it.
 
     What wins is kept as the choice for the network, where `compile` finds it. Nothing is done where
-    an equal call has ended before. Raises UsageError for a target that does not have
-    `SwapsKernels`, and for devices elsewhere.
+    an equal call has ended before, and in a frozen run. Raises UsageError for a target that does
+    not have `SwapsKernels`, and for devices elsewhere.
     """
     _check(extracted, context)
     dispatched = dispatch_network(extracted, context, options.accuracy)
@@ -45,7 +45,8 @@ def last_word(
         candidates=options.candidates,
     )
     stage = _key(places, context, options)
-    done = not options.seconds or context.store.spent(stage, context.device).finished
+    ended = context.frozen or context.store.spent(stage, context.device).finished
+    done = ended or not options.seconds
     if done or not places:
         return _report(places, Outcome((), (), {}, Verdict(0, None, 0), 0, 0.0), 0.0, 0)
     with _link(extracted, dispatched, places, context) as compiled:
@@ -59,8 +60,8 @@ def last_word(
     if any(outcome.standing):
         _keep(extracted, dispatched, places, outcome, context)
     device = context.device
-    ended = BudgetRecord(stage, device.name, device.fingerprint, True, spent, trials=0)
-    context.store.append([ended])
+    line = BudgetRecord(stage, device.name, device.fingerprint, True, spent, trials=0)
+    context.store.append([line])
     return _report(places, outcome, spent, network.swaps)
 
 

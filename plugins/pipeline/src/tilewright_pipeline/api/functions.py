@@ -219,6 +219,7 @@ def _summary(
         "ended": None if report.skipped else report.outcomes[entry.task.key].reason,
         "partial": report.partial,
         "records": str(context.store.path),
+        **({"packs": [pack.to_json() for pack in context.packs]} if context.packs else {}),
         "config": config.to_json() if config is not None else None,
     }
 
@@ -234,6 +235,7 @@ def compile(  # noqa: A001  the name users expect
     precision: str = "float32",
     device: str | None = None,
     seed: int = 0,
+    frozen: bool | str = False,
     host: PluginHost | None = None,
 ) -> Any:
     """A compiled network, from what the records file knows and fallback configs for the rest.
@@ -243,6 +245,7 @@ def compile(  # noqa: A001  the name users expect
     options   of the stage `compile`
     out       a folder in which it is saved as well, as `network`; by default, nothing is written
     records   only read; default `records.jsonl` in `out`, else that of `tune`
+    frozen    refuse kernels without a record, rather than fall back; `sha256:...` pins the records
     """
     host = (host or PluginHost.load()).at_precision(precision)
     if out is not None:
@@ -263,6 +266,7 @@ def compile(  # noqa: A001  the name users expect
             records=known,
             strategies=strategies,
             seed=seed,
+            frozen=frozen,
             writes=False,
             saves=out is not None,
         )

@@ -15,6 +15,7 @@ from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.target import Target
+from tilewright_pipeline.context.packs import UsedPack
 from tilewright_pipeline.dispatch.history import History
 
 
@@ -31,6 +32,8 @@ class RunContext:
     devices          names of those that measure, where they are not this machine's; all alike
     named_device     the name or pattern that the device was chosen by; empty where none was named
     saves            whether stages leave files in the folder; where not, it is gone afterwards
+    packs            installed packs whose records are in the store, too
+    frozen           the SHA-256 of the records where nothing may be measured, empty otherwise
     """
 
     name: str
@@ -51,6 +54,8 @@ class RunContext:
     devices: tuple[str, ...] = ()
     named_device: str = ""
     saves: bool = True
+    packs: tuple[UsedPack, ...] = ()
+    frozen: str = ""
 
     @cached_property
     def history(self) -> History:

@@ -18,7 +18,9 @@ from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task import Task
 from tilewright_pipeline.context.device_peaks import with_peaks
 from tilewright_pipeline.context.find_device import find_device
+from tilewright_pipeline.context.frozen import pinned
 from tilewright_pipeline.context.memory_store import MemoryRecordStore
+from tilewright_pipeline.context.packs import used_packs
 from tilewright_pipeline.context.reach import reaching, resolver
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.dispatch.history import equal_tasks
@@ -50,6 +52,7 @@ def make_context(
     strategies: str = "*",
     more: Budget | None = None,
     foreign_records: bool = False,
+    frozen: bool | str = False,
     measures: bool = True,
     writes: bool = True,
     saves: bool = True,
@@ -61,6 +64,8 @@ def make_context(
     records   default `records.jsonl` in the run's folder
     target, runner, builder, record_store  default: what is declared as the default of its role
     device    a name; a glob over names where the runner reaches devices elsewhere
+    frozen    nothing is measured, peaks neither, and the records are only read; `sha256:...` pins
+              them, see `records_hash`
     measures  False: nothing is run, so that any machine will do; the device is then `none`
     writes    False: the records are only read, so that any folder will do
     saves     False: stages leave nothing in the run's folder
@@ -81,13 +86,15 @@ def make_context(
         if found.attributes.get("emulated") and isinstance(backend, EmulatesTargets):
             resolved = backend.emulated_target(resolved)
         backend.check_target(resolved, found)
-        found = _measured_on(with_peaks(backend, found, resolved), runner, host)
+        found = found if frozen else with_peaks(backend, found, resolved)
+        found = _measured_on(found, runner, host)
     path = records or folder / "records.jsonl"
-    if writes:
+    if writes and not frozen:
         check_file(path, "records")
     store = open_store(path, host, record_store)
     _tell_misses(store, resolved, found if measures and not foreign_records else None, host)
     _tell_unused_precision(resolved, host)
+    packs = used_packs(found, store, host, similar=not frozen) if measures else ()
     return RunContext(
         name=name,
         folder=folder,
@@ -106,6 +113,8 @@ def make_context(
         more=more,
         foreign_records=foreign_records,
         saves=saves,
+        packs=packs,
+        frozen=pinned(frozen, store.path, packs),
     )
 
 

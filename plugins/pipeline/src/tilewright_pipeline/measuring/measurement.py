@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
+from tilewright.errors import UsageError
 from tilewright.host.contexts import MeasureContext
 from tilewright.plugins.blamed import Blamed
 from tilewright.roles import TakesBatches, TellsBuilderFaults, TellsFaults, TellsUse
@@ -46,7 +47,7 @@ class Measurement:
     `shield()` gives a section that Ctrl-C does not cut, so that a record is written whole.
     `stage` is the hash of the stage whose budget pays: every record says what it took of it, so
     that a run that is killed goes on with what is left. `tasks` are to come: a runner that can tell
-    refuses what it cannot run before it runs anything.
+    refuses what it cannot run before it runs anything. Raises UsageError in a frozen run.
     """
 
     def __init__(
@@ -56,6 +57,8 @@ class Measurement:
         stage: str | None = None,
         tasks: TaskSet | None = None,
     ) -> None:
+        if context.frozen:
+            raise UsageError("a stage measures, and the run is frozen", remedy="leave one out")
         self.spent = MeasurementSpent()
         self._tasks = tasks
         self._stage = stage

@@ -108,7 +108,21 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
     if spared := measurement.get("counts", {}).get("spared"):
         why = "slower than the best found, even at the peak of what they compute with"
         made.append(Section("no trials for", ("alternatives", ""), ((str(spared), why),)))
+    if packs := report.get("setup", {}).get("packs"):
+        made.append(_pack_section(packs))
+    if frozen := report.get("setup", {}).get("frozen"):
+        told = "nothing was measured but what the whole network takes"
+        made.append(Section("frozen", ("records", ""), ((frozen, told),)))
     return made
+
+
+def _pack_section(packs: Sequence[Mapping[str, Any]]) -> Section:
+    columns = ("pack", "from", "records of this device", "devices like it")
+    rows = tuple(
+        (pack["name"], pack["source"], str(pack["records"]), str(pack["similar_devices"]))
+        for pack in packs
+    )
+    return Section("packs", columns, rows)
 
 
 def _task_section(tasks: Sequence[Mapping[str, Any]]) -> Section:

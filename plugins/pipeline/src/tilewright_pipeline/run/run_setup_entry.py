@@ -31,6 +31,8 @@ def setup_entry(context: RunContext, started: datetime) -> dict[str, Any]:
         "builder": Choice(*context.builder).short_form(),
         "records": _from(context.folder, context.store.path),
         **({"record_store": context.record_store.short_form()} if context.record_store else {}),
+        **({"frozen": context.frozen} if context.frozen else {}),
+        **({"packs": [pack.to_json() for pack in context.packs]} if context.packs else {}),
         **({"device": context.named_device} if context.named_device else {}),
         **({"plugins": plugins} if plugins else {}),
         "versions": {

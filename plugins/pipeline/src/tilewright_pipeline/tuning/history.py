@@ -80,20 +80,27 @@ def best_of_anchor(context: RunContext, task: Task) -> list[ConfigEntity]:
 
 
 def adopted_configs(context: RunContext, task: Task) -> list[ConfigEntity]:
-    """The best config of each other device, where the run allows foreign records.
+    """The best config of each other device that may propose any.
 
-    And what strategies make of configs that other systems found for the same operator, which
-    `records merge` brings into the store.
+    These are all where the run allows foreign records, else those of its packs that are like this
+    one. And what strategies make of configs that other systems found for the same operator, which
+    `records import` brings into the store.
     """
     strange = context.store.of_other_systems(task.workload, context.host.revisions)
     found = [*translated(task, _fastest(strange), context.host)]
-    if context.foreign_records:
-        query = context.history.query(task)
-        for _, donor in context.store.devices():
-            best = context.store.best(replace(query, fingerprint=donor))
-            if best is not None and donor != query.fingerprint:
-                found.append(best.config)
+    query = context.history.query(task)
+    for donor in _donors(context):
+        best = context.store.best(replace(query, fingerprint=donor))
+        if best is not None and donor != query.fingerprint:
+            found.append(best.config)
     return found
+
+
+def _donors(context: RunContext) -> list[str]:
+    """Fingerprints of other devices whose best configs may be proposed."""
+    if context.foreign_records:
+        return [fingerprint for _, fingerprint in context.store.devices()]
+    return [*dict.fromkeys(donor for pack in context.packs for donor in pack.donors)]
 
 
 def _fastest(records: Iterable[Record]) -> Iterator[Record]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from tilewright.vocabulary.task_set import TaskSet
+from tilewright_pipeline.context.frozen import refuse_missing
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.stages.stage import StageResult
@@ -31,7 +32,19 @@ class TuneStage:
         return tune_tasks(tasks, self._context, self._options, more=self._context.more)
 
     def run(self, values: Mapping[type, Any]) -> StageResult:
+        if self._context.frozen:
+            self._refuse_missing(values[TaskSet])
+            return StageResult()
         report = self.tune(values[TaskSet])
         entries = [task_entry(entry, self._context) for entry in values[TaskSet]]
         dead = any(entry["trials"] and entry["best_seconds"] is None for entry in entries)
         return StageResult(report=report.members, partial=report.partial or dead)
+
+    def _refuse_missing(self, tasks: TaskSet) -> None:
+        context = self._context
+        named = (
+            (entry.name, context.host.reference(entry.task.workload.operator), entry.task.workload)
+            for entry in tasks
+            if context.history.best(entry.task) is None
+        )
+        refuse_missing(((name, one.format(workload)) for name, one, workload in named), context)

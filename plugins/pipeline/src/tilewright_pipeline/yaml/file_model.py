@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from tilewright.errors import UsageError
+from tilewright.errors import UsageError, shown
 from tilewright.options import DEFAULT, Choice, Options
 from tilewright.vocabulary.measure import Conditions
 from tilewright.vocabulary.target import Target
+from tilewright_pipeline.context.frozen import EXPECTED, PIN
 from tilewright_pipeline.context.run_setup import LARGEST_SEED
+from tilewright_pipeline.options.mistakes import BadValueError
 
 
 def _target_text(value: Any) -> str:
@@ -32,6 +34,22 @@ def _folder_name(name: str) -> str:
     if not 0 < len(name) <= 100 or name in (".", "..") or not name.isprintable() or "/" in name:
         raise ValueError("expected what a folder can be called, at most 100 characters")
     return name
+
+
+def _records_path(value: Any) -> Any:
+    if value == "frozen":
+        message = "expected the path of a file, got 'frozen'"
+        raise BadValueError(message, "write `frozen: true`; a file of that name is ./frozen")
+    return value
+
+
+def _frozen(value: Any) -> bool | str:
+    if isinstance(value, bool) or (isinstance(value, str) and PIN.fullmatch(value)):
+        return value
+    raise BadValueError(f"expected {EXPECTED}, got {shown(value)}", "true pins nothing")
+
+
+_PIN_SCHEMA = {"type": "string", "pattern": f"^{PIN.pattern}$"}
 
 
 class MeasureSection(Options):
@@ -78,8 +96,19 @@ class PipelineFile(Options):
     device: str | None = Field(
         default=None, description="One of the target's devices; a glob where several measure."
     )
-    records: str | None = Field(
+    records: Annotated[str | None, BeforeValidator(_records_path)] = Field(
         default=None, min_length=1, description="The records file; default: in the run's folder."
+    )
+    frozen: Annotated[
+        bool | str,
+        BeforeValidator(_frozen),
+        WithJsonSchema(
+            {"anyOf": [{"type": "boolean"}, {"type": "string", "pattern": PIN.pattern}]}
+        ),
+    ] = Field(
+        default=False,
+        description="Measure nothing, and refuse a kernel without a record; `sha256:...` pins the "
+        "records.",
     )
     record_store: Choice | None = Field(
         default=None,

@@ -49,6 +49,10 @@ class LogFile:
             finally:
                 os.close(descriptor)
 
+    def rewind(self) -> None:
+        """Begin at the first line with the next read."""
+        self._read_to, self._tail = 0, b""
+
     def append(
         self,
         make: Callable[[], Sequence[bytes]],

@@ -14,6 +14,7 @@ from tilewright_cli.verbs.records.records_best import best, told_apart
 from tilewright_cli.verbs.records.records_diff import diff
 from tilewright_cli.verbs.records.records_distil import distil
 from tilewright_cli.verbs.records.records_import import import_log
+from tilewright_cli.verbs.records.records_pack import pack
 from tilewright_pipeline.context.exit_codes import DONE, FAILED
 from tilewright_pipeline.context.time_text import time_text
 
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
 
 @click.group()
 def records() -> None:
-    """Show, compare, verify, import, merge or compact records files."""
+    """Show, compare, verify, import, merge, pack or compact records files."""
 
 
 records.add_command(best)
 records.add_command(diff)
 records.add_command(distil)
 records.add_command(import_log)
+records.add_command(pack)
 
 
 @records.command("ls")

@@ -1,0 +1,1 @@
+"""Packs: history as pip packages of data."""
