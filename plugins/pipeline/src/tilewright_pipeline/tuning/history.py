@@ -14,6 +14,7 @@ from tilewright.json_object import BadLineError, sensible
 from tilewright.strategies.strategy import Adopts, strategy_of
 from tilewright.vocabulary.task import Task
 from tilewright_pipeline.dispatch.history import equal_tasks
+from tilewright_pipeline.tuning.neighbours import neighbour_configs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -118,6 +119,7 @@ def _incumbents(track: TaskTrack, context: RunContext) -> list[ConfigEntity]:
     found = [context.host.fallback_config(task, track.space)]
     found += best_of_anchor(context, task)
     found += adopted_configs(context, task)
+    found += neighbour_configs(context, task, track.space)
     return track.unmeasured(config for config in found if track.space.is_valid(config))
 
 
