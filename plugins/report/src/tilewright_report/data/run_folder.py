@@ -77,12 +77,12 @@ def read_run(folder: Path, host: PluginHost, records: Path | None = None) -> Run
     Raises UsageError where there is no run.json that can be read. Records that are not there, or
     none, leave parts of it out.
     """
-    report = _report_in(folder)
+    report = report_in(folder)
     told = run_of(report, folder, host, records)
     networks = []
-    for name in _networks_in(folder):
+    for name in networks_in(folder):
         with suppress(UsageError):
-            networks.append(run_of(_report_in(folder / name), folder / name, host, records))
+            networks.append(run_of(report_in(folder / name), folder / name, host, records))
     return replace(told, networks=tuple(networks))
 
 
@@ -98,7 +98,8 @@ def run_of(
     return Run(fields, folder, tuned)
 
 
-def _report_in(folder: Path) -> Mapping[str, Any]:
+def report_in(folder: Path) -> Mapping[str, Any]:
+    """The content of its run.json. Raises UsageError where there is none that can be read."""
     file = folder / "run.json"
     remedy = "name the folder of a run, which `tilewright run` leaves in runs/NAME"
     try:
@@ -112,7 +113,7 @@ def _report_in(folder: Path) -> Mapping[str, Any]:
     return report
 
 
-def _networks_in(folder: Path) -> list[str]:
+def networks_in(folder: Path) -> list[str]:
     """The folders below that are runs, too: of several networks each has one."""
     with suppress(OSError):
         found = sorted(file.parent.name for file in folder.glob("*/run.json"))

@@ -12,6 +12,7 @@ from tilewright_report.data.changes import LEVEL, changes
 from tilewright_report.data.fields import Fields
 from tilewright_report.data.run_folder import Run
 from tilewright_report.data.significance import mann_whitney
+from tilewright_report.data.systems import OURS, systems
 from tilewright_report.data.thinning import steps
 from tilewright_report.markup.blocks import Head, Number, Row, figure, note, section, table
 from tilewright_report.markup.element import Element
@@ -23,7 +24,7 @@ from tilewright_report.markup.words import (
     short,
     time_unit,
 )
-from tilewright_report.sections.latency import OURS, median_ms, p_text, relative_error, systems
+from tilewright_report.sections.latency import median_ms, p_text, relative_error
 
 _ROWS = 300
 

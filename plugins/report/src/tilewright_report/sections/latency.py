@@ -7,12 +7,12 @@ from tilewright_report.charts.strip import Sampled, strip
 from tilewright_report.data.fields import Fields
 from tilewright_report.data.run_folder import Run
 from tilewright_report.data.significance import mann_whitney
+from tilewright_report.data.systems import OURS, systems
 from tilewright_report.markup.blocks import Head, Number, Row, figure, note, section, table
 from tilewright_report.markup.element import Element
 from tilewright_report.markup.words import MISSING, TIMES, fixed, short, significant, time_unit
 
 _PARTS = (("median_ms", "median"), ("mean_ms", "mean"), ("min_ms", "min"), ("max_ms", "max"))
-OURS = "tilewright"
 
 
 def latency(run: Run) -> Element | None:
@@ -37,13 +37,6 @@ def latency(run: Run) -> Element | None:
     if predicted is not None:
         made.append(predicted)
     return section("latency", "Latency", *made) if made else None
-
-
-def systems(entry: Fields) -> list[tuple[str, Fields]]:
-    """Ours first, then the peers that have a median."""
-    peers = [(name, Fields(told)) for name, told in entry.fields("peers").items()]
-    every = [(OURS, entry.fields(OURS)), *peers]
-    return [(name, told) for name, told in every if told.number("median_ms") is not None]
 
 
 def median_ms(report: Fields) -> float | None:
