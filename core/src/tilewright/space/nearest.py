@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from tilewright.space.config_space import ConfigSpace
 
 _MOST_TRIED = 4_000
+_VALUES = 64
+"""Of a knob that a constraint reads; a split may have a hundred thousand."""
+
 _OTHER = 4.0
 """As far apart as numbers of which one is sixteen times the other."""
 
@@ -38,7 +41,7 @@ def _nearest_first(alternative: Alternative, config: ConfigEntity) -> Iterator[C
     """Points by their distance, the knobs that no constraint reads at their nearest values."""
     tied = set().union(*(constraint.knobs() for constraint in alternative.constraints))
     ranked = [
-        _ranked(knob.values, config.values.get(knob.name))[: None if knob.name in tied else 1]
+        _nearest(knob.values, config.values.get(knob.name), _VALUES if knob.name in tied else 1)
         for knob in alternative.knobs
     ]
     names = [knob.name for knob in alternative.knobs]
@@ -58,10 +61,10 @@ def _nearest_first(alternative: Alternative, config: ConfigEntity) -> Iterator[C
                 heapq.heappush(waiting, (sum(own[place][0] for own, place in each), further))
 
 
-def _ranked(values: Sequence[Any], wanted: Any) -> list[tuple[float, Any]]:
+def _nearest(values: Sequence[Any], wanted: Any, count: int) -> list[tuple[float, Any]]:
     """(distance, value), the nearest first; ties as declared."""
-    apart = [(_apart(value, wanted), value) for value in values]
-    return sorted(apart, key=lambda one: one[0])
+    apart = ((_apart(value, wanted), value) for value in values)
+    return heapq.nsmallest(count, apart, key=lambda one: one[0])
 
 
 def _apart(value: Any, wanted: Any) -> float:
