@@ -81,7 +81,10 @@ def link_dispatched(
     context: RunContext,
     packed: PackedConstants | None = None,
 ) -> tuple[CompiledNetwork, CompileReport]:
-    """The network whose kernels have their configs; see `lower_network` for `packed`."""
+    """The network whose kernels have their configs; see `lower_network` for `packed`.
+
+    Raises UsageError as `compile_network`.
+    """
     refuse_missing(_unrecorded(extracted, dispatched), context)
     assembly = dispatched.assembly
     bound, untuned = dispatched.max_error, _untuned(assembly, context)
