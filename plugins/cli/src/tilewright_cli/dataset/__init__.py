@@ -1,0 +1,1 @@
+"""Trials of many workloads: which workloads, which configs, in which order."""

@@ -1,0 +1,91 @@
+"""Which configs of which task are measured next."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from tilewright.host.fallback import fallback_configs
+from tilewright.vocabulary.measure import MeasureInput
+
+if TYPE_CHECKING:
+    from tilewright.space.config_space import ConfigSpace
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.task import Task
+    from tilewright_pipeline.context.run_context import RunContext
+
+TURN = 8
+"""Configs of a task that are measured together."""
+_PARENTS = 4
+"""The fastest configs of a task, from which neighbours are drawn."""
+
+
+class Sampling:
+    """The tasks in turns, those with the fewest trials first, until each has so many.
+
+    What the strategies advise comes first; then half of a turn is drawn anywhere, each alternative
+    alike, and half are neighbours of the fastest: a model is to know both what is slow and what
+    tells the fast ones apart (TenSet, Zheng et al., NeurIPS 2021, samples both too).
+    """
+
+    def __init__(self, tasks: Sequence[Task], most: int, context: RunContext) -> None:
+        self._tasks, self._most, self._context = tasks, most, context
+        self._known: dict[Task, dict[ConfigEntity, float | None]] = {task: {} for task in tasks}
+        self._ended: set[Task] = set()
+        for record in context.store.records():
+            if record.task in self._known and not record.trial.result.spoiled:
+                self._known[record.task][record.config] = record.seconds
+
+    @property
+    def trials(self) -> int:
+        """How many are known of the tasks."""
+        return sum(map(len, self._known.values()))
+
+    def turns(self) -> Iterator[list[MeasureInput]]:
+        """What to measure next; `observe` is to be told of it before the next turn."""
+        while True:
+            left = [task for task in self._tasks if task not in self._ended]
+            if not left:
+                return
+            for task in sorted(left, key=lambda task: len(self._known[task])):
+                room = self._most - len(self._known[task])
+                configs = self._next(task, min(TURN, room)) if room > 0 else []
+                if configs:
+                    conditions = self._context.conditions.for_task(task)
+                    yield [MeasureInput(task, config, conditions) for config in configs]
+                else:
+                    self._ended.add(task)
+
+    def observe(self, asked: MeasureInput, seconds: float | None) -> None:
+        """A trial's median, None where it failed: then it is not drawn again either."""
+        self._known[asked.task][asked.config] = seconds
+
+    def _next(self, task: Task, count: int) -> list[ConfigEntity]:
+        host, known = self._context.host, self._known[task]
+        space = host.space(task)
+        advised = dict.fromkeys(fallback_configs(task, space, host))
+        if missing := [config for config in advised if config not in known]:
+            return missing[:count]
+        generator = random.Random(f"{self._context.seed} {task.key} {len(known)}")
+        found = dict.fromkeys(self._neighbours(task, space, count // 2, generator))
+        some = space.sample(generator, count + len(known), balanced=True)
+        found.update((config, None) for config in some if config not in known)
+        return list(islice(found, count))
+
+    def _neighbours(
+        self, task: Task, space: ConfigSpace, count: int, generator: random.Random
+    ) -> list[ConfigEntity]:
+        """Configs one or two steps from the fastest; fewer where they are known."""
+        known = self._known[task]
+        timed = {config: time for config, time in known.items() if time is not None}
+        fastest = sorted((c for c in timed if space.is_valid(c)), key=timed.__getitem__)[:_PARENTS]
+        found = []
+        for _ in range(count if fastest else 0):
+            config = generator.choice(fastest)
+            for _ in range(generator.choice((1, 2))):
+                config = space.neighbour(config, generator)
+            if config not in known:
+                found.append(config)
+        return found

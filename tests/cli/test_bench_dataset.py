@@ -1,0 +1,103 @@
+"""`tilewright bench dataset`: trials of many workloads, for cost models to learn from."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from toy_tasks import entry
+
+from tilewright.host.plugin_host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright_cli.dataset.workloads import Workloads, others_around
+from tilewright_records.store.store import JsonlRecordStore
+
+SIZES = (8, 16, 24)
+
+
+@pytest.fixture
+def dataset(call, tmp_path):
+    """A function that measures the toy's workloads: what it told, and the trials in order."""
+    (tmp_path / "data").mkdir()
+    workloads = Workloads()
+    workloads.add([entry(size, networks={"net": 2.0}) for size in SIZES], 0, None, 0)
+    workloads.write(tmp_path / "data" / "tasks.json")
+
+    def measure(*flags):
+        parts = ("--target", "toynative", "--runner", "toy", "--builder", "toy", "--json")
+        code, out, err = call("bench", "dataset", "data", *parts, *flags)
+        assert (code, err) == (0, "")
+        store = JsonlRecordStore(tmp_path / "data" / "records.jsonl")
+        return json.loads(out), list(store.records())
+
+    return measure
+
+
+def test_every_workload_is_measured_in_turn(dataset):
+    told, records = dataset("--configs", "21")
+    assert told == {"workloads": 3, "trials": 63, "new": 63}
+    assert set(Counter(record.task for record in records).values()) == {21}
+    assert len({(record.task, record.config) for record in records}) == 63
+    # First what the strategy advises of each; no workload is ahead of another by over a turn.
+    advised = ConfigEntity("toy.loop", {"unroll": 1, "width": 1})
+    assert [record.config for record in records[:6]].count(advised) == 3
+    seen = Counter()
+    for record in records:
+        seen[record.task] += 1
+        assert max(seen.values()) - min(seen[task] for task in seen) <= 8
+
+
+def test_it_goes_on_where_it_was_stopped(dataset):
+    dataset("--configs", "10")
+    told, records = dataset("--configs", "13")
+    assert told == {"workloads": 3, "trials": 39, "new": 9}
+    assert len({(record.task, record.config) for record in records}) == 39
+    assert dataset("--configs", "13")[0]["new"] == 0
+
+
+def test_half_of_the_trials_are_beside_the_fastest(dataset):
+    _, records = dataset("--configs", "64")
+    own = [record for record in records if record.task == records[0].task]
+    late = sorted(record.seconds for record in own[32:])
+    early = sorted(record.seconds for record in own[2:10])
+    assert late[len(late) // 4] < early[len(early) // 2]
+
+
+def test_a_folder_without_workloads_is_a_mistake(call):
+    code, _, err = call("bench", "dataset", "empty", "--target", "toynative")
+    assert (code, "no workload" in err) == (2, True)
+
+
+def test_a_file_that_is_none_is_a_mistake(call, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tasks.json").write_text('{"tasks": [{}]}')
+    code, _, err = call("bench", "dataset", "data", "--target", "toynative")
+    assert (code, "no workloads of a data set" in err) == (2, True)
+
+
+def test_workloads_are_made_around_those_of_a_network():
+    host = PluginHost.load()
+    reference = host.reference("conv2d")
+    own = reference.parse("(1x24x19x19, 24x1x3x3, padding=1, groups=24) + relu()", "")
+    found = others_around(own, 5, host, seed=1)
+    assert len({each.key for each in found} | {own.key}) == 6
+    for each in found:
+        assert each.operator == "conv2d"
+        # What is one size in the workload is one size in those around it.
+        channels = each.inputs[0].shape[1]
+        assert each.attributes["groups"] == each.inputs[1].shape[0] == channels
+        assert each.epilogue == own.epilogue
+    assert found == others_around(own, 5, host, seed=1)
+    assert found != others_around(own, 5, host, seed=2)
+
+
+def test_a_workload_remembers_the_networks_it_is_of(tmp_path):
+    host = PluginHost.load()
+    of_two = Workloads()
+    of_two.add([entry(8, networks={"a": 1.0})], 0, host, 0)
+    of_two.add([entry(8, networks={"b": 3.0})], 0, host, 0)
+    of_two.write(tmp_path / "tasks.json")
+    (kept,) = Workloads.read(tmp_path / "tasks.json")
+    assert kept.networks == {"a": 1.0, "b": 3.0}
+    assert kept.workload == entry(8).task.workload
