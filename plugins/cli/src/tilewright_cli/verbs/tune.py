@@ -33,7 +33,7 @@ _BEFORE_ITS_BUDGET = {
 @shared.component(
     "--target", help="KIND:name=value,... or a short text.", shown="[that of TASK, or {}]"
 )
-@flags_of(TuneOptions, ("tuner", "scheduler"))
+@flags_of(TuneOptions, ("effort", "tuner", "scheduler"))
 @flags_of(MeasureSection, ("runner", "builder"))
 @flags_of(PipelineFile, ("strategies", "precision"))
 @flags_of(TuneOptions, ("budget", "early_stopping"))
@@ -106,6 +106,8 @@ def _best_lines(found: Mapping[str, Any]) -> Iterator[str]:
     if seconds is None:
         why = "every trial failed" if found["trials"] else "nothing was measured"
         yield f"best      none: {why}"
+        if config is not None:
+            yield f"config    {config['strategy']} {config['values']}"
     else:
         share = found["peak_share"]
         peak = "" if share is None else f", {share:.0%} of peak"

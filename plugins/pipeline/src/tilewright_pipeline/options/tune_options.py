@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from tilewright.errors import UsageError
 from tilewright.options import DEFAULT, Choice, Options
@@ -28,8 +29,27 @@ BudgetOption = Annotated[
 ]
 
 
+EFFORTS: Mapping[int, Mapping[str, Any]] = {
+    0: {"budget": Budget(trials=0)},
+    1: {"budget": "10s", "scheduler": "gradient"},
+    2: {"budget": "1min", "scheduler": "gradient"},
+    3: {"budget": "24h", "scheduler": "gradient", "early_stopping": 256},
+}
+"""What an effort stands for, of a network as of a single task."""
+
+
 class TuneOptions(Options):
     """Options of the stage `tune`, of `tilewright tune` and of `tilewright.tune`."""
+
+    effort: int | None = Field(
+        default=None,
+        ge=0,
+        le=3,
+        strict=True,
+        description="In place of budget, scheduler and early_stopping, each of which can still be "
+        "said. 0: nothing is measured, every config is chosen by model or strategy; 1: 10 s; 2: a "
+        "minute; 3: until nothing gains.",
+    )
 
     tuner: Choice = Field(default=DEFAULT, description="NAME or {NAME: {option: value}}.")
     scheduler: Choice = Field(default=DEFAULT, description="Which task gets the next batch.")
@@ -39,3 +59,11 @@ class TuneOptions(Options):
     early_stopping: int | None = Field(
         default=None, ge=1, description="End a task after so many trials without improvement."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_effort(cls, given: Any) -> Any:
+        """What the effort stands for, where nothing else is said."""
+        effort = given.get("effort") if isinstance(given, Mapping) else None
+        presets = EFFORTS.get(effort, {}) if type(effort) is int else {}
+        return {**presets, **given} if presets else given
