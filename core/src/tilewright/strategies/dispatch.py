@@ -37,6 +37,14 @@ class Answer:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class Advised(Answer):
+    """A config that nobody measured, which a plugin takes to be faster than the fallback.
+
+    Its source says what the advice rests on, and how sure it is.
+    """
+
+
 class DispatchContext(ABC):
     """Answers queries while it is entered; what it cannot answer goes to the context around it.
 

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 from tilewright.plugins.plugin import Component, hookspec
 
 if TYPE_CHECKING:
+    from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
+    from tilewright.strategies.dispatch import Advised
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.task import Task
     from tilewright_pipeline.context.events import (
@@ -44,6 +48,17 @@ def tilewright_explain(
     """What says why the parts of a stage's value have their configs, else None. First: graph.
 
     `options` are those of the pipeline's stages, in order: what they choose is explained.
+    """
+
+
+@hookspec(firstresult=True)
+def tilewright_advise(
+    task: Task, space: ConfigSpace, fallback: ConfigEntity, device: Device, host: PluginHost
+) -> Advised | None:
+    """A config that no record knows of, taken to be faster than the fallback on a device.
+
+    None where nothing is known of such tasks, or of the device, and where the fallback is as good.
+    Asked once for each task of a network. First: models.
     """
 
 

@@ -9,7 +9,7 @@ from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_graph.selection.candidates import estimated_seconds
-from tilewright_graph.selection.dispatching import ENTERED, SOURCES, Dispatched
+from tilewright_graph.selection.dispatching import ENTERED, SOURCES, Dispatched, source_of
 from tilewright_graph.selection.transform_prices import TransformPrices
 from tilewright_pipeline.context.run_context import RunContext
 
@@ -64,10 +64,8 @@ def _entry(
 
 def _sources(extracted: ExtractedNetwork, dispatched: Dispatched) -> dict[str, str]:
     """Where the config of each kernel is from, by the kernel's name; see `SOURCES`."""
-    _, history, _ = SOURCES
     found = {}
     for kernel in extracted.kernels:
         answer = dispatched.answers[kernel.key]
-        known = answer.source if answer.source in SOURCES else history
-        found[kernel.name] = ENTERED if kernel.key in dispatched.entered else known
+        found[kernel.name] = ENTERED if kernel.key in dispatched.entered else source_of(answer)
     return found

@@ -14,6 +14,7 @@ from tilewright.vocabulary.config import ConfigEntity, Layouts
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.dispatch.unmeasured import unmeasured
 
 _PEAK_FLOPS = 5e10
 _BANDWIDTH = 1e10
@@ -110,7 +111,8 @@ def allowed(strategy: str, host: PluginHost, accuracy: Accuracy) -> bool:
 
 def fallback_config(task: Task, context: RunContext, accuracy: Accuracy) -> ConfigEntity:
     """The config without any record. Raises UsageError where `strict` leaves no strategy."""
-    return context.host.fallback_config(task, allowed_space(task, context, accuracy))
+    space = allowed_space(task, context, accuracy)
+    return unmeasured(task, space, context.host, context.device).config
 
 
 def context_of(task: Task, context: RunContext) -> RunContext:

@@ -9,8 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from tilewright.host.fallback import fallback_besides
-from tilewright.strategies.dispatch import Answer, DispatchContext, asked_first, current, entered
+from tilewright.strategies.dispatch import (
+    Advised,
+    Answer,
+    DispatchContext,
+    asked_first,
+    current,
+    entered,
+)
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import GraphRecord
 from tilewright.vocabulary.task import Task
@@ -20,6 +26,7 @@ from tilewright_graph.selection.candidates import Accuracy, allowed, allowed_spa
 from tilewright_graph.selection.prediction import Prediction, predict
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.dispatch.contexts import ApplyGraphBest, ApplyHistoryBest
+from tilewright_pipeline.dispatch.unmeasured import unmeasured
 
 _log = logging.getLogger("tilewright")
 
@@ -31,8 +38,19 @@ GRAPH_CHOICE = "graph choice"
 SOURCES = (GRAPH_CHOICE, "history", "fallback")
 """Where configs come from, the best first."""
 
+ADVICE = "advice"
+"""Where configs come from that nobody measured and a plugin advised, in place of the fallback."""
+
 ENTERED = "dispatch context"
 """Where configs come from that a context answered which the caller had entered: asked first."""
+
+
+def source_of(answer: Answer) -> str:
+    """Which of `SOURCES` an answer is of, or `ADVICE`."""
+    if isinstance(answer, Advised):
+        return ADVICE
+    _, history, _ = SOURCES
+    return answer.source if answer.source in SOURCES else history
 
 
 @dataclass(frozen=True)
@@ -61,11 +79,12 @@ class Dispatched:
 
     @property
     def sources(self) -> dict[str, int]:
-        """How many kernels took their config from where: `SOURCES`, and `ENTERED` where any did."""
-        own = [answer.source for key, answer in self.answers.items() if key not in self.entered]
-        known = {source: own.count(source) for source in SOURCES}
+        """How many kernels took their config from where: `SOURCES`, and others where any did."""
+        answers = self.answers.items()
+        own = [source_of(answer) for key, answer in answers if key not in self.entered]
         first = {ENTERED: len(self.entered)} if self.entered else {}
-        return {**first, **known, "history": len(own) - sum(known.values())}
+        advised = {ADVICE: own.count(ADVICE)} if ADVICE in own else {}
+        return {**first, **{source: own.count(source) for source in SOURCES}, **advised}
 
 
 def dispatch_network(
@@ -206,8 +225,7 @@ class _Fallback(DispatchContext):
     def _find(self, task: Task) -> Answer:
         failed = context_of(task, self.context).history.failed(task)
         space = allowed_space(task, self.context, self.accuracy)
-        config = fallback_besides(failed, task, space, self.context.host)
-        return Answer(config, None, "fallback")
+        return unmeasured(task, space, self.context.host, self.context.device, failed)
 
 
 @dataclass(frozen=True, eq=False)

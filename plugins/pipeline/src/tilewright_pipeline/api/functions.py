@@ -29,6 +29,7 @@ from tilewright_pipeline.context.reach import resolver
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.run_setup import make_context, open_store, own_records
 from tilewright_pipeline.context.time_text import time_text
+from tilewright_pipeline.dispatch.contexts import FallbackContext
 from tilewright_pipeline.options.mistakes import checked, checked_choice, with_checked_choices
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.stages.planned_stage import PlannedStage, factories, stage_that_makes
@@ -76,6 +77,7 @@ def tune(
     task: Task | str,
     *,
     target: Target | str | None = None,
+    effort: int | None = None,
     tuner: Any = None,
     budget: Budget | str | int | None = None,
     strategies: str = "*",
@@ -96,6 +98,8 @@ def tune(
     task      a Task, or its text form, or the key of a workload in the records file
     target    used where the task is a text; default: what a key or file names, or that of the
               key's latest record, else the default target
+    effort    0 to 3, one word for budget, scheduler and early_stopping: see `TuneOptions`; at 0
+              nothing is measured, and the config is what `compile` takes for the task
     tuner, runner, builder, scheduler  a name or {name: {options}}; the default of its role
     budget, early_stopping  as of the stage `tune` (`TuneOptions`); default 60 s, and none
     records   the file; default: the user's own, `~/.local/share/tilewright/records.jsonl`, which
@@ -156,7 +160,13 @@ def _tuned(
     host: PluginHost | None = None,
 ) -> list[TuneResult]:
     host = (host or PluginHost.load()).at_precision(precision)
-    asked = _given(tuner=tuner, scheduler=scheduler, budget=budget, early_stopping=early_stopping)
+    asked = _given(
+        effort=effort,
+        tuner=tuner,
+        scheduler=scheduler,
+        budget=budget,
+        early_stopping=early_stopping,
+    )
     options = with_checked_choices(checked(TuneOptions, asked, where=""), host)
     asked = _given(runner=runner, builder=builder)
     measure = with_checked_choices(checked(MeasureSection, asked, where=""), host)
@@ -197,6 +207,9 @@ def _result(entry: WeightedTask, report: TuneReport, context: RunContext) -> Tun
     task = entry.task
     best = context.history.best(task, context.host.space(task, context.strategies).is_valid)
     config, seconds = (best.config, best.seconds) if best is not None else (None, None)
+    if best is None and options.effort == 0:
+        known = FallbackContext(host, strategies, device=context.device).find(task, None)
+        config = None if known is None else known.config
     summary = _summary(entry, config, report, context)
     return TuneResult(task, config, seconds, summary, context.device, report.partial)
 

@@ -86,7 +86,7 @@ class TaskExplanation:
         valid = host.space(task, context.strategies).is_valid
         measured = [*history.ranked(task, valid)]
         failed = history.failed(task, valid)
-        fallback = FallbackContext(host, context.strategies, lambda _: failed)
+        fallback = FallbackContext(host, context.strategies, lambda _: failed, context.device)
         text = host.reference(task.workload.operator).format(task.workload)
         space = partial(host.space, task, context.strategies)
         own = asked_first(

@@ -12,14 +12,15 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tilewright.host.fallback import fallback_besides
 from tilewright.strategies.dispatch import Answer, DispatchContext
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
+from tilewright_pipeline.dispatch.unmeasured import unmeasured
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
+    from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.record import GraphRecord
     from tilewright_pipeline.dispatch.history import History
 
@@ -107,19 +108,20 @@ class ApplyGraphBest(DispatchContext):
 class FallbackContext(DispatchContext):
     """The root: a config without any measurement, as plugins advise, else the space's first.
 
-    `failed` gives a task's failed configs; they are passed over while there is other advice.
+    `failed` gives a task's failed configs; they are passed over while there is other advice. What
+    is advised for a device counts where one is given.
     """
 
     host: PluginHost
     strategies: str = "*"
     failed: Callable[[Task], Container[ConfigEntity]] = lambda _: ()
+    device: Device | None = None
 
     def find(self, task: Task, node: str | None) -> Answer | None:
         space = _space(self.host, task, self.strategies)
         if space is None or space.first() is None:
             return None
-        config = fallback_besides(self.failed(task), task, space, self.host)
-        return Answer(config, None, "fallback")
+        return unmeasured(task, space, self.host, self.device, self.failed(task))
 
 
 def _space(host: PluginHost, task: Task, strategies: str) -> ConfigSpace | None:
