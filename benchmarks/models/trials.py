@@ -1,0 +1,95 @@
+"""Trials of data sets and of recorded spaces, as tables of features."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from tilewright.host.plugin_host import PluginHost
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.device import Device
+from tilewright.vocabulary.record import Record
+from tilewright.vocabulary.task import Task
+from tilewright_cli.dataset.workloads import Workloads
+from tilewright_models.columns import features
+from tilewright_records.store.store import JsonlRecordStore
+from tilewright_search.models.features import Features, Floats
+
+
+@dataclass(frozen=True)
+class TaskTable:
+    """One task's trials on one device.
+
+    networks  how often the task occurs in each; those of the workload that it was made from, where
+              it is one of other shapes: it is held out with them
+    weight    how often it occurs in all networks; 0 of one that was made
+    seconds   the least sample of each trial, nan of a failure: others ran beside
+    """
+
+    task: Task
+    device: Device
+    networks: frozenset[str]
+    weights: dict[str, float]
+    configs: list[ConfigEntity]
+    seconds: Floats
+    features: Features
+
+
+def of_folder(folder: Path, device: Device) -> list[TaskTable]:
+    """The trials that `tilewright bench dataset` left in a folder, its records packed or not."""
+    entries = {entry.workload.key: entry for entry in Workloads.read(folder / "tasks.json")}
+    own: dict[Task, dict[ConfigEntity, float]] = defaultdict(dict)
+    for record in _records(folder):
+        if record.task.workload.key in entries and not record.trial.result.spoiled:
+            own[record.task][record.config] = _least(record.trial.result.costs)
+    found = []
+    for task, trials in own.items():
+        entry = entries[task.workload.key]
+        source = entry if entry.networks else entries[entry.near]
+        networks, weights = frozenset(source.networks), dict(entry.networks)
+        table = _table(task, device, trials)
+        found.append(replace(table, networks=networks, weights=weights))
+    return found
+
+
+def of_spaces(host: PluginHost, most: int) -> list[TaskTable]:
+    """Up to so many random configs of each recorded space whose strategies are as they were."""
+    from tilewright_search.cli.recorded_spaces import recorded_spaces
+
+    found = []
+    for space in recorded_spaces(None):
+        device = Device("cpu", {"model": space.device})
+        configs = random.Random(0).sample([*space.results], min(most, len(space.results)))
+        trials = {host.present(each): _least(space.results[each].costs) for each in configs}
+        found.append(_table(space.task, device, trials))
+    return found
+
+
+def _least(costs: tuple[float, ...]) -> float:
+    return min(costs, default=float("nan"))
+
+
+def _records(folder: Path) -> list[Record]:
+    packed = folder / "records.jsonl.gz"
+    if not packed.exists():
+        return list(JsonlRecordStore(folder / "records.jsonl").records())
+    with TemporaryDirectory() as unpacked:
+        plain = Path(unpacked) / "records.jsonl"
+        plain.write_bytes(gzip.decompress(packed.read_bytes()))
+        return list(JsonlRecordStore(plain).records())
+
+
+def _table(
+    task: Task,
+    device: Device,
+    trials: dict[ConfigEntity, float],
+) -> TaskTable:
+    configs, seconds = [*trials], np.array([*trials.values()], np.float32)
+    told = features(task, configs, device)
+    return TaskTable(task, device, frozenset(), {}, configs, seconds, told)

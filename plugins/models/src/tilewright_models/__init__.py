@@ -1,0 +1,1 @@
+"""A cost model that was trained before the run."""

@@ -1,0 +1,122 @@
+"""Chooses a config for a task that was never measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tilewright.host.fallback import fallback_configs
+from tilewright.strategies.dispatch import Advised
+from tilewright_models.columns import aligned, features
+from tilewright_records.similarity import similarity
+from tilewright_tensor.logs.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tilewright.host.plugin_host import PluginHost
+    from tilewright.space.config_space import ConfigSpace
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.device import Device
+    from tilewright.vocabulary.task import Task
+    from tilewright_models.cost_model import CostModel, Example
+
+NEAR = 6
+"""Measured workloads whose best configs are looked at, at most."""
+LEAST_GAIN = 1.05
+"""Less is not worth leaving the fallback for: a model errs by more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A config with the gain that the model predicts over the fallback, and its certainty.
+
+    gain    seconds of the fallback over its own, as the mean member takes it
+    agree   members that take it to be faster, of so many
+    """
+
+    config: ConfigEntity
+    gain: float
+    agree: int
+    members: int
+    near: Example | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is worth leaving the fallback for: all members but one at most agree."""
+        return self.gain >= LEAST_GAIN and self.agree >= self.members - 1
+
+
+class Advisor:
+    """Asks the model about what is likely to be fast, and no more: a row costs a lowering.
+
+    What was fast for similar workloads, moved to the nearest points of the space, beside what the
+    strategies advise. Only configs count that read and write the layouts of the fallback: any other
+    may cost transforms, which a model of single kernels does not see.
+    """
+
+    def __init__(self, model: CostModel, host: PluginHost) -> None:
+        self._model = model
+        self._host = host
+
+    def verdict(
+        self, task: Task, space: ConfigSpace, fallback: ConfigEntity, device: Device
+    ) -> Verdict | None:
+        """The most promising config, None where nothing similar was measured, or nothing fits."""
+        near = {config: example for example, config in self._moved(task, space)}
+        if not near:  # it has not learned from such tasks
+            return None
+        candidates = dict.fromkeys([*near, *fallback_configs(task, space, self._host)])
+        layouts = self._host.layouts(task, fallback).signature
+        others = [
+            config
+            for config in candidates
+            if config != fallback and self._host.layouts(task, config).signature == layouts
+        ]
+        if not others:
+            return None
+        told = features(task, [fallback, *others], device)
+        scores = self._model.scores(aligned(told, self._model.columns))
+        gains = scores[:, 1:] - scores[:, :1]
+        best = int(gains.mean(axis=0).argmax())
+        gain = float(np.exp(gains[:, best].mean()))
+        agree = int((gains[:, best] > 0).sum())
+        return Verdict(others[best], gain, agree, len(gains), near.get(others[best]))
+
+    def _moved(self, task: Task, space: ConfigSpace) -> Iterator[tuple[Example, ConfigEntity]]:
+        """The best configs of the workloads most similar to this one, as points of its space."""
+        alternatives = {alternative.name: alternative for alternative in space.alternatives}
+        alike = [(similarity(task.workload, e.workload), e) for e in self._model.examples]
+        alike = sorted((pair for pair in alike if pair[0] > 0), key=lambda pair: -pair[0])
+        for _, example in islice(alike, NEAR):
+            for config in map(self._host.present, example.configs):
+                alternative = alternatives.get(config.strategy)
+                moved = None if alternative is None else nearest(alternative, config.values)
+                if moved is not None:
+                    yield example, moved
+
+
+def advise(
+    task: Task,
+    space: ConfigSpace,
+    fallback: ConfigEntity,
+    device: Device,
+    host: PluginHost,
+    *,
+    model: CostModel,
+) -> Advised | None:
+    """The model's choice where it knows the device and is sure."""
+    if not model.knows(device, task.target):
+        return None
+    verdict = Advisor(model, host).verdict(task, space, fallback, device)
+    if verdict is None or not verdict.is_sure:
+        return None
+    near = "" if verdict.near is None else f", as was fast for {verdict.near.workload}"
+    source = (
+        f"model: {verdict.gain:.2f} times as fast as the fallback, say {verdict.agree} of "
+        f"{verdict.members}{near}; {model.told}"
+    )
+    return Advised(verdict.config, None, source)

@@ -1,0 +1,60 @@
+"""What the model sees of a config: its knobs, its workload, and the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tilewright_search.models.features import Features, Floats
+from tilewright_search.models.knob_features import knob_features
+
+if TYPE_CHECKING:
+    from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.device import Device
+    from tilewright.vocabulary.task import Task
+
+VERSION = 1
+"""Of the columns; a model of another version is refused. It changes when a column means
+something else under the same name, here or in the features of search."""
+
+_CACHES = ("l1_bytes", "l2_bytes", "l3_bytes")
+
+
+def features(task: Task, configs: Sequence[ConfigEntity], device: Device) -> Features:
+    """One row a config: of its knobs, tiles and workload, as tuners see them, and of the device.
+
+    Not of the lowered program: that costs some 10 ms a config, and a network has thousands.
+    """
+    known = knob_features(task, configs)
+    about = device_columns(device, task.target.threads)
+    of_device = np.tile(np.array([*about.values()], np.float32), (len(configs), 1))
+    return Features((*known.names, *about), np.hstack([known.rows, of_device]))
+
+
+def device_columns(device: Device, threads: int) -> dict[str, float]:
+    """log2 of the peaks at so many threads, and of the caches' bytes; 0 of what is not known."""
+    attributes = device.attributes
+    sizes = {name: attributes.get(name, 0) for name in _CACHES}
+    peaks = {
+        "peak_flops": device.peak_flops.get(threads, 0.0),
+        "bandwidth": device.bandwidth.get(threads, 0.0),
+    }
+    told = {**sizes, **peaks, "threads": threads}
+    return {
+        f"device.{name}": log2(1 + value) if isinstance(value, int | float) else 0.0
+        for name, value in told.items()
+    }
+
+
+def aligned(given: Features, names: Sequence[str]) -> Floats:
+    """The rows in the columns of these names; what they lack is 0."""
+    place = {name: column for column, name in enumerate(given.names)}
+    rows = np.zeros((len(given.rows), len(names)), np.float32)
+    both = [(column, place[name]) for column, name in enumerate(names) if name in place]
+    if both:
+        to, source = map(list, zip(*both, strict=True))
+        rows[:, to] = given.rows[:, source]
+    return rows

@@ -1,0 +1,138 @@
+"""A trained cost model as a file: what it may say something of, and what it was trained on."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.errors import UsageError
+from tilewright.json_object import BadLineError, parse_object, sensible
+from tilewright.plugins.loading.distributions import installer
+from tilewright.vocabulary.config import ConfigEntity
+from tilewright.vocabulary.workload import Workload
+from tilewright_models.columns import VERSION
+from tilewright_models.trees import Trees
+
+if TYPE_CHECKING:
+    from tilewright.vocabulary.device import Device
+    from tilewright.vocabulary.target import Target
+    from tilewright_search.models.features import Floats
+
+FORMAT = 1
+MOST_BYTES = 32 << 20
+"""Of a file, unpacked."""
+_MOST_MEMBERS, _MOST_COLUMNS, _MOST_EXAMPLES = 16, 4096, 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A workload that was measured, and its fastest configs, the fastest first."""
+
+    workload: Workload
+    configs: tuple[ConfigEntity, ...]
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """An ensemble: its members were fitted on different halves of the workloads.
+
+    columns   names of the features, in order
+    devices   the models of processors whose trials it learned from
+    targets   their targets, without the number of threads
+    told      what it was trained on, for people
+    """
+
+    columns: tuple[str, ...]
+    devices: frozenset[str]
+    targets: frozenset[str]
+    told: str
+    examples: tuple[Example, ...]
+    members: tuple[Trees, ...]
+
+    def knows(self, device: Device, target: Target) -> bool:
+        """Whether it learned from trials on such a device, for such a target."""
+        is_known = device.attributes.get("model") in self.devices
+        return is_known and str(target) in self.targets
+
+    def scores(self, rows: Floats) -> Floats:
+        """Of each member and row, of shape (members, rows): ln(best seconds / seconds)."""
+        return np.stack([member.sums(rows) for member in self.members])
+
+    @classmethod
+    def read(cls, packed: bytes, where: str) -> CostModel:
+        """The model of a file's bytes: JSON, packed by gzip or zlib.
+
+        Raises UsageError for what is no model, and for one of another version of features.
+        """
+        try:
+            data = parse_object(_unpacked(packed))
+            version = data.get("format"), data.get("features")
+            if version == (FORMAT, VERSION):
+                model: CostModel = sensible(cls._of, data)
+                return model
+        except BadLineError as error:
+            raise UsageError(f"no cost model: {error}", where=where, remedy=_remedy()) from None
+        raise UsageError(
+            f"a cost model of another version: {str(version)[:40]}, expected {FORMAT, VERSION}, "
+            "its format and its features",
+            where=where,
+            remedy=_remedy(),
+        )
+
+    @classmethod
+    def _of(cls, data: Mapping[str, Any]) -> CostModel:
+        columns = _texts(data["columns"], _MOST_COLUMNS)
+        members = data["members"]
+        if not 0 < len(members) <= _MOST_MEMBERS or len(data["examples"]) > _MOST_EXAMPLES:
+            raise ValueError(f"expected 1 to {_MOST_MEMBERS} members, got {len(members)}")
+        return cls(
+            columns,
+            frozenset(_texts(data["devices"], 64)),
+            frozenset(_texts(data["targets"], 64)),
+            str(data["told"])[:500],
+            tuple(
+                Example(
+                    Workload.from_json(each["workload"]),
+                    tuple(map(ConfigEntity.from_json, each["configs"])),
+                )
+                for each in data["examples"]
+            ),
+            tuple(Trees.read(member, len(columns)) for member in members),
+        )
+
+
+@cache
+def packaged_model() -> CostModel:
+    """The model of this distribution."""
+    file = files("tilewright_models.data").joinpath("model.json.gz")
+    return CostModel.read(file.read_bytes(), str(file))
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """Raises BadLineError for what is not packed, or grows too large."""
+    unpacking = zlib.decompressobj(wbits=47)  # a header of gzip or of zlib
+    try:
+        plain = unpacking.decompress(packed, MOST_BYTES)
+    except zlib.error as error:
+        raise BadLineError(str(error)) from None
+    if not unpacking.eof:
+        raise BadLineError(f"it is cut off, or has more than {MOST_BYTES} bytes")
+    return plain
+
+
+def _texts(data: Any, most: int) -> tuple[str, ...]:
+    if not isinstance(data, Sequence) or isinstance(data, str) or len(data) > most:
+        raise ValueError(f"expected a list of at most {most} texts")
+    if not all(isinstance(text, str) for text in data):
+        raise ValueError("a text is none")
+    return tuple(data)
+
+
+def _remedy() -> str:
+    return f"{installer()} install --upgrade tilewright-models"

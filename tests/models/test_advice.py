@@ -1,0 +1,95 @@
+"""What the model chooses where nothing was measured, and when it says nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from model_files import member, stump
+from toy_tasks import entry
+
+import tilewright
+from tilewright.vocabulary.device import Device
+from tilewright_models import cost_model
+from tilewright_models.advisor import advise
+from tilewright_models.cost_model import CostModel
+
+DEVICE = Device("toy", {"model": "toy processor"})
+TASK = entry(48).task
+
+
+@pytest.fixture
+def advice(model, packed, host):
+    """A function that asks a changed model for a task."""
+
+    def ask(task=TASK, device=DEVICE, **change):
+        space = host.space(task)
+        read = CostModel.read(packed({**model, **change}), "file")
+        return advise(task, space, host.fallback_config(task, space), device, host, model=read)
+
+    return ask
+
+
+def test_what_was_fast_for_a_similar_workload_is_chosen(advice):
+    found = advice()
+    assert (found.config["unroll"], found.config["width"]) == (8, 31)
+    assert found.seconds is None
+    assert "3.49 times as fast as the fallback, say 5 of 5" in found.source
+    assert "toyadd(64, 1)" in found.source
+    assert "9 trials of 1 workloads" in found.source
+
+
+def test_nothing_is_advised_for_what_the_model_does_not_know(advice, model):
+    assert advice(device=Device("toy", {"model": "another"})) is None
+    assert advice(device=Device("none")) is None
+    assert advice(targets=["toy:threads=2"]) is None
+    other = model["examples"][0]["workload"] | {"operator": "toymul"}
+    assert advice(examples=[{**model["examples"][0], "workload": other}]) is None
+
+
+def test_nothing_is_advised_where_members_disagree_or_little_is_gained(advice):
+    fast, slow = member(stump(2.0, -1.5, -0.25)), member(stump(2.0, -0.25, -1.5))
+    assert advice(members=[fast] * 4 + [slow]) is not None
+    assert advice(members=[fast] * 3 + [slow] * 2) is None
+    assert advice(members=[member(stump(2.0, -0.02, -0.01))] * 5) is None
+
+
+def test_a_config_that_is_no_point_of_the_space_is_moved_to_the_nearest(advice, model):
+    far = {"strategy": "toy.loop", "values": {"unroll": 7, "width": 1000}}
+    example = {**model["examples"][0], "configs": [far]}
+    found = advice(examples=[example])
+    assert found.config["unroll"] == 8
+    gone = {"strategy": "toy.gone", "values": {"unroll": 7}}
+    assert advice(examples=[{**example, "configs": [gone]}]) is None
+
+
+@pytest.fixture
+def packaged(model, packed, monkeypatch):
+    """The toy's model in place of the one that is installed."""
+    read = CostModel.read(packed({**model, "devices": ["toy0"]}), "file")
+    monkeypatch.setattr(cost_model, "packaged_model", lambda: read)
+
+
+def test_explain_says_what_the_choice_rests_on(packaged, call):
+    code, out, _ = call("explain", "toyadd(48)", "--target", "toynative", "--json")
+    assert code == 0
+    answer = json.loads(out)["answer"]
+    assert answer["source"].startswith("model: 3.49 times as fast as the fallback, say 5 of 5")
+    assert answer["config"]["values"] == {"unroll": 8, "width": 31}
+
+
+def test_effort_0_gives_the_advice_and_measures_nothing(packaged, toy, tmp_path):
+    host = tilewright.PluginHost.load([toy])
+    options = {"target": "toynative", "records": tmp_path / "r.jsonl", "host": host}
+    found = tilewright.tune("toyadd(48)", effort=0, runner="toy", builder="toy", **options)
+    assert (found.seconds, found.summary["trials"]) == (None, 0)
+    assert found.config["unroll"] == 8
+
+
+def test_a_record_comes_before_the_advice(packaged, toy, tmp_path):
+    host = tilewright.PluginHost.load([toy])
+    options = {"target": "toynative", "records": tmp_path / "r.jsonl", "host": host}
+    tuned = tilewright.tune("toyadd(48)", budget=3, runner="toy", builder="toy", **options)
+    (told,) = tilewright.explain("toyadd(48)", **options)
+    assert told.answer.config == tuned.config
+    assert told.answer.seconds == tuned.seconds

@@ -1,0 +1,56 @@
+"""Files of cost models are data of others: what is wrong with one is told in a line."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from tilewright.errors import UsageError
+from tilewright_models import cost_model
+from tilewright_models.cost_model import CostModel
+
+
+def test_a_model_is_read(model, packed):
+    read = CostModel.read(packed(model), "file")
+    assert read.columns == ("knob.unroll",)
+    assert len(read.members) == 5
+    assert read.examples[0].configs[0]["unroll"] == 8
+
+
+@pytest.mark.parametrize("member", ["format", "features"])
+def test_another_version_is_refused_with_its_remedy(model, packed, member):
+    with pytest.raises(UsageError) as caught:
+        CostModel.read(packed({**model, member: 77}), "file")
+    assert "a cost model of another version" in str(caught.value)
+    assert "77" in str(caught.value)
+    assert "install --upgrade tilewright-models" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"columns": "x"},
+        {"columns": [1]},
+        {"devices": None},
+        {"members": []},
+        {"members": [None]},
+        {"examples": [{"workload": {}, "configs": []}]},
+        {"examples": 3},
+        {"members": [{"learner": {}}]},
+    ],
+    ids=str,
+)
+def test_a_wrong_member_is_no_model(model, packed, change):
+    with pytest.raises(UsageError, match="file: no cost model"):
+        CostModel.read(packed({**model, **change}), "file")
+
+
+def test_bytes_that_are_no_model_are_refused(model, packed, monkeypatch):
+    whole = packed(model)
+    for torn in (b"", b"nothing packed", whole[: len(whole) // 2], gzip.compress(b"[1]")):
+        with pytest.raises(UsageError, match="no cost model"):
+            CostModel.read(torn, "file")
+    monkeypatch.setattr(cost_model, "MOST_BYTES", 100)  # of what it grows to
+    with pytest.raises(UsageError, match="more than 100 bytes"):
+        CostModel.read(whole, "file")
