@@ -64,7 +64,8 @@ def _fastest(
         plain = min(bucket for bucket in buckets if bucket >= size)
         found: tuple[float, tuple[int, ...]] = (seconds[plain], (plain,))
         for bucket in buckets:
-            cost, runs = seconds[bucket], (bucket,)
+            cost: float = seconds[bucket]
+            runs: tuple[int, ...] = (bucket,)
             if bucket < size:
                 rest, others = best[size - bucket]
                 cost, runs = cost + _CALL_SECONDS + rest, (bucket, *others)

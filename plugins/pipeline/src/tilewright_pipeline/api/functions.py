@@ -109,6 +109,7 @@ def tune(
     found = _tuned(
         task,
         target=target,
+        effort=effort,
         tuner=tuner,
         budget=budget,
         strategies=strategies,
@@ -144,6 +145,7 @@ def _tuned(
     source: Task | str,
     *,
     target: Target | str | None = None,
+    effort: int | None = None,
     tuner: Any = None,
     budget: Budget | str | int | None = None,
     strategies: str = "*",
@@ -200,15 +202,18 @@ def _tuned(
         for task in tasks
     )
     report = TuneStage(options, context).tune(entries)
-    return [_result(entry, report, context) for entry in entries]
+    return [_result(entry, report, context, effort) for entry in entries]
 
 
-def _result(entry: WeightedTask, report: TuneReport, context: RunContext) -> TuneResult:
+def _result(
+    entry: WeightedTask, report: TuneReport, context: RunContext, effort: int | None
+) -> TuneResult:
     task = entry.task
     best = context.history.best(task, context.host.space(task, context.strategies).is_valid)
     config, seconds = (best.config, best.seconds) if best is not None else (None, None)
-    if best is None and options.effort == 0:
-        known = FallbackContext(host, strategies, device=context.device).find(task, None)
+    if best is None and effort == 0:
+        fallbacks = FallbackContext(context.host, context.strategies, device=context.device)
+        known = fallbacks.find(task, None)
         config = None if known is None else known.config
     summary = _summary(entry, config, report, context)
     return TuneResult(task, config, seconds, summary, context.device, report.partial)
