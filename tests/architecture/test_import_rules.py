@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "openvino": {"core", "graph"},
     "dask": {"core", "measure", "pipeline"},
     "report": {"core", "pipeline"},
-    "models": {"core", "records", "search", "tensor"},
+    "models": {"core", "pipeline", "records", "search", "tensor"},
 }
 
 # What folders of these names may import besides: nothing else of a distribution imports them.

@@ -13,6 +13,7 @@ from tilewright.vocabulary.device import Device
 from tilewright_models import cost_model
 from tilewright_models.advisor import advise
 from tilewright_models.cost_model import CostModel
+from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
 
 DEVICE = Device("toy", {"model": "toy processor"})
 TASK = entry(48).task
@@ -24,8 +25,9 @@ def advice(model, packed, host):
 
     def ask(task=TASK, device=DEVICE, **change):
         space = host.space(task)
+        asked = UnmeasuredTask(task, space, host.fallback_config(task, space), device)
         read = CostModel.read(packed({**model, **change}), "file")
-        return advise(task, space, host.fallback_config(task, space), device, host, model=read)
+        return advise(asked, host, read)
 
     return ask
 

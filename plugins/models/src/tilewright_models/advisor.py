@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
-    from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.task import Task
     from tilewright_models.cost_model import CostModel, Example
+    from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
 
 NEAR = 6
 """Measured workloads whose best configs are looked at, at most."""
@@ -62,10 +62,9 @@ class Advisor:
         self._model = model
         self._host = host
 
-    def verdict(
-        self, task: Task, space: ConfigSpace, fallback: ConfigEntity, device: Device
-    ) -> Verdict | None:
+    def verdict(self, asked: UnmeasuredTask) -> Verdict | None:
         """The most promising config, None where nothing similar was measured, or nothing fits."""
+        task, space, fallback = asked.task, asked.space, asked.fallback
         near = {config: example for example, config in self._moved(task, space)}
         if not near:  # it has not learned from such tasks
             return None
@@ -78,7 +77,7 @@ class Advisor:
         ]
         if not others:
             return None
-        told = features(task, [fallback, *others], device)
+        told = features(task, [fallback, *others], asked.device)
         scores = self._model.scores(aligned(told, self._model.columns))
         gains = scores[:, 1:] - scores[:, :1]
         best = int(gains.mean(axis=0).argmax())
@@ -99,19 +98,11 @@ class Advisor:
                     yield example, moved
 
 
-def advise(
-    task: Task,
-    space: ConfigSpace,
-    fallback: ConfigEntity,
-    device: Device,
-    host: PluginHost,
-    *,
-    model: CostModel,
-) -> Advised | None:
+def advise(asked: UnmeasuredTask, host: PluginHost, model: CostModel) -> Advised | None:
     """The model's choice where it knows the device and is sure."""
-    if not model.knows(device, task.target):
+    if not model.knows(asked.device, asked.task.target):
         return None
-    verdict = Advisor(model, host).verdict(task, space, fallback, device)
+    verdict = Advisor(model, host).verdict(asked)
     if verdict is None or not verdict.is_sure:
         return None
     near = "" if verdict.near is None else f", as was fast for {verdict.near.workload}"

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from tilewright.errors import UsageError
 from tilewright.json_object import BadLineError, parse_object, sensible
 from tilewright.plugins.loading.distributions import installer
+from tilewright.reading import read_file
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.workload import Workload
 from tilewright_models.columns import VERSION
@@ -110,8 +111,8 @@ class CostModel:
 @cache
 def packaged_model() -> CostModel:
     """The model of this distribution."""
-    file = files("tilewright_models.data").joinpath("model.json.gz")
-    return CostModel.read(file.read_bytes(), str(file))
+    file = Path(__file__).with_name("data") / "model.json.gz"
+    return CostModel.read(read_file(file), str(file))
 
 
 def _unpacked(packed: bytes) -> bytes:

@@ -8,18 +8,13 @@ from tilewright.plugins.plugin import hookimpl
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
-    from tilewright.space.config_space import ConfigSpace
     from tilewright.strategies.dispatch import Advised
-    from tilewright.vocabulary.config import ConfigEntity
-    from tilewright.vocabulary.device import Device
-    from tilewright.vocabulary.task import Task
+    from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
 
 
 @hookimpl
-def tilewright_advise(
-    task: Task, space: ConfigSpace, fallback: ConfigEntity, device: Device, host: PluginHost
-) -> Advised | None:
+def tilewright_advise(asked: UnmeasuredTask, host: PluginHost) -> Advised | None:
     from tilewright_models.advisor import advise
     from tilewright_models.cost_model import packaged_model
 
-    return advise(task, space, fallback, device, host, model=packaged_model())
+    return advise(asked, host, packaged_model())

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.strategies.dispatch import Advised
-    from tilewright.vocabulary.config import ConfigEntity
-    from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.task import Task
     from tilewright_pipeline.context.events import (
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     )
     from tilewright_pipeline.context.explaining import Explains
     from tilewright_pipeline.context.run_context import RunContext
+    from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
     from tilewright_pipeline.stages.stage import Stage
 
 
@@ -52,9 +51,7 @@ def tilewright_explain(
 
 
 @hookspec(firstresult=True)
-def tilewright_advise(
-    task: Task, space: ConfigSpace, fallback: ConfigEntity, device: Device, host: PluginHost
-) -> Advised | None:
+def tilewright_advise(asked: UnmeasuredTask, host: PluginHost) -> Advised | None:
     """A config that no record knows of, taken to be faster than the fallback on a device.
 
     None where nothing is known of such tasks, or of the device, and where the fallback is as good.

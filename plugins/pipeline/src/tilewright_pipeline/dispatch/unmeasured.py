@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tilewright.host.fallback import fallback_besides
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class UnmeasuredTask:
+    """What advice is asked about: a task, its configs, its fallback, and what it is to run on."""
+
+    task: Task
+    space: ConfigSpace
+    fallback: ConfigEntity
+    device: Device
 
 
 def unmeasured(
@@ -28,21 +39,20 @@ def unmeasured(
     Raises UsageError where no point of the space is feasible.
     """
     fallback = fallback_besides(failed, task, space, host)
-    found = None if device is None else _advice(task, space, fallback, device, host)
+    if device is None:
+        return Answer(fallback, None, "fallback")
+    found = _advice(UnmeasuredTask(task, space, fallback, device), host)
     if found is not None and found.config not in failed:
         return found
     return Answer(fallback, None, "fallback")
 
 
-def _advice(
-    task: Task, space: ConfigSpace, fallback: ConfigEntity, device: Device, host: PluginHost
-) -> Advised | None:
+def _advice(asked: UnmeasuredTask, host: PluginHost) -> Advised | None:
     def wrong(answer: object) -> str:
         if not isinstance(answer, Advised):
             return f"expected an Advised, got a {type(answer).__name__}"
-        fits = answer.config in space
+        fits = answer.config in asked.space
         return "" if fits else f"{answer.config.text[:200]} is no point of the space"
 
-    asked = {"task": task, "space": space, "fallback": fallback, "device": device, "host": host}
-    found: Advised | None = host.decide("tilewright_advise", wrong, **asked)
+    found: Advised | None = host.decide("tilewright_advise", wrong, asked=asked, host=host)
     return found
