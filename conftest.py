@@ -84,6 +84,7 @@ QUICK = (
     "graph/test_network_builder.py", "graph/test_solvers_defects.py",
     "graph/test_solvers_greedy.py", "graph/test_solvers_published.py", "graph/test_verification.py",
     "measure/test_answer.py", "measure/test_local_runner.py", "measure/test_replay.py",
+    "models/test_trees.py", "models/test_advice.py",
     "onnx/test_onnx_branches.py", "onnx/test_onnx_conditions.py", "onnx/test_onnx_definitions.py",
     "openvino/test_openvino.py",
     "pipeline/test_host_api.py", "pipeline/test_pipeline_run.py", "pipeline/test_tuning_loop.py",
