@@ -16,7 +16,7 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task import Task
-from tilewright_cli.dataset.workloads import Workloads
+from tilewright_cli.bench.workloads import Workloads
 from tilewright_models.columns import features
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_search.models.features import Features, Floats

@@ -21,7 +21,7 @@ THEIR_OWN = {
     "plugins/cuda/src/tilewright_cuda/compile/code_cache.py": "in the user's cache",
     "plugins/cuda/src/tilewright_cuda/emulation/compile.py": "what a compiler has made",
     "plugins/cuda/src/tilewright_cuda/compile/nvcc.py": "what a compiler has made",
-    "plugins/graph/src/tilewright_graph/compiled/saved_folder.py": "written, in a folder of its own",
+    "plugins/graph/src/tilewright_graph/compiled/saved/saved_folder.py": "written, in a folder of its own",
     "plugins/measure/src/tilewright_measure/worker/confine.py": "the kernel's",
     "plugins/measure/src/tilewright_measure/local/device_lease.py": "a process's own, and the kernel's",
     "plugins/measure/src/tilewright_measure/worker/process.py": "the kernel's",

@@ -47,11 +47,15 @@ def test_hooks_take_at_most_three_arguments_without_defaults(
     assert offenders == []
 
 
+OF_PACKAGES = {"tilewright_record_packs"}
+"""Implemented by packages that `tilewright records pack` writes."""
+
+
 def test_every_hook_has_an_implementer_here(
     hooks: Mapping[str, Callable[..., Any]], sources: Sequence[Any]
 ) -> None:
     implemented = {name for name, _, _ in _implementations(sources)}
-    assert set(hooks) - implemented == set()
+    assert set(hooks) - implemented == OF_PACKAGES
 
 
 def test_every_implementation_fits_its_specification(

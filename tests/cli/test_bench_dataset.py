@@ -10,7 +10,7 @@ from toy_tasks import entry
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright_cli.dataset.workloads import Workloads, others_around
+from tilewright_cli.bench.workloads import Workloads, others_around
 from tilewright_records.store.store import JsonlRecordStore
 
 SIZES = (8, 16, 24)

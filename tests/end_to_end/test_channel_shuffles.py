@@ -12,7 +12,7 @@ from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.task import Task
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.linking import lower_network
-from tilewright_graph.compiled.saved_network import NetworkSignature
+from tilewright_graph.compiled.saved.saved_network import NetworkSignature
 from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.evaluate import evaluate

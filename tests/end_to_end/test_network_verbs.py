@@ -17,7 +17,7 @@ from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
-from tilewright_graph.compiled.saved_network import NetworkSignature, save
+from tilewright_graph.compiled.saved.saved_network import NetworkSignature, save
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.target import Target
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.linking import lower_network
-from tilewright_graph.compiled.saved_network import NetworkSignature
+from tilewright_graph.compiled.saved.saved_network import NetworkSignature
 from tilewright_graph.extraction.extraction import ExtractedNetwork, extract
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.evaluate import evaluate

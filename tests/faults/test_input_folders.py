@@ -17,7 +17,7 @@ from tilewright.roles import Artifact
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.record import GraphRecord
 from tilewright_cli.terminal.group import run
-from tilewright_graph.compiled.saved_network import NetworkSignature, load, save
+from tilewright_graph.compiled.saved.saved_network import NetworkSignature, load, save
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.values import branch_context
 from tilewright_records.encoding import record_json

@@ -14,7 +14,7 @@ import pytest
 
 from tilewright import Pipeline
 from tilewright_cli.terminal.group import run
-from tilewright_pipeline.tuning.interrupt import Interrupt
+from tilewright_pipeline.measuring.interrupt import Interrupt
 from tilewright_records.checks import verify_log
 from tilewright_records.store.store import JsonlRecordStore
 

@@ -31,7 +31,7 @@ class OnnxFrontend:
         """A ModelProto, or the bytes of one."""
         return is_model(model)
 
-    def dimensions(self, model: Any) -> dict[str, list[int | str] | None]:
+    def named_dimensions(self, model: Any) -> dict[str, list[int | str] | None]:
         """The shapes of the inputs; see `NamesDimensions`."""
         _, proto = load_model(model)
         weights = {tensor.name for tensor in proto.graph.initializer}

@@ -36,7 +36,7 @@ def tasks(
     plugin: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """List a network's tasks with weight, operations and size of space."""
+    """List a network's tasks: weights, operations, sizes of spaces."""
     from tilewright_cli.terminal.pipeline_verb import pipeline_of
     from tilewright_pipeline.pipeline import Pipeline
 

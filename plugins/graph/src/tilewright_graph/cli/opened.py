@@ -96,7 +96,7 @@ def _sizes_of(compiled: BucketedNetwork, model: str, host: PluginHost) -> dict[s
 
     found = {}
     frontend = host.make("frontend", frontend_for(model, host), {}, host)
-    told = frontend.dimensions(model) if isinstance(frontend, NamesDimensions) else {}
+    told = frontend.named_dimensions(model) if isinstance(frontend, NamesDimensions) else {}
     for name, spec in compiled.inputs.items():
         for dim, size in zip(told.get(name) or (), spec.shape, strict=False):
             if isinstance(dim, str):

@@ -24,7 +24,7 @@ def record_untuned(
     FOLDER is what `compile` saved, or the folder of its run. `tilewright tune FILE.json` tunes
     what is in the file, on a machine of the target; the network is then to be compiled anew.
     """
-    from tilewright_graph.compiled.saved_untuned import saved_untuned
+    from tilewright_graph.compiled.saved.saved_untuned import saved_untuned
     from tilewright_pipeline.writing import check_file, writing
 
     host = shared.load_host(plugin)

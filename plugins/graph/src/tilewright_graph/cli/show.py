@@ -25,7 +25,7 @@ def show(*, folder: Path, as_json: bool) -> None:
 
     FOLDER is what `compile` saved, or the folder of its run. No code is loaded, and no plugin.
     """
-    from tilewright_graph.compiled import saved_buckets, saved_folder, saved_network
+    from tilewright_graph.compiled.saved import saved_buckets, saved_folder, saved_network
     from tilewright_graph.compiled.size_table import size_table, table_text
 
     path = opened.saved_folder(folder)

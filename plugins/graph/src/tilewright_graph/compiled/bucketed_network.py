@@ -12,10 +12,10 @@ from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.workload import TensorSpec, Workload
-from tilewright_graph.compiled import saved_buckets
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.given_arrays import by_name, given_arrays
-from tilewright_graph.compiled.saved_buckets import SavedBucket
+from tilewright_graph.compiled.saved import saved_buckets
+from tilewright_graph.compiled.saved.saved_buckets import SavedBucket
 from tilewright_graph.compiled.size_table import SizesRow, size_table, table_text
 from tilewright_graph.network.dimension import Dimension
 

@@ -15,7 +15,7 @@ from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.kernel_entries import kernel_entries
 from tilewright_graph.compiled.linking import lower_network
 from tilewright_graph.compiled.packed_constants import PackedConstants
-from tilewright_graph.compiled.saved_network import NetworkSignature
+from tilewright_graph.compiled.saved.saved_network import NetworkSignature
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.extraction.memory_plan import MemoryPlan
 from tilewright_graph.extraction.transforms import TRANSFORM

@@ -21,8 +21,8 @@ from tilewright.roles import Artifact, Kernel, ReadsInPlace, SwapsKernels
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.workload import TensorSpec
-from tilewright_graph.compiled import saved_network
 from tilewright_graph.compiled.given_arrays import given_arrays
+from tilewright_graph.compiled.saved import saved_network
 from tilewright_graph.network.counted_rows import counted_rows
 from tilewright_graph.network.network import signature_text
 from tilewright_pipeline.context.find_device import find_device

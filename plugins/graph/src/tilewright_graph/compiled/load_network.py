@@ -7,7 +7,7 @@ from pathlib import Path
 from tilewright.host.plugin_host import PluginHost
 from tilewright_graph.compiled.bucketed_network import BucketedNetwork
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
-from tilewright_graph.compiled.saved_folder import BUCKETED, saved_version
+from tilewright_graph.compiled.saved.saved_folder import BUCKETED, saved_version
 
 
 def load_network(

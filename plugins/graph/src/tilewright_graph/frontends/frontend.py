@@ -39,7 +39,7 @@ class ReadsObjects(Protocol):
 class NamesDimensions(Protocol):
     """An optional part of a `Frontend`: its models may name dimensions that have no size yet."""
 
-    def dimensions(self, model: Any) -> Mapping[str, Sequence[int | str] | None]:
+    def named_dimensions(self, model: Any) -> Mapping[str, Sequence[int | str] | None]:
         """The shape of every input by name, as the model has it; a text names a dimension.
 
         One that is dynamic and has no name is below 0.

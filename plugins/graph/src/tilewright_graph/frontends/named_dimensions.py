@@ -42,7 +42,7 @@ class NamedDimensions:
                 where=where,
                 remedy="export the model to ONNX with a dynamic axis",
             )
-        told = frontend.dimensions(model)
+        told = frontend.named_dimensions(model)
         inputs = {name: dims for name, dims in told.items() if dims and name not in shapes}
         known = [dim for dims in inputs.values() for dim in dims if isinstance(dim, str)]
         for name in sizes:

@@ -51,7 +51,7 @@ def _sizes(value: Any) -> Any:
 Sizes = Annotated[
     str,
     BeforeValidator(_sizes),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]}),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string"}]}),
 ]
 """The text of a `SizeRange`."""
 

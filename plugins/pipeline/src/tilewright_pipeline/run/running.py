@@ -16,12 +16,12 @@ from tilewright.vocabulary.task_set import TaskSet
 from tilewright_pipeline.context import exit_codes
 from tilewright_pipeline.context.events import RunInfo, RunOutcome, StageOutcome, StageStatus
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.measuring.interrupt import Interrupt, is_ctrl_c
 from tilewright_pipeline.run.run_folder import claim, holds_anything, kept_folder, models_of
 from tilewright_pipeline.run.run_report import RunReport, check_report
 from tilewright_pipeline.stages.planned_stage import PlannedStage, told_options
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.stages.values import RunValues, branch_context, is_joint
-from tilewright_pipeline.tuning.interrupt import Interrupt, is_ctrl_c
 
 
 @dataclass(frozen=True, slots=True)

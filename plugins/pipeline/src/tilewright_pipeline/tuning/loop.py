@@ -21,6 +21,7 @@ from tilewright.vocabulary.record import BudgetRecord
 from tilewright.vocabulary.task_set import ChecksTasks, TaskSet, WeightedTask
 from tilewright_pipeline.context.events import EndReason
 from tilewright_pipeline.context.run_context import RunContext
+from tilewright_pipeline.measuring.interrupt import Interrupt
 from tilewright_pipeline.measuring.losses import Losses
 from tilewright_pipeline.measuring.measurement import Measurement
 from tilewright_pipeline.measuring.measurement_spent import MeasurementSpent
@@ -29,7 +30,6 @@ from tilewright_pipeline.options.budget_text import together
 from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.tuning.budget_tracker import BudgetTracker
 from tilewright_pipeline.tuning.history import in_columns, known_trials
-from tilewright_pipeline.tuning.interrupt import Interrupt
 from tilewright_pipeline.tuning.narrowing import check_narrowing
 from tilewright_pipeline.tuning.next_track import next_track
 from tilewright_pipeline.tuning.progress import Progress

@@ -1,1 +1,1 @@
-"""Packs: history as pip packages of data."""
+"""History as a pip package of data: written, checked, read."""

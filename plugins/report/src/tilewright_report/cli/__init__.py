@@ -1,1 +1,1 @@
-"""The verb `tilewright report`."""
+"""The verbs `tilewright report` and `tilewright bench regress`."""

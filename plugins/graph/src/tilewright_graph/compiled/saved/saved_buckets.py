@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.roles import Artifact
-from tilewright_graph.compiled.saved_folder import BUCKETED, read_folder, reading, write_folder
-from tilewright_graph.compiled.saved_network import NetworkSignature, entry, from_entry
+from tilewright_graph.compiled.saved.saved_folder import (
+    BUCKETED,
+    read_folder,
+    reading,
+    write_folder,
+)
+from tilewright_graph.compiled.saved.saved_network import NetworkSignature, entry, from_entry
 from tilewright_graph.network.dimension import Dimension
 
 

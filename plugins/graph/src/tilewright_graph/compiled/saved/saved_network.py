@@ -11,7 +11,7 @@ from typing import Any
 from tilewright.canonical import thaw
 from tilewright.roles import Artifact
 from tilewright.vocabulary.workload import TensorSpec, Workload
-from tilewright_graph.compiled.saved_folder import SINGLE, read_folder, reading, write_folder
+from tilewright_graph.compiled.saved.saved_folder import SINGLE, read_folder, reading, write_folder
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 
 _MOST_BYTES = 2**40

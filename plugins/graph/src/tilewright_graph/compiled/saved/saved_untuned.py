@@ -6,8 +6,8 @@ from itertools import chain
 from pathlib import Path
 
 from tilewright.vocabulary.workload import Workload
-from tilewright_graph.compiled import saved_buckets, saved_network
-from tilewright_graph.compiled.saved_folder import BUCKETED, saved_version
+from tilewright_graph.compiled.saved import saved_buckets, saved_network
+from tilewright_graph.compiled.saved.saved_folder import BUCKETED, saved_version
 
 
 def saved_untuned(folder: Path) -> tuple[str, list[Workload]]:

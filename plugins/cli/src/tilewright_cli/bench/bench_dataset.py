@@ -12,7 +12,7 @@ import click
 from tilewright_cli.terminal import shared_options as shared
 
 if TYPE_CHECKING:
-    from tilewright_cli.dataset.sampling import Sampling
+    from tilewright_cli.bench.sampling import Sampling
     from tilewright_pipeline.context.run_context import RunContext
 
 
@@ -60,8 +60,8 @@ def dataset(
     """
     from tilewright.errors import UsageError
     from tilewright.vocabulary.task import Task
-    from tilewright_cli.dataset.sampling import Sampling
-    from tilewright_cli.dataset.workloads import Workloads
+    from tilewright_cli.bench.sampling import Sampling
+    from tilewright_cli.bench.workloads import Workloads
     from tilewright_cli.terminal.choice_text import choice_of
     from tilewright_cli.terminal.pipeline_verb import pipeline_of
     from tilewright_pipeline.context.run_setup import make_context

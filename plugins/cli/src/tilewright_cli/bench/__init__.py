@@ -1,0 +1,1 @@
+"""The verbs of `tilewright bench` that measure, and what they measure."""

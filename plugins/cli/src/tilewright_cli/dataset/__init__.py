@@ -1,1 +1,0 @@
-"""Trials of many workloads: which workloads, which configs, in which order."""

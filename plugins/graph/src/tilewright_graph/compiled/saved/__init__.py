@@ -1,0 +1,1 @@
+"""A compiled network as a folder."""
