@@ -87,12 +87,16 @@ def test_a_peer_takes_the_precision_unless_it_has_one_or_has_none_to_choose():
         assert equally_precise(peer, "bfloat16", host) == peer
 
 
+@pytest.mark.needs("openvino")
 @pytest.mark.parametrize(
     ("text", "peers"),
     [
         ("reference,onnxruntime", ["reference", "onnxruntime"]),
-        ("reference,onnxruntime:threads=1", ["reference", {"onnxruntime": {"threads": 1}}]),
-        ("{onnxruntime: {threads: 1}}", [{"onnxruntime": {"threads": 1}}]),
+        (
+            "reference,openvino:precision=bfloat16",
+            ["reference", {"openvino": {"precision": "bfloat16"}}],
+        ),
+        ("{openvino: {precision: bfloat16}}", [{"openvino": {"precision": "bfloat16"}}]),
     ],
 )
 def test_the_last_of_several_peers_may_have_options(call, monkeypatch, text, peers):
