@@ -54,6 +54,7 @@ NEEDS = {
     "golden": ("tensor",),
     "golden/test_records_of_before.py": ("records", "tensor"),
     "measure/test_bench_trial.py": ("measure", "search", "x86"),
+    "models": (*HOUSE, "models", "tensor"),
     "pipeline": HOUSE,
     "search/test_bench_schedulers.py": (*HOUSE, "search"),
     "search/test_bench_tuners.py": (*HOUSE, "search"),

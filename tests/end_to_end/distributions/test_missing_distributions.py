@@ -41,6 +41,7 @@ WORKS_WITHOUT = {
     "dask": set(VERBS) - {"bench models", "bench trial"},
     "graph": {"space", "explain", "tune", "new"},
     "measure": {"space", "explain", "tasks", "compile", "bench network", "new"},
+    "models": set(VERBS) - {"bench models", "bench trial"},
     "onnx": {"space", "explain", "tune", "new"},
     "openvino": set(VERBS) - {"bench models", "bench trial"},
     "report": set(VERBS) - {"bench models", "bench trial"},
