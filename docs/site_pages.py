@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 FIRST = "README.md"
 RESULTS = "benchmarks/RESULTS.md"
-OTHERS = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+OTHERS = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/models/README.md")
 DECISIONS = "docs/decisions"
 CHARTS = "benchmarks/results"
 LINK = re.compile(r"(?<=\]\()(?!\w+:)([^)#\s]+)((?:#[\w-]+)?)(?=\))")
