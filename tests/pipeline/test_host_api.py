@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import logging
 import sys
 
@@ -15,6 +16,7 @@ from tilewright.vocabulary.budget import Budget
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright_cli.progress.terminal_progress import TerminalProgress
+from tilewright_pipeline.api.functions import tune_each
 from tilewright_pipeline.context.events import (
     RunInfo,
     RunOutcome,
@@ -45,6 +47,21 @@ def test_tune_finds_the_best_config_of_a_task(choices, tmp_path):
     assert result.summary["trials"] == len(JsonlRecordStore(records).records()) == 132
     again = tilewright.tune(result.task, budget=160, records=records, **choices)
     assert (again.config, again.summary["trials"]) == (result.config, 0)
+
+
+def test_tune_of_a_file_of_two_tasks_is_refused_before_anything_is_measured(choices, tmp_path):
+    found = [
+        tilewright.tune(f"toyadd({n})", budget=1, records=tmp_path / "r", **choices)
+        for n in (8, 16)
+    ]
+    file, records = tmp_path / "tasks.json", tmp_path / "other.jsonl"
+    tasks = [one.task.workload.to_json() for one in found]
+    file.write_text(json.dumps({"tasks": tasks}))
+    with pytest.raises(UsageError, match="expected one task, got 2"):
+        tilewright.tune(str(file), budget=2, records=records, **choices)
+    assert not records.exists()
+    both = tune_each(str(file), budget=2, records=records, **choices)
+    assert [one.task for one in both] == [one.task for one in found]
 
 
 @pytest.mark.parametrize(

@@ -106,8 +106,9 @@ def tune(
               `compile` and `explain` read by default
     foreign_records  begin with the best that other devices found
     """
-    found = _tuned(
+    (found,) = _tuned(
         task,
+        several=False,
         target=target,
         effort=effort,
         tuner=tuner,
@@ -125,11 +126,7 @@ def tune(
         foreign_records=foreign_records,
         host=host,
     )
-    if len(found) != 1:
-        raise UsageError(
-            f"expected one task, got {len(found)}", where=str(task), remedy="take `tune_each`"
-        )
-    return found[0]
+    return found
 
 
 def tune_each(source: str, **options: Any) -> list[TuneResult]:
@@ -138,12 +135,13 @@ def tune_each(source: str, **options: Any) -> list[TuneResult]:
     source   a JSON file, as `tilewright record-untuned` and `tasks --json` write it; or what `tune`
              takes, for one
     """
-    return _tuned(source, **options)
+    return _tuned(source, several=True, **options)
 
 
 def _tuned(
     source: Task | str,
     *,
+    several: bool,
     target: Target | str | None = None,
     effort: int | None = None,
     tuner: Any = None,
@@ -176,7 +174,8 @@ def _tuned(
     if isinstance(source, str):
         store = open_store(file, host) if names_a_key(source) else None
         resolve = resolver(measure.runner, host)
-        tasks = find_tasks(source, resolve(target) if target else None, host, store, resolve)
+        given = (source, resolve(target) if target else None, host, store, resolve)
+        tasks = find_tasks(*given) if several else [find_task(*given)]
     else:
         tasks = [source]
     context = make_context(
