@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tilewright.host.fallback import fallback_configs
 from tilewright.strategies.dispatch import Advised
 from tilewright_models.columns import aligned, features
 from tilewright_records.similarity import similarity
@@ -36,13 +35,14 @@ class Verdict:
 
     gain    seconds of the fallback over its own, as the mean member takes it
     agree   members that take it to be faster, of so many
+    near    the measured workload whose config it was
     """
 
     config: ConfigEntity
     gain: float
     agree: int
     members: int
-    near: Example | None = None
+    near: Example
 
     @property
     def is_sure(self) -> bool:
@@ -53,9 +53,9 @@ class Verdict:
 class Advisor:
     """Asks the model about what is likely to be fast, and no more: a row costs a lowering.
 
-    What was fast for similar workloads, moved to the nearest points of the space, beside what the
-    strategies advise. Only configs count that read and write the layouts of the fallback: any other
-    may cost transforms, which a model of single kernels does not see.
+    What was fast for similar workloads, moved to the nearest points of the space. Only configs
+    count that read and write the layouts of the fallback: any other may cost transforms, which a
+    model of single kernels does not see.
     """
 
     def __init__(self, model: CostModel, host: PluginHost) -> None:
@@ -66,13 +66,10 @@ class Advisor:
         """The most promising config, None where nothing similar was measured, or nothing fits."""
         task, space, fallback = asked.task, asked.space, asked.fallback
         near = {config: example for example, config in self._moved(task, space)}
-        if not near:  # it has not learned from such tasks
-            return None
-        candidates = dict.fromkeys([*near, *fallback_configs(task, space, self._host)])
         layouts = self._host.layouts(task, fallback).signature
         others = [
             config
-            for config in candidates
+            for config in near
             if config != fallback and self._host.layouts(task, config).signature == layouts
         ]
         if not others:
@@ -83,7 +80,7 @@ class Advisor:
         best = int(gains.mean(axis=0).argmax())
         gain = float(np.exp(gains[:, best].mean()))
         agree = int((gains[:, best] > 0).sum())
-        return Verdict(others[best], gain, agree, len(gains), near.get(others[best]))
+        return Verdict(others[best], gain, agree, len(gains), near[others[best]])
 
     def _moved(self, task: Task, space: ConfigSpace) -> Iterator[tuple[Example, ConfigEntity]]:
         """The best configs of the workloads most similar to this one, as points of its space."""
@@ -105,9 +102,8 @@ def advise(asked: UnmeasuredTask, host: PluginHost, model: CostModel) -> Advised
     verdict = Advisor(model, host).verdict(asked)
     if verdict is None or not verdict.is_sure:
         return None
-    near = "" if verdict.near is None else f", as was fast for {verdict.near.workload}"
     source = (
         f"model: {verdict.gain:.2f} times as fast as the fallback, say {verdict.agree} of "
-        f"{verdict.members}{near}; {model.told}"
+        f"{verdict.members}, as was fast for {verdict.near.workload}; {model.told}"
     )
     return Advised(verdict.config, None, source)

@@ -39,6 +39,7 @@ from tilewright_pipeline.tuning.task_track import Batch, TaskTrack, by_track
 from tilewright_pipeline.tuning.tune_report import TuneReport, TuningFailedError, TuningInterrupted
 
 _BATCH = 16
+_FIRST = 4
 _PROPOSALS = 64
 _TURNS = 3
 _FINALIST_TRIALS = (1 + _TURNS) / 2  # half of a trial's time is building, which is done once
@@ -336,9 +337,11 @@ class _Loop:
         left = iter(asked)
         devices = len(self._context.devices)
         # Each of several devices is to get some.
-        limit = min(_BATCH, ceil(len(self._tracks) / devices)) if devices > 1 else _BATCH
+        most = min(_BATCH, ceil(len(self._tracks) / devices)) if devices > 1 else _BATCH
+        limit = min(_FIRST, most)  # devices wait while the configs of the first batch are looked up
         while not self.lost and (batch := list(islice(left, self._tracker.affordable(limit)))):
             self._measure(batch)
+            limit = min(2 * limit, most)
         self._land_all()
 
     def _measure(self, batch: Batch, turns: int = 1) -> list[TaskTrack]:
