@@ -28,6 +28,35 @@ def test_convolutions_of_any_size_have_a_fallback_and_feasible_points(
     assert all(space.is_valid(config) for config in space.sample(random.Random(0), 8))
 
 
+@pytest.mark.parametrize("isa", ["avx512", "avx2", "sse4"])
+@pytest.mark.parametrize("channels", [3, 9, 20, 64])
+@pytest.mark.parametrize("rest", ["1x1, strides=2", "1x1", "3x3, padding=1, strides=2"])
+def test_the_fallback_is_feasible_for_any_number_of_channels(
+    rest: str, channels: int, isa: str
+) -> None:
+    conv = task(f"conv2d(1x{channels}x13x17, 24x{channels}x{rest})", isa)
+    config = host().implementation("conv2d_direct.x86").fallback(conv)
+    assert host().space(conv, "conv2d_direct.x86").is_valid(config)
+
+
+@pytest.mark.parametrize(
+    ("isa", "rest", "order"),
+    [
+        ("avx2", "1x1", ("rows", 4, "pixels")),
+        ("avx2", "1x1, strides=2", ("rows", 4, "none")),
+        ("avx2", "3x3, padding=1", ("filters", 4, "filters")),
+        ("avx512", "1x1", ("rows", 2, "filters")),
+        ("avx512", "1x1, strides=2", ("filters", 2, "filters")),
+    ],
+)
+def test_narrow_vectors_fetch_single_pixels_ahead(
+    isa: str, rest: str, order: tuple[str, int, str]
+) -> None:
+    conv = task(f"conv2d(1x256x28x28, 128x256x{rest})", isa)
+    config = host().implementation("conv2d_direct.x86").fallback(conv)
+    assert (config["outer"], config["unroll_ic"], config["prefetch"]) == order
+
+
 @pytest.mark.parametrize("width", range(1, 80))
 def test_every_width_has_a_register_tile_that_hides_the_latency_of_its_sums(width: int) -> None:
     conv = task(f"conv2d(1x64x3x{width}, 64x64x3x3, padding=1)")

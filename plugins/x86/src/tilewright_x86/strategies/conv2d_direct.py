@@ -115,7 +115,7 @@ class Conv2dDirect(ScheduledImplementation):
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity | None:
-        """The tile with most sums, of one row and two vectors of filters, two channels at a time.
+        """The tile with most sums, of one row and two vectors of filters, some channels at a time.
 
         One vector where there is no other. A long row of single pixels stays in the second-level
         cache while all filters pass by; that reads less than all pixels for some filters at a time.
@@ -132,8 +132,7 @@ class Conv2dDirect(ScheduledImplementation):
             key=lambda tile: (tile[2] > 1, prod(tile), tile[2] == 2, -tile[0], tile),
         )
         block_ic = self.input_blocks(channels, lanes(task))[0]
-        by_rows = self.reads_single_pixels(task) and width >= _LONG_ROW and rows == 1
-        even = block_ic % (2 * self.terms) == 0
+        outer, unroll, prefetch = self._usual_order(task, block_ic, rows)
         return ConfigEntity(
             self.name,
             {
@@ -142,10 +141,10 @@ class Conv2dDirect(ScheduledImplementation):
                 "vectors": vectors,
                 "tile_ow": (-(-width // columns), columns),
                 "tile_oh": (-(-height // rows), rows),
-                "outer": "rows" if by_rows else "filters",
+                "outer": outer,
                 "unroll_kw": False,
-                "unroll_ic": 2 if even else 1,
-                "prefetch": "filters",
+                "unroll_ic": unroll,
+                "prefetch": prefetch,
             },
         )
 
@@ -246,6 +245,26 @@ class Conv2dDirect(ScheduledImplementation):
     def _unrolled(self, block_ic: int) -> list[int]:
         """Steps over input channels that may be unrolled."""
         return [n for n in _UNROLLED if n * self.terms <= block_ic]
+
+    def _usual_order(self, task: Task, block_ic: int, rows: int) -> tuple[str, int, str]:
+        """(outer, unroll_ic, prefetch) of the fallback, whose tiles have so many rows.
+
+        Without AVX-512 a tile's pixels of one block of channels are few lines, far from those of
+        the next, where no prefetcher of the processor follows: they are fetched ahead. Of 18 orders
+        of 13 layers on Zen 3 this has 0.98 of the best one's speed in the mean, 0.93 at worst;
+        filters fetched ahead, two channels at a time, have 0.82 and 0.64.
+        """
+        single = self.reads_single_pixels(task)
+        by_rows = single and self._image(task)[1] >= _LONG_ROW and rows == 1
+        outer = "rows" if by_rows else "filters"
+        narrow = isa_of(task.target).vector_bits < 512
+        counts = [n for n in self._unrolled(block_ic) if block_ic % (n * self.terms) == 0]
+        unroll = max((n for n in counts if narrow or n <= 2), default=1)
+        if narrow and single and rows == 1 and block_ic > unroll * self.terms:
+            return outer, unroll, "pixels"
+        if narrow and group_of(task)[2] == 1 < max(task.workload.attributes["strides"]):
+            return "rows", unroll, "none"  # of each line a part is read
+        return outer, unroll, "filters"
 
     def _image(self, task: Task) -> tuple[int, int]:
         """Rows and columns of the output that are cut into tiles."""
