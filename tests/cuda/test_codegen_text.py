@@ -197,6 +197,61 @@ def test_copies_are_asynchronous_and_masked_ones_fill_with_zero():
     ]
 
 
+def test_what_a_copy_ahead_rounds_is_loaded_before_what_is_computed_and_stored_behind_it():
+    """Of the elements that are copied as they are, nothing is changed."""
+    tile, plain = (
+        Buffer("tile", (2, 64), "tf32", "shared"),
+        Buffer("plain", (2, 16), scope="shared"),
+    )
+    at = thread * 4 + v
+
+    def copies(turn):
+        buffer = (mod(index(turn), 2),)
+        rounded = Store(tile, (*buffer, at), cast(of(A, at), "tf32"))
+        return Loop(
+            thread, 16, "threadIdx.x",
+            Block((
+                Loop(v, 4, "vectorized", rounded),
+                Store(plain, (*buffer, index(thread)), of(A, thread)),
+            )),
+        )  # fmt: skip
+
+    other = Var("other")
+    read = Load(tile, (mod(index(i), 2), index(other)))
+    turn = Block((
+        CopyWait(0),
+        Barrier(),
+        CopyGroup(Guard(((index(i), 3),), copies(i + 1))),
+        Loop(other, 16, "threadIdx.x", put(B, other, cast(read, "float32"))),
+    ))  # fmt: skip
+    body = Allocate(
+        tile, Allocate(plain, Block((CopyGroup(copies(index(0))), Loop(i, 4, "serial", turn))))
+    )
+    found = lines(body)
+    assert found[found.index("for (int i = 0; i < 4; ++i) {") + 1 :] == [
+        "float tile_fetched_0[4];",
+        "cp_wait<0>();",
+        "__syncthreads();",
+        "if (i < 3) {",
+        "const int thread = threadIdx.x;",
+        "const float4 v2 = *(const float4 *)&a[thread * 4];",
+        *(f"tile_fetched_0[{lane}] = v2.{axis};" for lane, axis in enumerate("xyzw")),
+        "cp4(&plain[(i + 1) % 2 * 16 + thread], &a[thread]);",
+        "}",
+        "cp_commit();",
+        "const int other = threadIdx.x;",
+        "b[other] = (float)tw_from_tf32(tile[i % 2 * 64 + other]);",
+        "if (i < 3) {",
+        "const int thread_stored = threadIdx.x;",
+        "*(float4 *)&tile[(i + 1) % 2 * 64 + thread_stored * 4] = make_float4("
+        + ", ".join(f"tw_to_tf32(tile_fetched_0[{lane}])" for lane in range(4))
+        + ");",
+        "}",
+        "}",
+    ]
+    assert "*(float4 *)&tile[thread * 4] = " in found[5], "nothing is computed meanwhile"
+
+
 def test_divisions_that_may_be_negative_floor():
     body = Loop(thread, 16, "threadIdx.x", put(B, thread, of(A, floor_div(-thread, 4) + 4)))
     found = kernel(body)

@@ -15,6 +15,7 @@ from answers import task_of
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright.space.config_space import ConfigSpace
+from tilewright.vocabulary.config import ConfigEntity
 from tilewright_cuda.compile.compiler import find_compiler
 from tilewright_cuda.emulation.compile import compiler_version
 from tilewright_cuda.instructions.mma import COLUMNS, PRODUCTS, ROWS
@@ -31,7 +32,7 @@ from tilewright_tensor.lowering.lower import lower
 from tilewright_tensor.schedule.schedule import Schedule
 from tilewright_tensor.testing.tensor_instruction import using
 
-LANES, REGISTERS = 32, 6
+LANES, INSTRUCTIONS, REGISTERS = 32, 2, 6
 _MATRIX_OPCODES = {"float32": 0x23C, "int32": 0x237}  # HMMA and IMMA in the code of sm_80 and sm_90
 
 _HARNESS = """
@@ -39,10 +40,11 @@ _HARNESS = """
 #define __forceinline__ inline
 #define __CUDA_ARCH__ 800
 static struct { unsigned x; } threadIdx;
+struct uint4 { unsigned x, y, z, w; };
 static unsigned *taken;
 static void took(unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
   const unsigned all[] = {a0, a1, a2, a3, b0, b1};
-  for (int i = 0; i < 6; ++i) taken[i] = all[i];
+  for (int i = 0; i < 6; ++i) *taken++ = all[i];
 }
 %s
 extern "C" void take(int lane, const void *a, int a_row, const void *b, int b_row, unsigned *into) {
@@ -84,7 +86,7 @@ def warp(tmp_path_factory: Any) -> Any:
         text, calls = re.subn(
             r"asm volatile\(.*?\);", "took(a0, a1, a2, a3, b0, b1);", text, flags=re.DOTALL
         )
-        assert calls == 1
+        assert calls == 1, "both are one function"
         kinds = [CUDA_C.type_of(read.tensor.dtype) for read in instruction.meaning.reads]
         harness = _HARNESS % (text, name, *kinds)
         folder = tmp_path_factory.mktemp("warp")
@@ -102,7 +104,7 @@ def _pointer(array: Any) -> Any:
 
 
 def _told_layout(bytes_of_item: int) -> tuple[Any, Any]:
-    """Where the elements of a thread's registers belong: A as (row, term), B as (term, column).
+    """Which elements an instruction finds in a thread: of A (row, term), of B (term, column).
 
     As in PTX ISA, "Matrix Fragments for mma.m16n8k8, m16n8k16 and m16n8k32": with i the number of
     the element, 4 bytes a register.
@@ -119,41 +121,44 @@ def _told_layout(bytes_of_item: int) -> tuple[Any, Any]:
 
 
 @every_product
-def test_registers_hold_what_ptx_says_of_them(operands: tuple[str, str], warp: Any) -> None:
+def test_what_threads_hand_over_and_store_is_the_product_as_ptx_computes_it(
+    operands: tuple[str, str], warp: Any
+) -> None:
     instruction = PRODUCTS[operands]
     library = warp(instruction)
-    left, right = map(numpy_type, operands)
-    per = 4 // left.itemsize
+    item_bytes = numpy_type(operands[0]).itemsize
+    per = 4 // item_bytes
     terms, rng = 8 * per, np.random.default_rng(0)
-    a_row, b_row = terms + per, terms + 2 * per  # there is something between the rows
-    bits = f"u{left.itemsize}"
-    a = rng.integers(0, 256, (ROWS, a_row * left.itemsize), "u1").view(bits)
-    b = rng.integers(0, 256, (COLUMNS, b_row * right.itemsize), "u1").view(bits)
-    taken = np.zeros((LANES, REGISTERS), "u4")
+    # 16 bytes or more between the rows; every element is a small whole number of its bytes
+    a_row, b_row = INSTRUCTIONS * terms + 4 * per, INSTRUCTIONS * terms + 8 * per
+    bits = f"u{item_bytes}"
+    a = rng.integers(0, 200, (ROWS, a_row)).astype(bits)
+    b = rng.integers(0, 200, (COLUMNS, b_row)).astype(bits)
+    taken = np.zeros((LANES, INSTRUCTIONS, REGISTERS), "u4")
     for lane in range(LANES):
         library.take(lane, _pointer(a), a_row, _pointer(b), b_row, _pointer(taken[lane]))
-    elements = taken.view(bits)
-    of_a, of_b = _told_layout(left.itemsize)
-    np.testing.assert_array_equal(elements[:, : 4 * per], a[of_a])
-    np.testing.assert_array_equal(elements[:, 4 * per :], b.T[of_b])
-
-
-def test_sums_are_stored_where_ptx_has_them(warp: Any) -> None:
-    library = warp(PRODUCTS["int8", "int8"])
+    of_a, of_b = _told_layout(item_bytes)
+    summed = np.zeros((ROWS, COLUMNS), "i8")
+    for registers in taken.transpose(1, 0, 2):
+        elements = np.ascontiguousarray(registers).view(bits)
+        one, other = np.full((ROWS, terms), -1, "i8"), np.full((terms, COLUMNS), -1, "i8")
+        one[of_a], other[of_b] = elements[:, : 4 * per], elements[:, 4 * per :]
+        summed += one @ other
     lane, i = np.arange(LANES)[:, None], np.arange(4)[None]
     row, column = np.where(i < 2, lane >> 2, (lane >> 2) + 8), lane % 4 * 2 + i % 2
-    sums = np.arange(LANES * 4, dtype="i4").reshape(LANES, 4)
+    sums = np.ascontiguousarray(summed[row, column], "i4")
     expected = np.full((ROWS, COLUMNS + 3), -1, "i4")
-    expected[row, column] = sums
+    both = INSTRUCTIONS * terms
+    expected[:, :COLUMNS] = a[:, :both].astype("i8") @ b[:, :both].astype("i8").T
     got = np.full_like(expected, -1)
-    for one in range(LANES):
-        library.store(one, _pointer(sums[one]), _pointer(got), got.shape[1])
+    for one_lane in range(LANES):
+        library.store(one_lane, _pointer(sums[one_lane]), _pointer(got), got.shape[1])
     np.testing.assert_array_equal(got, expected)
 
 
 @every_product
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
-def test_an_instruction_is_one_of_the_machine_code(operands: tuple[str, str], arch: str) -> None:
+def test_an_instruction_is_two_of_the_machine_code(operands: tuple[str, str], arch: str) -> None:
     if (compiler := find_compiler(arch)) is None:
         pytest.skip(f"no compiler for {arch} is installed")
     instruction = PRODUCTS[operands]
@@ -165,7 +170,7 @@ def test_an_instruction_is_one_of_the_machine_code(operands: tuple[str, str], ar
         low | (high & 0xF) << 8 for low, high in zip(code[::16], code[1::16], strict=True)
     )
     steps = program.inputs[0].shape[0]
-    assert opcodes[_MATRIX_OPCODES[instruction.meaning.dtype]] == steps
+    assert opcodes[_MATRIX_OPCODES[instruction.meaning.dtype]] == INSTRUCTIONS * steps
     resources = resources_of(cubin)["instruction"]
     assert (resources.stack, resources.local_loads, resources.local_stores) == (0, 0, 0)
 
@@ -178,22 +183,23 @@ def test_operands_of_any_other_data_type_are_refused(operands: tuple[str, str]) 
                 lower(using(PRODUCTS[operands], dtype=dtype), "instruction")
 
 
-def test_rows_that_begin_between_registers_are_refused(monkeypatch: Any) -> None:
-    """A thread takes 4 bytes at once: at an address that they do not divide, a GPU faults."""
-    monkeypatch.setattr(gemm_mma, "_ROW_PADDING", 2)
+def test_rows_that_begin_between_loads_are_refused(monkeypatch: Any) -> None:
+    """A thread takes 16 bytes at once: at an address that they do not divide, a GPU faults."""
+    monkeypatch.setattr(gemm_mma, "_ROW_PADDING", 8)
     host, task = PluginHost.load(), task_of("matmul(64x96, 96x80)", "cuda:arch=sm_90")
     config = host.implementation("gemm_mma_f16.cuda").fallback(task)
-    with pytest.raises(ValueError, match=r"rows of left begin 33 elements apart, .* multiple of 2"):
+    with pytest.raises(ValueError, match=r"rows of left begin 36 elements apart, .* multiple of 8"):
         generate(host.lower(task, config), arch_named("sm_90", "test"))
 
 
-def _computed(emulated: Any, strategy: str, arrays: list[Any]) -> Any:
-    """The product of two matrices by the first point of a strategy."""
+def _computed(emulated: Any, strategy: str, arrays: list[Any], **values: int) -> Any:
+    """The product of two matrices by the first point of a strategy, or one of other values."""
     (m, k), n = arrays[0].shape, arrays[1].shape[1]
     name = "matmul" if arrays[0].dtype == np.float32 else "matmul_integer"
     task = emulated.task(f"{name}({m}x{k}:{arrays[0].dtype}, {k}x{n}:{arrays[1].dtype})")
     half = emulated.host.implementation(strategy)
     config = ConfigSpace(half.alternatives(task)).first()
+    config = ConfigEntity(strategy, {**config.values, **values})
     program = generate(half.lower(task, config), arch_named("sm_90", "test")).program
     artifact = artifact_of(task.target, program, [None], {})
     kernel = emulated.backend.load(artifact, emulated.device)
@@ -206,10 +212,12 @@ def _computed(emulated: Any, strategy: str, arrays: list[Any]) -> Any:
         kernel.close()
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 1), (17, 13, 3), (3, 67, 29)], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "stages"), [((1, 1, 1), 1), ((3, 67, 29), 1), ((17, 131, 13), 2)], ids=str
+)
 @pytest.mark.parametrize("dtype", ["tf32", "bf16", "f16"])
 def test_factors_are_rounded_and_nan_and_infinities_stay_in_their_rows_and_columns(
-    emulated: Any, dtype: str, shape: tuple[int, int, int]
+    emulated: Any, dtype: str, shape: tuple[int, int, int], stages: int
 ) -> None:
     """As well where tiles are filled up with zeros, by which nothing may be multiplied."""
     m, k, n = shape
@@ -220,7 +228,7 @@ def test_factors_are_rounded_and_nan_and_infinities_stay_in_their_rows_and_colum
     factors = [stored(one, full).astype(np.float64) for one in (left, right)]
     with np.errstate(all="ignore"):
         expected = factors[0] @ factors[1]
-    got = _computed(emulated, f"gemm_mma_{dtype}.cuda", [left, right])
+    got = _computed(emulated, f"gemm_mma_{dtype}.cuda", [left, right], stages=stages)
     np.testing.assert_allclose(got, expected, 1e-5, 1e-5)
 
 
@@ -245,7 +253,7 @@ def test_products_of_extreme_bytes_are_exact(emulated: Any, operands: tuple[str,
             np.full(shape, value, dtype)
             for shape, value, dtype in zip(((m, k), (k, n)), values, operands, strict=True)
         ]
-        got = _computed(emulated, "gemm_mma_integer.cuda", arrays)
+        got = _computed(emulated, "gemm_mma_integer.cuda", arrays, stages=2)
         np.testing.assert_array_equal(got, np.full((m, n), k * int(values[0]) * int(values[1])))
 
 

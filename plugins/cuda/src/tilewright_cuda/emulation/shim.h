@@ -23,9 +23,21 @@ struct alignas(16) float4 { float x, y, z, w; };
 struct alignas(8) int2 { int x, y; };
 struct alignas(16) int4 { int x, y, z, w; };
 static inline float2 make_float2(float x, float y) { return {x, y}; }
+struct alignas(2) char2 { signed char x, y; };
+struct alignas(4) char4 { signed char x, y, z, w; };
+struct alignas(2) uchar2 { unsigned char x, y; };
+struct alignas(4) uchar4 { unsigned char x, y, z, w; };
+struct alignas(4) ushort2 { unsigned short x, y; };
+struct alignas(8) ushort4 { unsigned short x, y, z, w; };
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 static inline int2 make_int2(int x, int y) { return {x, y}; }
 static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+static inline char2 make_char2(signed char x, signed char y) { return {x, y}; }
+static inline char4 make_char4(signed char x, signed char y, signed char z, signed char w) { return {x, y, z, w}; }
+static inline uchar2 make_uchar2(unsigned char x, unsigned char y) { return {x, y}; }
+static inline uchar4 make_uchar4(unsigned char x, unsigned char y, unsigned char z, unsigned char w) { return {x, y, z, w}; }
+static inline ushort2 make_ushort2(unsigned short x, unsigned short y) { return {x, y}; }
+static inline ushort4 make_ushort4(unsigned short x, unsigned short y, unsigned short z, unsigned short w) { return {x, y, z, w}; }
 
 // CUDA's mathematics. <math.h> as C++ has it takes longer to read than a kernel to compile.
 #define INFINITY __builtin_inff()

@@ -1,8 +1,9 @@
-"""Products of a warp, `mma.sync`: `m16n8k8` of tf32, `m16n8k16` of float16 and bfloat16, `m16n8k32`
-of bytes.
+"""Products of a warp, two `mma.sync` each: `m16n8k8` of tf32, `m16n8k16` of float16 and bfloat16,
+`m16n8k32` of bytes.
 
 16 rows by 8 columns of sums are spread over the registers of 32 threads, which all take part. Both
-operands have their terms side by side: that of the columns is `[columns, terms]`.
+operands have their terms side by side: that of the columns is `[columns, terms]`. With two, a
+thread loads 16 bytes of a row at once: which terms meet in which of them makes no difference.
 """
 
 from __future__ import annotations
@@ -36,16 +37,17 @@ def _stored(dtype: str) -> TensorInstruction:
 
 
 def _product(terms: int, left: str, right: str, result: str) -> TensorInstruction:
-    """`c[i, j] += sum over k of a[i, k] * b[j, k]`."""
-    a, b = placeholder("a", (ROWS, terms), left), placeholder("b", (COLUMNS, terms), right)
-    k = reduce_axis(terms, "k")
+    """`c[i, j] += sum over k of a[i, k] * b[j, k]`, k over the terms of two instructions."""
+    both = 2 * terms
+    a, b = placeholder("a", (ROWS, both), left), placeholder("b", (COLUMNS, both), right)
+    k = reduce_axis(both, "k")
     meaning = compute(
         "c",
         (ROWS, COLUMNS),
         lambda i, j: reduce_sum(cast(a[i, k], result) * cast(b[j, k], result), k),
     )
     strides = {"a": (None, 1), "b": (None, 1), "c": (None, 1)}
-    name = f"mma.m{ROWS}n{COLUMNS}k{terms}.{_SHORT[left]}.{_SHORT[right]}"
+    name = f"mma.m{ROWS}n{COLUMNS}k{terms}x2.{_SHORT[left]}.{_SHORT[right]}"
     return TensorInstruction(
         name, "cuda", meaning, strides, "fragment", _FEATURE, _cleared(result), _stored(result)
     )

@@ -23,7 +23,7 @@ def _mma(
     dtype: str, operators: tuple[str, ...], *, priority: int = 20, precision: str = "float32"
 ) -> Strategy:
     load, name = implementation_of(f"{__name__}.gemm_mma", dtype), f"gemm_mma_{dtype}.cuda"
-    return Strategy(name, 1, ("cuda",), operators, load, priority, precision=precision)
+    return Strategy(name, 2, ("cuda",), operators, load, priority, precision=precision)
 
 
 _CONVOLUTIONS = "convolutions."

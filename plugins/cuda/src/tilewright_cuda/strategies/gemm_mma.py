@@ -1,8 +1,9 @@
 """Dense layers and matrix products by tensor cores, `mma.sync`: sums in float32, of bytes in int32.
 
 A block copies tiles of both operands to shared memory, as the instruction has them; each of its
-warps has a rectangle of fragments. The sums pass through shared memory on their way to the
-epilogue.
+warps has a rectangle of fragments. With two tiles there, the next one is loaded into registers
+before the products of the present one, and rounded and stored behind them. The sums pass through
+shared memory on their way to the epilogue.
 """
 
 from __future__ import annotations
@@ -28,7 +29,14 @@ _FIRST = 8, 0
 """Compute capability of the first GPUs that have the instructions."""
 _ROW_PADDING = 16
 """Bytes between rows in shared memory: those that a warp reads at once lie in other banks."""
-_MOST_FRAGMENTS = 16
+_SUMS_ALIGNED = 16, 4
+"""How far apart rows of sums lie there: a multiple of half the banks and so many more."""
+_WARP_SUMS = 4096
+"""At most: more of them leave no registers for the factors."""
+_FETCHED = 64
+"""Elements, at most, that a thread fetches ahead."""
+_VECTOR = 4
+"""Elements that a thread copies together."""
 
 
 class GemmMma(Gemm):
@@ -46,25 +54,27 @@ class GemmMma(Gemm):
     def alternatives(self, task: Task) -> Sequence[Alternative]:
         """The tile of a block, its steps through the depth, and how warps share it."""
         arch, knobs = arch_of(task.target), Knobs(self.name)
-        bm = knobs.define_knob("bm", [16, 32, 64, 128])
-        bn = knobs.define_knob("bn", [16, 32, 64, 128])
+        bm = knobs.define_knob("bm", [16, 32, 64, 128, 256])
+        bn = knobs.define_knob("bn", [16, 32, 64, 128, 256])
         left, right = self._operands(task)
         terms = _terms(PRODUCTS[left, right])
-        bk = knobs.define_knob("bk", [terms, 2 * terms, 4 * terms])
+        bk = knobs.define_knob("bk", [terms, 2 * terms])
         down = knobs.define_knob("warps_m", [1, 2, 4])
         across = knobs.define_knob("warps_n", [1, 2, 4])
         rows, columns = down * ROWS, across * COLUMNS
         knobs.constrain((bm % rows == 0) & (bn % columns == 0))
-        knobs.constrain((bm // rows) * (bn // columns) <= _MOST_FRAGMENTS)
+        knobs.constrain(bm * bn <= _WARP_SUMS * down * across)
+        stages = knobs.define_knob("stages", [1, 2])
+        knobs.constrain((stages == 1) | ((bm + bn) * bk <= _FETCHED * WARP * down * across))
         item = ITEM_BYTES[left]
-        factors = item * (bm + bn) * (bk + _ROW_PADDING // item)
-        knobs.constrain(factors + 4 * bm * bn <= arch.shared_per_block)
+        factors = stages * item * (bm + bn) * (bk + _ROW_PADDING // item)
+        knobs.constrain(factors + 4 * bm * (bn + _SUMS_ALIGNED[1]) <= arch.shared_per_block)
         return [knobs.alternative()]
 
     def fallback(self, task: Task) -> ConfigEntity:
         """Four warps on a tile of 64 by 64."""
-        bk = 2 * _terms(PRODUCTS[self._operands(task)])
-        values = {"bm": 64, "bn": 64, "bk": bk, "warps_m": 2, "warps_n": 2}
+        bk = _terms(PRODUCTS[self._operands(task)])
+        values = {"bm": 64, "bn": 64, "bk": bk, "warps_m": 2, "warps_n": 2, "stages": 2}
         return ConfigEntity(self.name, values)
 
     def adopt_config(self, task: Task, foreign: ConfigEntity) -> ConfigEntity | None:
@@ -84,7 +94,7 @@ class GemmMma(Gemm):
         final, sums = s.dag.outputs[0].name, "product.shared"
         s = s.cache_read("product", "shared", [final])
         s, place = self._blocks(s, final, product, config)
-        s = s.compute_at(sums, final, place, "shared")
+        s = s.compute_at(sums, final, place, "shared").storage_align(sums, *_SUMS_ALIGNED)
 
         b, m, n = s.loops(sums)
         s = s.overhang(sums, m).overhang(sums, n)  # every warp has its part, at the edges too
@@ -102,14 +112,15 @@ class GemmMma(Gemm):
         s = s.split("product", k, [config["bk"] // terms, terms])
         inside = [f"{m}.1", f"{n}.1", f"{k}.2"]
         s = s.reorder("product", [b, f"{k}.0", f"{k}.1", f"{m}.0", f"{n}.0", *inside])
-        s = s.unroll("product", f"{m}.0", f"{n}.0").tensorize("product", f"{m}.1", instruction)
+        s = s.unroll("product", f"{k}.1", f"{m}.0", f"{n}.0")
+        s = s.tensorize("product", f"{m}.1", instruction)
         along = product.left_along_depth, product.right_along_depth
         for name, dtype, along_depth in zip(("left", "right"), operands, along, strict=True):
             s = s.compute_at(name, "product", f"{k}.0", "shared")
             s = s.transform_layout(name, f"ACB:{dtype}")
             s = s.storage_align(name, terms, _ROW_PADDING // ITEM_BYTES[dtype])
             s = self._copied(s, name, down * across, along_depth=along_depth)
-        return s
+        return s.pipeline("product", f"{k}.0", config["stages"]) if config["stages"] > 1 else s
 
     def _operands(self, task: Task) -> tuple[str, str]:
         """Data types of both, as the instruction has them."""
@@ -137,11 +148,20 @@ class GemmMma(Gemm):
         return self._shared_out(s, final, one, config["warps_m"] * config["warps_n"]), f"{n}.0"
 
     def _copied(self, s: Schedule, stage: str, warps: int, *, along_depth: bool) -> Schedule:
-        """A factor in shared memory, terms side by side; threads read what memory has together."""
+        """A factor in shared memory, terms side by side; threads read what memory has together.
+
+        Along the depth, of eight rows the first and the fifth, ... follow each other: these lie in
+        different banks.
+        """
         b, k, x = s.loops(stage)
-        order = [b, x, k] if along_depth else [b, k, x]
-        s, one = fused(s.reorder(stage, order), stage, order)
-        return self._shared_out(s, stage, one, warps)
+        s = s.split(stage, k, [_VECTOR])
+        order = [b, f"{k}.0", x]
+        if along_depth:
+            s = s.split(stage, x, [2, 4])
+            order = [b, f"{x}.0", f"{x}.2", f"{x}.1", f"{k}.0"]
+        s = s.reorder(stage, [*order, f"{k}.1"]).vectorize(stage, f"{k}.1")
+        s, one = fused(s, stage, order)
+        return self._shared_out(s, stage, one, warps).unroll(stage, f"{one}.0")
 
     def _shared_out(self, s: Schedule, stage: str, loop: str, warps: int) -> Schedule:
         """All threads of the block share the iterations of a loop."""

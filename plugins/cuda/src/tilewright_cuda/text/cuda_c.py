@@ -21,7 +21,12 @@ class CudaC(Dialect):
 
     reserved = frozenset({
         "abs", "max", "min", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",
-        "float2", "float4", "int2", "int4", "make_float2", "make_float4", "make_int2", "make_int4",
+        *(
+            f"{make}{kind}{lanes}"
+            for make in ("", "make_")
+            for kind in ("float", "int", "ushort", "char", "uchar")
+            for lanes in (2, 4)
+        ),
         "tw_shared", *HELPERS, *Dialect.functions, *Dialect.functions.values(),
         *(f"{name}f" for name in Dialect.functions.values()),
     })  # fmt: skip

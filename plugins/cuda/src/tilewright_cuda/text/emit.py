@@ -19,6 +19,7 @@ from tilewright_cuda.text.launch_shape import (
     aligned_bytes,
     launch_shape,
 )
+from tilewright_cuda.text.through_registers import ThroughRegisters
 from tilewright_cuda.text.value_text import KernelValues
 from tilewright_cuda.text.vector_text import VectorText
 from tilewright_tensor.c_text.c_names import CNames
@@ -82,8 +83,10 @@ class _Kernel(StatementText):
 
     def __init__(self, name: str, nest: Statement, buffers: Sequence[Buffer]) -> None:
         super().__init__(CUDA_C)
-        self.name, self.nest, self.buffers = name, nest, buffers
-        self.shape = launch_shape(nest)
+        apart = ThroughRegisters()
+        self.name, self.nest, self.buffers = name, apart.changed(nest), buffers
+        self.own = frozenset(apart.registers)
+        self.shape = launch_shape(self.nest)
         self.names.of(name)
         for buffer in buffers:
             self.names.of(buffer)
@@ -179,7 +182,8 @@ class _Kernel(StatementText):
             self.statement(allocate.body)
             self.shared_bytes = at
             return
-        if any(kind in THREADS and kind not in self.open for kind in self.shape.extents):
+        outside = any(kind in THREADS and kind not in self.open for kind in self.shape.extents)
+        if outside and buffer not in self.own:
             self._check_private(allocate)
         if buffer.scope == "fragment":
             self.lines.append(HAS_INSTRUCTIONS)

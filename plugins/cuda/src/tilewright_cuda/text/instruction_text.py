@@ -14,7 +14,8 @@ HAS_INSTRUCTIONS = "#if __CUDA_ARCH__ >= 800"
 """Before what GPUs with them run; the emulation, as older GPUs, has no such number."""
 _SUMS = 4
 """Elements of a fragment that a thread has."""
-_REGISTER_BYTES = 4
+_LOADED_BYTES = 16
+"""That a thread takes of a row at once."""
 
 
 class InstructionText:
@@ -60,12 +61,12 @@ class InstructionText:
 
 
 def _check_alignment(operand: InstructionOperand) -> None:
-    """Raise ValueError where a register would be loaded from an address that it does not divide."""
+    """Raise ValueError where a thread would load from an address that the bytes do not divide."""
     buffer, scales = operand.buffer, (scale for _, scale in operand.start.terms)
-    held = _REGISTER_BYTES // buffer.item_bytes
+    held = _LOADED_BYTES // buffer.item_bytes
     for distance in (operand.strides[0], operand.start.constant, *scales):
         if distance % held:
             raise ValueError(
                 f"rows of {buffer.name} begin {distance} elements apart, expected a multiple of "
-                f"{held}, which a register holds"
+                f"{held}, which a thread loads at once"
             )

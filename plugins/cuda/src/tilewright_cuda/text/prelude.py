@@ -9,6 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection
 
 _BYTES = {"s8": "signed char", "u8": "unsigned char"}
+_PRODUCTS = (
+    (8, "tf32", "tf32", "float", "float", "float", "f32", "f"),
+    (16, "f16", "f16", "unsigned short", "unsigned short", "float", "f32", "f"),
+    (16, "bf16", "bf16", "unsigned short", "unsigned short", "float", "f32", "f"),
+    *(
+        (32, left, right, _BYTES[left], _BYTES[right], "int", "s32", "r")
+        for left in _BYTES
+        for right in _BYTES
+    ),
+)
+"""Terms of an instruction, PTX's and C's names of its operands, and of its sums."""
 _DEFINITIONS = {
     "TW_DYN_SMEM": """\
 #define TW_DYN_SMEM(T, name) extern __shared__ __align__(16) T name[]
@@ -89,8 +100,14 @@ __device__ __forceinline__ float tw_from_bfloat16(unsigned short bits) {
     # to nearest, ties to even; NaN stays NaN
     "tw_to_bfloat16": """\
 __device__ __forceinline__ unsigned short tw_to_bfloat16(float x) {
+#if __CUDA_ARCH__ >= 800
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+#else
   const unsigned bits = __float_as_uint(x);
   return x != x ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+#endif
 }
 """,
     "tw_from_float16": """\
@@ -113,8 +130,14 @@ __device__ __forceinline__ float tw_from_tf32(float x) { return x; }
     # a float32 whose last 13 bits are 0; rounded as bfloat16 is
     "tw_to_tf32": """\
 __device__ __forceinline__ float tw_to_tf32(float x) {
+#if __CUDA_ARCH__ >= 900
+  unsigned bits;
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return __uint_as_float(bits);
+#else
   const unsigned bits = __float_as_uint(x);
   return x != x ? x : __uint_as_float((bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu);
+#endif
 }
 """,
     "tw_mma_clear": """\
@@ -122,25 +145,24 @@ template <class T> __device__ __forceinline__ void tw_mma_clear(T *sums) {
   sums[0] = sums[1] = sums[2] = sums[3] = T(0);
 }
 """,
+    # lanes that load together have rows that lie in different banks: 0 and 4, 1 and 5, ...
+    "tw_mma_row": """\
+__device__ __forceinline__ int tw_mma_row() {
+  const int lane = threadIdx.x & 31;
+  return (lane >> 3) + (lane & 4);
+}
+""",
     "tw_mma_store": """\
 template <class T> __device__ __forceinline__ void tw_mma_store(const T *sums, T *to, int row) {
-  const int lane = threadIdx.x & 31;
-  to += (lane >> 2) * row + (lane & 3) * 2;
-  to[0] = sums[0], to[1] = sums[1], to[8 * row] = sums[2], to[8 * row + 1] = sums[3];
+  to += tw_mma_row() * row + (threadIdx.x & 3);
+  to[0] = sums[0], to[4] = sums[1], to[8 * row] = sums[2], to[8 * row + 4] = sums[3];
 }
 """,
     **{
         f"tw_mma_m16n8k{terms}_{left}_{right}": f"""\
 __device__ __forceinline__ void tw_mma_m16n8k{terms}_{left}_{right}(
-    {result} *sums, const {first} *a, int a_row, const {second} *b, int b_row) {{
+    {result} *sums, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {{
 #if __CUDA_ARCH__ >= 800
-  const int lane = threadIdx.x & 31, row = lane >> 2, term = (lane & 3) * {terms // 8};
-  const unsigned a0 = *(const unsigned *)(a + row * a_row + term);
-  const unsigned a1 = *(const unsigned *)(a + (row + 8) * a_row + term);
-  const unsigned a2 = *(const unsigned *)(a + row * a_row + term + {terms // 2});
-  const unsigned a3 = *(const unsigned *)(a + (row + 8) * a_row + term + {terms // 2});
-  const unsigned b0 = *(const unsigned *)(b + row * b_row + term);
-  const unsigned b1 = *(const unsigned *)(b + row * b_row + term + {terms // 2});
   asm volatile(
       "mma.sync.aligned.m16n8k{terms}.row.col.{short}.{left}.{right}.{short} "
       "{{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, %3}};"
@@ -149,16 +171,24 @@ __device__ __forceinline__ void tw_mma_m16n8k{terms}_{left}_{right}(
 #endif
 }}
 """
-        for terms, left, right, first, second, result, short, letter in (
-            (8, "tf32", "tf32", "float", "float", "float", "f32", "f"),
-            (16, "f16", "f16", "unsigned short", "unsigned short", "float", "f32", "f"),
-            (16, "bf16", "bf16", "unsigned short", "unsigned short", "float", "f32", "f"),
-            *(
-                (32, left, right, _BYTES[left], _BYTES[right], "int", "s32", "r")
-                for left in _BYTES
-                for right in _BYTES
-            ),
-        )
+        for terms, left, right, _, _, result, short, letter in _PRODUCTS
+    },
+    # a thread has the terms of 16 bytes in a row, whichever PTX says: both operands have the same
+    **{
+        f"tw_mma_m16n8k{terms}x2_{left}_{right}": f"""\
+__device__ __forceinline__ void tw_mma_m16n8k{terms}x2_{left}_{right}(
+    {result} *sums, const {first} *a, int a_row, const {second} *b, int b_row) {{
+#if __CUDA_ARCH__ >= 800
+  const int row = tw_mma_row(), term = (threadIdx.x & 3) * {terms // 2};
+  const uint4 a0 = *(const uint4 *)(a + row * a_row + term);
+  const uint4 a1 = *(const uint4 *)(a + (row + 8) * a_row + term);
+  const uint4 b0 = *(const uint4 *)(b + row * b_row + term);
+  tw_mma_m16n8k{terms}_{left}_{right}(sums, a0.x, a1.x, a0.y, a1.y, b0.x, b0.y);
+  tw_mma_m16n8k{terms}_{left}_{right}(sums, a0.z, a1.z, a0.w, a1.w, b0.z, b0.w);
+#endif
+}}
+"""
+        for terms, left, right, first, second, result, *_ in _PRODUCTS
     },
     "cp16": """\
 __device__ __forceinline__ void cp16(void *to, const void *from, int bytes = 16) {
@@ -196,7 +226,18 @@ template <int groups> __device__ __forceinline__ void cp_wait() {
 """,
 }
 
-_NEEDS = {"tw_floor_div": ("tw_quo", "tw_rem"), "tw_floor_mod": ("tw_rem",)}
+_NEEDS = {
+    "tw_floor_div": ("tw_quo", "tw_rem"),
+    "tw_floor_mod": ("tw_rem",),
+    "tw_mma_store": ("tw_mma_row",),
+    **{
+        f"tw_mma_m16n8k{terms}x2_{left}_{right}": (
+            "tw_mma_row",
+            f"tw_mma_m16n8k{terms}_{left}_{right}",
+        )
+        for terms, left, right, *_ in _PRODUCTS
+    },
+}
 
 HELPERS = frozenset(_DEFINITIONS)
 """Names that kernels may use beside CUDA's own."""

@@ -14,14 +14,22 @@ class KernelValues(ValueText):
 
     def copy(self, store: Store) -> str | None:
         """An asynchronous copy of 4 bytes; None where the store is no copy, or of another size."""
+        if not is_copy(store):
+            return None
         condition, value = unmasked(store.value)
-        if not isinstance(value, Load) or store.buffer.item_bytes != _COPY_BYTES:
-            return None
-        if (store.buffer.scope, value.buffer.scope) != ("shared", "global"):
-            return None
         valid = f", {self.value(condition)} ? {_COPY_BYTES} : 0" if condition is not None else ""
-        target = self.element(Load(store.buffer, store.indices))
-        return f"{self.index.helper('cp4')}(&{target}, &{self.element(value)}{valid})"
+        target, source = Load(store.buffer, store.indices), self.value(value)
+        return f"{self.index.helper('cp4')}(&{self.element(target)}, &{source}{valid})"
+
+
+def is_copy(store: Store) -> bool:
+    """Whether what is stored is an element of memory of 4 bytes, or zero where a mask says so."""
+    _, value = unmasked(store.value)
+    return (
+        isinstance(value, Load)
+        and store.buffer.item_bytes == _COPY_BYTES
+        and (store.buffer.scope, value.buffer.scope) == ("shared", "global")
+    )
 
 
 def unmasked(value: Value) -> tuple[Value | None, Value]:

@@ -1,4 +1,4 @@
-"""Vectorised loops: accesses of memory by 8 or 16 bytes where they are aligned, else by element.
+"""Vectorised loops: two or four elements of memory at once where they are aligned, else one by one.
 
 A load or store is one instruction for `width` lanes where its index grows by one with the loop and
 is else made of multiples of the width. Guards and selects in which the lanes cannot differ stay
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tilewright_cuda.text.value_text import KernelValues, unmasked
+from tilewright_cuda.text.value_text import KernelValues, is_copy, unmasked
 from tilewright_tensor.expressions.affine import Affine, Var
 from tilewright_tensor.expressions.buffer import Buffer
 from tilewright_tensor.expressions.expr import Const, IndexValue, Load, Op, Value, indexes_in
@@ -18,7 +18,10 @@ from tilewright_tensor.ir.loop_ir import Block, Guard, Loop, Statement, Store
 
 _LANES = "xyzw"
 _COPIED_LANES = 4
-_TYPES = {"float32": "float", "int32": "int"}
+_TYPES = {
+    "float32": "float", "tf32": "float", "int32": "int", "float16": "ushort", "bfloat16": "ushort",
+    "int8": "char", "uint8": "uchar",
+}  # fmt: skip
 Lanes = tuple[str, ...]
 
 
@@ -147,8 +150,8 @@ class _Chunk:
         """Writes asynchronous copies, of 16 bytes or by lane; False where the store is no copy."""
         condition, value = unmasked(store.value)
         if not (
-            isinstance(value, Load)
-            and (store.buffer.scope, value.buffer.scope) == ("shared", "global")
+            is_copy(store)
+            and isinstance(value, Load)
             and (condition is None or self._decided_at_once(condition))
             and is_whole(self.values, value, self.var, self.width)
         ):
