@@ -336,9 +336,8 @@ class _Loop:
         """Measure in this order as far as the budget goes."""
         left = iter(asked)
         devices = len(self._context.devices)
-        # Each of several devices is to get some.
         most = min(_BATCH, ceil(len(self._tracks) / devices)) if devices > 1 else _BATCH
-        limit = min(_FIRST, most)  # devices wait while the configs of the first batch are looked up
+        limit = min(_FIRST, most)  # devices wait while a batch is looked up; each is to get some
         while not self.lost and (batch := list(islice(left, self._tracker.affordable(limit)))):
             self._measure(batch)
             limit = min(2 * limit, most)
