@@ -120,8 +120,9 @@ class TakesRecords(Protocol):
     Without it, packs are passed over.
     """
 
-    def take_records(self, lines: Sequence[bytes]) -> None:
-        """Count lines of a records file as if they stood before all of the store's own.
+    def take_records(self, packs: Mapping[str, Sequence[bytes]]) -> None:
+        """Count lines of records files as if they stood before all of the store's own.
 
-        They are never written, and nothing is charged to a stage for them. Bad ones are skipped.
+        Records made of them say which of the packs they are from. They are never written, and
+        nothing is charged to a stage for them. Bad lines are skipped.
         """

@@ -30,11 +30,13 @@ class Answer:
 
     seconds   its measured median, None where it was not measured for this very task
     source    one line for people: a file, `fallback`, `fixed`
+    pack      the name of the record pack whose record it is; empty for any other answer
     """
 
     config: ConfigEntity
     seconds: float | None
     source: str
+    pack: str = ""
 
 
 @dataclass(frozen=True, slots=True)

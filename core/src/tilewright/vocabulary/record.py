@@ -35,6 +35,7 @@ class Record:
     revision   of the strategy when it was measured; with another installed, the record is a miss
     sequence   place in the order of measurement, given by the store that appends it
     charge     None where no stage has a budget for it
+    pack       the name of the record pack that it was read from; empty: the store's own
     """
 
     kind: ClassVar[str] = "trial"
@@ -45,6 +46,7 @@ class Record:
     revision: int
     sequence: int = 0
     charge: Charge | None = None
+    pack: str = ""
 
     @classmethod
     def of(
@@ -104,6 +106,7 @@ class GraphRecord:
     node   hash of the node's workload, its inputs, and its rank among equals
     bound  None where the network's error was not bounded
     won    None where the choice rests on the kernels' own times
+    pack   as in a `Record`
     """
 
     kind: ClassVar[str] = "graph"
@@ -117,6 +120,7 @@ class GraphRecord:
     sequence: int = 0
     bound: ErrorBound | None = None
     won: WonInNetwork | None = None
+    pack: str = ""
 
 
 @dataclass(frozen=True, slots=True)

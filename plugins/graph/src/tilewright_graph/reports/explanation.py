@@ -15,9 +15,9 @@ from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.selection.assembly import assemble
 from tilewright_graph.selection.candidates import Accuracy, context_of, estimated_seconds
 from tilewright_graph.selection.cost_table import CostTable
-from tilewright_graph.selection.dispatching import dispatch_network
+from tilewright_graph.selection.dispatching import GRAPH_CHOICE, dispatch_network, pack_behind
 from tilewright_graph.selection.error_bound import rounding
-from tilewright_graph.selection.prediction import recorded_seconds
+from tilewright_graph.selection.prediction import recorded, recorded_seconds
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.time_text import time_text
 
@@ -92,7 +92,8 @@ class KernelExplanation:
     """One node's choice compared with its own best.
 
     network  the name of the node's network
-    source   where the choice comes from: `graph choice`, else a file, else `fallback`
+    source   where the choice comes from: `graph choice`, else a file or a pack, else `fallback`
+    pack     the record pack that the choice comes from, by itself or by its time; else empty
     saved    seconds of calls that its own best would need and the choice does not, by what they do
     paid     the other way round
     lowering  what lower precision does here, None where the run allows none or none is known
@@ -107,6 +108,7 @@ class KernelExplanation:
     saved: Mapping[str, float]
     paid: Mapping[str, float]
     lowering: Lowering | None = None
+    pack: str = ""
 
     @property
     def costs_here(self) -> float:
@@ -127,6 +129,7 @@ class KernelExplanation:
             "task": self.node.task.workload.key,
             "text": self.text,
             "source": self.source,
+            **({"pack": self.pack} if self.pack else {}),
             "chosen": self.chosen.to_json(),
             "own_best": self.best.to_json(),
             "costs_here_ms": self.costs_here * 1e3,
@@ -146,7 +149,9 @@ class KernelExplanation:
         """For people."""
         yield f"{self.node.name}: {self.text}"
         key = self.node.task.workload.key
-        yield f"  node {self.node.key} of {self.network}, task {key}, by {self.source}"
+        pack = f", on records of the pack {self.pack}" if self.pack else ""
+        by = f"{self.source}{pack}" if self.source == GRAPH_CHOICE else self.source
+        yield f"  node {self.node.key} of {self.network}, task {key}, by {by}"
         yield f"  chosen    {self.chosen}"
         if self.lowering is not None:
             yield f"  precision {self.lowering}"
@@ -198,7 +203,9 @@ class Explainer:
         chosen = self._side(node, self._configs[node.key])
         known = self._table.candidates(node.task)
         sides = {c.config: self._side(node, c.config) for c in known if c.recorded}
-        best, other = self._configs[node.key], self._transforms
+        config, answer = self._configs[node.key], self._answers[node.key]
+        pack = pack_behind(answer, recorded(node.task, config, self._context))
+        best, other = config, self._transforms
         for config in sorted(sides, key=lambda config: sides[config].seconds):
             if chosen.seconds <= sides[config].seconds:
                 break
@@ -211,12 +218,13 @@ class Explainer:
             self._extracted.name,
             node,
             reference.format(node.task.workload),
-            self._answers[node.key].source,
+            answer.source,
             chosen,
             sides[best],
             {what: cost for what, cost in other.items() if what not in self._transforms},
             {what: cost for what, cost in self._transforms.items() if what not in other},
             self._lowering(node),
+            pack,
         )
 
     def _lowering(self, node: KernelNode) -> Lowering | None:

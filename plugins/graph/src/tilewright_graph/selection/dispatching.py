@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
+from tilewright.roles import Ranked
 from tilewright.strategies.dispatch import (
     Advised,
     Answer,
@@ -51,6 +52,19 @@ def source_of(answer: Answer) -> str:
         return ADVICE
     _, history, _ = SOURCES
     return answer.source if answer.source in SOURCES else history
+
+
+def pack_behind(answer: Answer | None, found: Ranked | None) -> str:
+    """The pack that a config comes from: by the answer itself, or by the time it was chosen for.
+
+    Empty where no pack has part in it.
+
+    answer   None for a transform
+    found    the config's record
+    """
+    chosen = answer is None or answer.source == GRAPH_CHOICE
+    by_time = found.record.pack if found is not None and chosen else ""
+    return (answer.pack if answer is not None else "") or by_time
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tilewright.roles import Ranked
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
 from tilewright_graph.extraction.transforms import TRANSFORM
@@ -61,8 +62,13 @@ def predict(calls: Iterable[Call], context: RunContext) -> Prediction:
 
 def recorded_seconds(task: Task, config: ConfigEntity, context: RunContext) -> float | None:
     """What exactly this config is taken to need by the run's records (see `Ranked`), or None."""
-    found = context.history.ranked(task, config.__eq__)
-    return next((ranked.seconds for ranked in found), None)
+    found = recorded(task, config, context)
+    return None if found is None else found.seconds
+
+
+def recorded(task: Task, config: ConfigEntity, context: RunContext) -> Ranked | None:
+    """The last record of exactly this config, with the time that it is taken to need."""
+    return next(iter(context.history.ranked(task, config.__eq__)), None)
 
 
 def has_failed(task: Task, config: ConfigEntity, context: RunContext) -> bool:

@@ -233,7 +233,8 @@ def _answer_json(answer: Answer | None) -> dict[str, Any] | None:
     if answer is None:
         return None
     config = answer.config.to_json()
-    return {"source": answer.source, "seconds": answer.seconds, "config": config}
+    pack = {"pack": answer.pack} if answer.pack else {}
+    return {"source": answer.source, **pack, "seconds": answer.seconds, "config": config}
 
 
 def _answer_line(answer: Answer | None) -> str:

@@ -65,7 +65,7 @@ def used_packs(
     if not isinstance(store, TakesRecords):
         _log.warning("the record store takes no packs: %s passed over", names)
         return ()
-    store.take_records([line for pack in found for line in pack.lines])
+    store.take_records({pack.name: pack.lines for pack in found})
     for strategy, count in (store.stale(host.revisions) - before).items():
         text = "packs %s: %d records of another revision of '%s' count as misses"
         _log.warning(text, names, count, strategy)

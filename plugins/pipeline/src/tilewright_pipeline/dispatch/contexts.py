@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.device import Device
-    from tilewright.vocabulary.record import GraphRecord
+    from tilewright.vocabulary.record import GraphRecord, Record
     from tilewright_pipeline.dispatch.history import History
 
 
@@ -73,15 +73,18 @@ class ApplyHistoryBest(DispatchContext):
         def usable(config: ConfigEntity) -> bool:
             return space.is_valid(config) and (self.where is None or self.where(config))
 
-        source = str(history.store.path)
         own = history.best(task, usable)
         if own is not None:
-            return Answer(own.config, own.seconds, source)
+            return Answer(own.config, own.seconds, self._source(own), own.pack)
         failed = history.failed(task, usable)
         kin = history.kin(task, lambda config: usable(config) and config not in failed)
         if kin is None:
             return None
-        return Answer(kin.config, None, f"{source}, tuned with another epilogue")
+        source = f"{self._source(kin)}, tuned with another epilogue"
+        return Answer(kin.config, None, source, kin.pack)
+
+    def _source(self, record: Record) -> str:
+        return f"the pack {record.pack}" if record.pack else str(self.history.store.path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +104,7 @@ class ApplyGraphBest(DispatchContext):
             return None
         if self.where is not None and not self.where(task, choice.config):
             return None
-        return Answer(choice.config, None, self.source)
+        return Answer(choice.config, None, self.source, choice.pack)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,7 +49,7 @@ class JsonlRecordStore:
         self.path = Path(path)
         self._file = LogFile(self.path, create_parents=create_parents)
         self._lock = threading.RLock()
-        self._taken: list[bytes] = []
+        self._taken: dict[str, Sequence[bytes]] = {}
         self._clear()
         self.refresh()
 
@@ -70,13 +70,14 @@ class JsonlRecordStore:
         with self._lock, _no_collection():
             self._see(self._file.read_new(self._clear))
 
-    def take_records(self, lines: Sequence[bytes]) -> None:
-        """Count lines of a records file of others as if they stood before all of this one.
+    def take_records(self, packs: Mapping[str, Sequence[bytes]]) -> None:
+        """Count lines of records files of others as if they stood before all of this one.
 
-        They are never written, and nothing is charged to a stage for them. Bad ones are skipped.
+        Records made of them say which of the packs they are from. They are never written, and
+        nothing is charged to a stage for them. Bad lines are skipped.
         """
         with self._lock, _no_collection():
-            self._taken += lines
+            self._taken |= packs
             self._file.rewind()
             self._clear()
             self._see(self._file.read_new(self._clear))
@@ -227,9 +228,10 @@ class JsonlRecordStore:
         self._trials = TrialIndex(self._reader.decoder)
         self._graph: list[GraphRecord] = []
         self._spent: dict[tuple[str, str], Spent] = {}
-        for line in self._taken:
-            with suppress(BadLineError):
-                self._index(line, self._reader.read(line))
+        for pack, lines in self._taken.items():
+            for line in lines:
+                with suppress(BadLineError):
+                    self._index(line, self._reader.read(line), pack)
 
     def _see(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -247,11 +249,13 @@ class JsonlRecordStore:
                 elif isinstance(found, BudgetRecord):
                     self._spend(found, found.fingerprint, finished=found.finished)
 
-    def _index(self, line: bytes, found: Outline | GraphRecord | BudgetRecord) -> None:
+    def _index(
+        self, line: bytes, found: Outline | GraphRecord | BudgetRecord, pack: str = ""
+    ) -> None:
         if isinstance(found, Outline):
-            self._trials.add(line, found)
+            self._trials.add(line, found, pack)
         elif isinstance(found, GraphRecord):
-            self._graph.append(found)
+            self._graph.append(replace(found, pack=pack) if pack else found)
 
     def _spend(
         self, some: Charge | BudgetRecord, fingerprint: str, *, finished: bool = False

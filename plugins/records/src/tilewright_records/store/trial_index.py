@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
+from operator import itemgetter
 from typing import overload
 
 from tilewright.vocabulary.race import Race, Standings
@@ -102,16 +104,19 @@ class TrialIndex:
     def __init__(self, decoder: RecordDecoder) -> None:
         self._decoder = decoder
         self._lines: list[bytes] = []
+        self._packs: list[tuple[int, str]] = []  # from which row on; rows of a pack are in a row
         self._of_row: list[Series] = []
         self._series: dict[Head, Series] = {}
         self._by_task: dict[str, OfTask] = {}
         self._by_anchor: dict[str, list[OfTask]] = {}
 
-    def add(self, line: bytes, outline: Outline) -> None:
-        """Take in the next row."""
+    def add(self, line: bytes, outline: Outline, pack: str) -> None:
+        """Take in the next row, which is of a pack, or of the store's own where that is empty."""
         series = self._series.get(outline.head) or self._add_series(outline.head)
         row = len(self._lines)
         self._lines.append(line)
+        if pack != (self._packs[-1][1] if self._packs else ""):
+            self._packs.append((row, pack))
         self._of_row.append(series)
         series.add(row, outline)
 
@@ -144,7 +149,8 @@ class TrialIndex:
         """The record of a row."""
         record = self._decoder.decode(unseal(self._lines[row]))
         assert isinstance(record, Record)
-        return record
+        place = bisect_right(self._packs, row, key=itemgetter(0))
+        return replace(record, pack=self._packs[place - 1][1]) if place else record
 
     def rows(self, wanted: Iterable[Series], task_key: str | None = None) -> list[int]:
         """The rows of these series, oldest first, of one task or of all."""

@@ -17,6 +17,7 @@ class Kernel:
     seconds    of one launch, alone; `estimated` where no record tells it
     total      of all its launches
     share      of the sum over all kernels
+    pack       the record pack that its config is from; empty where it is from none
     peak_share of the peak of its precision, None where that is not known
     """
 
@@ -29,6 +30,7 @@ class Kernel:
     config: Any
     precision: str
     source: str
+    pack: str
     seconds: float
     estimated: bool
     sequence: int | None
@@ -43,6 +45,11 @@ class Kernel:
     @property
     def total(self) -> float:
         return self.seconds * len(self.nodes)
+
+    @property
+    def origin(self) -> str:
+        """Where its config is from, for people."""
+        return ", ".join(filter(None, [self.source, self.pack and f"pack {self.pack}"]))
 
     @property
     def is_transform(self) -> bool:
@@ -89,6 +96,7 @@ def _kernel(number: int, entry: Fields, share: float, report: Fields) -> Kernel:
         config=entry.raw("config"),
         precision=entry.text("precision"),
         source=entry.text("source"),
+        pack=entry.text("pack"),
         seconds=seconds,
         estimated=sequence is None,
         sequence=None if sequence is None else int(sequence),

@@ -33,14 +33,16 @@ def kernel_details(kernel: Kernel, run: Run, room: Room) -> Element:
     shown = ", ".join(short(node, 60) for node in kernel.nodes[:_NODES])
     more = len(kernel.nodes) - _NODES
     samples = ", ".join(microseconds(sample) for sample in sorted(kernel.samples)[:15])
-    place = "" if kernel.sequence is None else f"record {kernel.sequence} of the file"
+    place = "" if kernel.sequence is None else f"record {kernel.sequence}"
+    if place and not kernel.pack:
+        place += " of the file"
     told = facts(
         [
             ("computes", element("code", short(kernel.text, 300))),
             ("nodes", f"{shown} and {more} more" if more > 0 else shown),
             ("task", element("code", kernel.task)),
             ("strategy", element("code", short(kernel.strategy, 120))),
-            ("config from", ", ".join(filter(None, [kernel.source, place])) or "no record"),
+            ("config from", ", ".join(filter(None, [kernel.origin, place])) or "no record"),
             ("samples", f"{samples} us" if samples else ""),
             ("layouts", _layouts(kernel)),
         ]

@@ -154,7 +154,7 @@ def _table(known: Sequence[Kernel]) -> Element:
                 *([kernel.precision] if several else []),
                 element("code", short(kernel.strategy, 34)),
                 element("code", short(layouts_text(kernel), 34)),
-                element("span", "estimate" if kernel.estimated else kernel.source, class_="tight"),
+                element("span", "estimate" if kernel.estimated else kernel.origin, class_="tight"),
             ]
         )
     return table(heads, rows)

@@ -36,6 +36,7 @@ def what_was_run(run: Run) -> Element | None:
             ("started", setup.text("started").replace("T", " ").replace("+00:00", " UTC")),
             ("measured by", _measured_by(setup)),
             ("records", _records(run)),
+            ("packs", _packs(setup)),
             ("versions", _versions(setup.fields("versions"))),
             ("folder", str(run.folder) if run.folder else ""),
         ]
@@ -82,6 +83,15 @@ def _records(run: Run) -> str:
     store = run.tuned.history.store
     bad = f", {store.bad_lines:,} lines that are none" if store.bad_lines else ""
     return f"{short(str(store.path), 120)}: {run.tuned.trials:,} trials of this run's tasks{bad}"
+
+
+def _packs(setup: Fields) -> str:
+    """Those whose records the run had besides its own."""
+    told = (
+        f"{one.text('name')} ({one.text('source')}): {one.count('records'):,} records of the device"
+        for one in setup.objects("packs")
+    )
+    return short(", ".join(told), 600)
 
 
 def _versions(versions: Fields) -> str:
