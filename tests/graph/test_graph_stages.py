@@ -104,6 +104,25 @@ def test_compile_says_where_configs_came_from_and_what_the_arena_takes(
     assert made["configs"] == {"graph choice": kernels, "history": 0, "fallback": 0}
 
 
+def test_a_frozen_run_names_the_layout_transforms_without_a_record(
+    chain, context, record, measured
+):
+    """The kernels have records in blocks of eight, as `tune` leaves them."""
+    for kernel in chain.kernels:
+        record(kernel.task, 8, 1e-6)
+    compiling = CompileStage(CompileOptions(), replace(context, frozen="sha256:"))
+    with pytest.raises(UsageError) as told:
+        compiling.run({ExtractedNetwork: chain})
+    head, *each = told.value.each
+    assert "measure these layout transforms by graph-tune" in head.remedy
+    assert [error.message for error in each] == [
+        "no record of layout_transform(1x8x6x6, src=NCHW, dst=NHWC)",
+        "no record of layout_transform(1x8x3x3, src=NHWC, dst=NCHW)",
+    ]
+    GraphTuneStage(GraphTuneOptions(), context).run({ExtractedNetwork: chain})
+    assert compiling.run({ExtractedNetwork: chain}).report["compile"]["transforms"] == 2
+
+
 def test_memory_is_not_written_anew_before_the_targets_reuse_distance(values, context, monkeypatch):
     def arena(distance):
         def told(_backend, _device, _target):

@@ -69,7 +69,8 @@ def compile_network(
 ) -> tuple[CompiledNetwork, CompileReport]:
     """The network ready to run, and how it came about; see `dispatch_network`.
 
-    Raises UsageError that lists the kernels without a record where the run is frozen.
+    Raises UsageError that lists the kernels, or else the layout transforms, without a record where
+    the run is frozen.
     """
     dispatched = dispatch_network(extracted, context, accuracy, best)
     return link_dispatched(extracted, dispatched, context)
@@ -85,8 +86,10 @@ def link_dispatched(
 
     Raises UsageError as `compile_network`.
     """
-    refuse_missing(_unrecorded(extracted, dispatched), context)
     assembly = dispatched.assembly
+    refuse_missing(_unrecorded(extracted, dispatched), context)
+    how = "measure these layout transforms by graph-tune"
+    refuse_missing(_unrecorded_transforms(assembly, context), context, how)
     bound, untuned = dispatched.max_error, _untuned(assembly, context)
     compiled, memory = link_assembly(
         extracted, assembly, context, bound, packed=packed, untuned=untuned
@@ -109,6 +112,14 @@ def _unrecorded(extracted: ExtractedNetwork, dispatched: Dispatched) -> Iterator
         if not known and kernel.key not in dispatched.entered:
             reference = dispatched.context.host.reference(kernel.task.workload.operator)
             yield kernel.name, reference.format(kernel.task.workload)
+
+
+def _unrecorded_transforms(assembly: Assembly, context: RunContext) -> Iterator[tuple[str, str]]:
+    """(name, text of its task) of each layout transform whose config no record has."""
+    for call in assembly.calls:
+        transform = call.task.workload.operator == TRANSFORM
+        if transform and recorded_seconds(call.task, call.config, context) is None:
+            yield call.node, context.host.reference(TRANSFORM).format(call.task.workload)
 
 
 def link_assembly(

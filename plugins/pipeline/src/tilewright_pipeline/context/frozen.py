@@ -58,10 +58,13 @@ def pinned(frozen: bool | str, path: Path, packs: Sequence[UsedPack]) -> str:
     return found
 
 
-def refuse_missing(missing: Iterable[tuple[str, str]], context: RunContext) -> None:
+def refuse_missing(
+    missing: Iterable[tuple[str, str]], context: RunContext, how: str = "tune them"
+) -> None:
     """Raise UsageError that lists them all, where a frozen run's records lack anything.
 
     missing   what each is called, and the text of its task
+    how       to get their records
     """
     every = dict(missing)
     if not context.frozen or not every:
@@ -70,7 +73,7 @@ def refuse_missing(missing: Iterable[tuple[str, str]], context: RunContext) -> N
         f"no record of {len(every)} kernels on {context.device.name} "
         f"{context.device.fingerprint} in {context.store.path}",
         where="frozen",
-        remedy="tune them in a run that is not frozen, or install a pack that has them",
+        remedy=f"{how} in a run that is not frozen, or install a pack that has them",
     )
     each = [UsageError(f"no record of {text}", where=name) for name, text in every.items()]
     raise UsageError.several([head, *each])
