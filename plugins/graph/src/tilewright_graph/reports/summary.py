@@ -44,18 +44,14 @@ def _buckets(buckets: Mapping[str, Any]) -> list[Section]:
         )
         for row in buckets["table"]
     ]
-    columns = (
-        "size",
-        "median ms",
-        "kernels ms",
-        *(f"by {source}" for source in each[0]["configs"]),
-    )
+    sources = dict.fromkeys(source for one in each for source in one["configs"])
+    columns = ("size", "median ms", "kernels ms", *(f"by {source}" for source in sources))
     made = [
         (
             str(one["size"]),
             significant_text(one["network_ms"]),
             significant_text(one["sum_of_kernels_ms"]),
-            *(str(count) for count in one["configs"].values()),
+            *(str(one["configs"].get(source, 0)) for source in sources),
             str(one["code_bytes"]),
             str(one["arena_bytes"]),
         )
