@@ -110,7 +110,7 @@ class PaperKernel:
         self.operands[operand][...] = array
 
     def read(self, operand):
-        return self.operands[operand]
+        return self.operands[operand].copy()
 
     def swap(self, call, program):
         self.programs[call] = program

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnxruntime
@@ -133,6 +134,20 @@ def test_a_size_that_is_faster_as_several_runs_in_them_one_after_the_other(model
     apart = BucketedNetwork(network.dimension, network.networks, slow)
     assert (apart.runs_as(5), apart.runs_as(7)) == ((4, 1), (6, 1))
     assert_right(apart, made, range(1, 9))
+
+
+def test_threads_that_share_a_range_get_their_own_answers(model):
+    made = model(CONVOLUTION)
+    network = compiled(made, "5..7")
+    asked = [given(made, size) for size in (5, 6, 5, 7)]
+    expected = [network.run(inputs)["y"] for inputs in asked]
+
+    def right(number):
+        answers = (network.run(asked[number])["y"] for _ in range(100))
+        return all(np.array_equal(answer, expected[number]) for answer in answers)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(right, range(4)))
 
 
 def test_saved_loaded_copied_and_pickled_it_answers_every_size(model, tmp_path):

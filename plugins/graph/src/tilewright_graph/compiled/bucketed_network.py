@@ -13,7 +13,8 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
-from tilewright_graph.compiled.given_arrays import by_name, given_arrays
+from tilewright_graph.compiled.given_arrays import by_name, checked_arrays
+from tilewright_graph.compiled.padding import Padding
 from tilewright_graph.compiled.saved import saved_buckets
 from tilewright_graph.compiled.saved.saved_buckets import SavedBucket
 from tilewright_graph.compiled.size_table import SizesRow, size_table, table_text
@@ -24,6 +25,8 @@ Answer = Callable[[CompiledNetwork, Mapping[str, Any]], dict[str, Any]]
 
 class BucketedNetwork:
     """Takes any size of one dimension within a range; its networks share their constants.
+
+    Threads that share one take turns at each bucket.
 
     >>> print(network)
     batch  runs as  ms
@@ -51,6 +54,7 @@ class BucketedNetwork:
         self.networks = dict(networks)
         self.seconds = seconds
         self._known_specs: dict[int, dict[str, TensorSpec]] = {}
+        self._paddings = {size: Padding(dimension, one.inputs) for size, one in networks.items()}
         self._runs = {size: row.runs for row in self.table for size in row.sizes}
         largest = networks[dimension.sizes.most]
         self.name, self.target, self.device = largest.name, largest.target, largest.device
@@ -60,6 +64,8 @@ class BucketedNetwork:
             largest.outputs,
             largest.observed,
         )
+        # The input that tells the size: the first that has the dimension.
+        self._sized = next(name for name in self.inputs if name in dimension.rows)
 
     def __repr__(self) -> str:
         range_ = f"{self.dimension.name}={self.dimension.sizes}"
@@ -156,7 +162,7 @@ class BucketedNetwork:
             return answer(self.networks[size], named)
         if size not in self._known_specs:
             self._known_specs[size] = self.specs(size)
-        arrays = given_arrays(named, self._known_specs[size], self.name)
+        arrays = checked_arrays(named, self._known_specs[size], self.name)
         answers, first = [], 0
         for bucket in runs:
             count = min(bucket, size - first)
@@ -164,14 +170,16 @@ class BucketedNetwork:
             if count == bucket:
                 answers.append(answer(self.networks[bucket], part))
             else:
-                padded = answer(self.networks[bucket], dimension.padded(part, bucket))
-                answers.append(dimension.part(padded, 0, count))
+                padding = self._paddings[bucket]
+                with padding.turn:
+                    whole = answer(self.networks[bucket], padding.filled(part))
+                answers.append(dimension.part(whole, 0, count))
             first += count
         return dimension.joined(answers)
 
     def _size(self, named: Mapping[str, Any]) -> int:
         """The size that the first of the inputs with the dimension has."""
-        name = next(name for name in self.inputs if name in self.dimension.rows)
+        name = self._sized
         spec = self.inputs[name]
         shape = getattr(named[name], "shape", None)
         if shape is None or len(shape) != len(spec.shape):

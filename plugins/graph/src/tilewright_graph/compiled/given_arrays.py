@@ -10,11 +10,18 @@ import numpy as np
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.network.network import tensors_text
+from tilewright_tensor.expressions.dtype import numpy_type
 
 
 def given_arrays(inputs: Any, specs: Mapping[str, TensorSpec], where: str) -> dict[str, Any]:
     """The array of every spec; see `by_name`. Raises UsageError for another shape or dtype."""
-    named = by_name(inputs, specs, where)
+    return checked_arrays(by_name(inputs, specs, where), specs, where)
+
+
+def checked_arrays(
+    named: Mapping[str, Any], specs: Mapping[str, TensorSpec], where: str
+) -> dict[str, Any]:
+    """As `given_arrays`, of what `by_name` gave."""
     return {name: _checked(named[name], name, spec, where) for name, spec in specs.items()}
 
 
@@ -23,7 +30,11 @@ def by_name(inputs: Any, specs: Mapping[str, TensorSpec], where: str) -> Mapping
 
     Raises UsageError where there are others than the specs have.
     """
-    named = inputs if isinstance(inputs, Mapping) else _in_order(inputs, specs, where)
+    # A dict need not ask the abstract class, which takes longer than all that follows.
+    mapping = type(inputs) is dict or isinstance(inputs, Mapping)
+    named = inputs if mapping else _in_order(inputs, specs, where)
+    if named.keys() == specs.keys():
+        return named
     for name in named:
         if name not in specs:
             remedy = did_you_mean(str(name), list(specs))
@@ -50,6 +61,13 @@ def _in_order(inputs: Any, specs: Mapping[str, TensorSpec], where: str) -> dict[
 
 
 def _checked(given: Any, name: str, spec: TensorSpec, where: str) -> Any:
+    if (
+        type(given) is np.ndarray
+        and given.shape == spec.shape
+        and given.dtype == numpy_type(spec.dtype)
+        and given.flags.c_contiguous
+    ):
+        return given
     try:
         array = np.asarray(given)
     except (ValueError, TypeError, RuntimeError) as error:  # ragged lists; tensors that track

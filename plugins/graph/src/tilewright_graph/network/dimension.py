@@ -51,19 +51,6 @@ class Dimension:
             shape[rows.axis] = f"{rows.within}*{self.name}" if rows.within > 1 else self.name
         return f"{spec.dtype}[{', '.join(map(str, shape))}]"
 
-    def padded(self, arrays: Mapping[str, Any], size: int) -> dict[str, Any]:
-        """Arrays brought to a size: the last row is repeated, which the network can surely take."""
-        made = dict(arrays)
-        for name, rows in self._of(arrays):
-            array = arrays[name]
-            before, ahead = array.shape[rows.axis], (slice(None),) * rows.axis
-            shape = list(array.shape)
-            shape[rows.axis] = size * rows.within
-            made[name] = np.empty(shape, array.dtype)
-            made[name][*ahead, :before] = array
-            made[name][*ahead, before:] = array[*ahead, before - 1 : before]
-        return made
-
     def part(self, arrays: Mapping[str, Any], first: int, size: int) -> dict[str, Any]:
         """So many rows of arrays, from the first of them."""
         made = dict(arrays)

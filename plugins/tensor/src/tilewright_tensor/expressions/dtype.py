@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -82,6 +83,7 @@ DTYPES = tuple(name for name, one in DATA_TYPES.items() if not one.held_as)
 ITEM_BYTES: Mapping[str, int] = {name: one.item_bytes for name, one in DATA_TYPES.items()}
 
 
+@cache
 def numpy_type(dtype: str) -> np.dtype[Any]:
     """What numpy calls it, or what holds it there; bfloat16 is that of ml_dtypes."""
     import ml_dtypes

@@ -72,6 +72,8 @@ class ColdCopies:
 
     def forget(self, copies: Copies) -> None:
         """Keep these no longer: they are about to change."""
+        if len(copies.places) == 1:  # such are never kept
+            return
         self._kept = OrderedDict((k, kept) for k, kept in self._kept.items() if kept is not copies)
 
     def _make_room(self, size: int) -> None:
