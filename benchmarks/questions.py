@@ -129,7 +129,8 @@ SECTIONS = (
         "search (`search_trials.py`); goal: a quarter of its trials. The rest on ResNet-50: "
         "the scheduler `gradient` beside `round-robin` in pairs of runs (`schedulers.py`; goal: no "
         "worse in four of five), and how far a chosen config is behind the best there is "
-        "(`finalists.py`; goal: 3 %).",
+        "(`finalists.py`; goal: 3 %). What the best config of one machine reaches on another "
+        "is looked up in spaces that both recorded (`transfer.py`).",
         (
             Question("search_trials", "our tuners", "trials", "less", "random", 4.0),
             Question("search_tpe", "Optuna's TPE", "trials", "less", "random", by_case=True),
@@ -138,6 +139,7 @@ SECTIONS = (
             Question("finalists", "the choice is behind by", "%", "less", None, 3.0),
             Question("cost_models", "recall@16 of cost models", "", "more"),
             Question("tuners_share", "tuners' share of a run", "%", "less", None, 25.0),
+            Question("transfer", "best config of another machine", "% of the optimum", "more"),
         ),
         (("search_trials", "Trials until within 2 % of the optimum"),),
     ),
