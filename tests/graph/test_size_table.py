@@ -19,6 +19,13 @@ def test_what_one_more_run_costs_makes_small_networks_be_padded():
     assert text.splitlines()[:2] == ["batch  runs as  ms", "1      1        0.002000"]
 
 
+def test_a_small_network_runs_twice_where_its_next_bucket_is_slow():
+    found, _ = table({1: 9e-6, 3: 1.2e-5, 8: 2.3e-5, 12: 7.9e-5}, least=9)
+    assert [(sizes, sorted(runs)) for sizes, runs in found] == [
+        ("9", [1, 8]), ("10..11", [3, 8]), ("12", [8, 8]),
+    ]  # fmt: skip
+
+
 def test_where_time_grows_with_the_rows_a_size_runs_as_several():
     found, text = table({1: 0.011, 2: 0.02, 4: 0.04, 6: 0.06, 8: 0.08}, least=3)
     assert [(sizes, sorted(runs)) for sizes, runs in found] == [
