@@ -9,6 +9,7 @@ from model_files import member, stump
 from toy_tasks import entry
 
 import tilewright
+from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright_models import cost_model
 from tilewright_models.advisor import advise
@@ -33,7 +34,7 @@ def advice(model, packed, host):
 
 
 def test_what_was_fast_for_a_similar_workload_is_chosen(advice):
-    found = advice()
+    found = advice().choice
     assert (found.config["unroll"], found.config["width"]) == (8, 31)
     assert found.seconds is None
     assert "3.49 times as fast as the fallback, say 5 of 5" in found.source
@@ -49,20 +50,34 @@ def test_nothing_is_advised_for_what_the_model_does_not_know(advice, model):
     assert advice(examples=[{**model["examples"][0], "workload": other}]) is None
 
 
-def test_nothing_is_advised_where_members_disagree_or_little_is_gained(advice):
+def test_no_config_is_advised_where_members_disagree_or_little_is_gained(advice):
     fast, slow = member(stump(2.0, -1.5, -0.25)), member(stump(2.0, -0.25, -1.5))
-    assert advice(members=[fast] * 4 + [slow]) is not None
-    assert advice(members=[fast] * 3 + [slow] * 2) is None
-    assert advice(members=[member(stump(2.0, -0.02, -0.01))] * 5) is None
+    assert advice(members=[fast] * 4 + [slow]).choice is not None
+    assert advice(members=[fast] * 3 + [slow] * 2).choice is None
+    assert advice(members=[member(stump(2.0, -0.02, -0.01))] * 5).choice is None
 
 
 def test_a_config_that_is_no_point_of_the_space_is_moved_to_the_nearest(advice, model):
     far = {"strategy": "toy.loop", "values": {"unroll": 7, "width": 1000}}
     example = {**model["examples"][0], "configs": [far]}
     found = advice(examples=[example])
-    assert found.config["unroll"] == 8
+    assert found.choice.config["unroll"] == 8
+    assert found.ranking.starts == (found.choice.config,)
     gone = {"strategy": "toy.gone", "values": {"unroll": 7}}
     assert advice(examples=[{**example, "configs": [gone]}]) is None
+
+
+def test_its_ranking_tells_fast_from_slow_and_how_sure_it_is(advice, model):
+    example = model["examples"][0]
+    configs = [ConfigEntity("toy.loop", {"unroll": unroll, "width": 31}) for unroll in (1, 8)]
+    fast, slow = member(stump(2.0, -1.5, -0.25)), member(stump(2.0, -0.25, -1.5))
+    two = [config.to_json() for config in configs]
+    ranking = advice(examples=[{**example, "configs": two}], members=[fast] * 4 + [slow]).ranking
+    assert ranking.starts == tuple(configs)
+    assert ranking.scores(configs) == pytest.approx([-1.25, -0.5])
+    assert "2 configs that were fast for similar workloads" in ranking.told
+    assert "members agree on 80%" in ranking.told
+    assert ranking.told.endswith(model["told"])
 
 
 @pytest.fixture
@@ -78,6 +93,7 @@ def test_explain_says_what_the_choice_rests_on(packaged, call):
     answer = json.loads(out)["answer"]
     assert answer["source"].startswith("model: 3.49 times as fast as the fallback, say 5 of 5")
     assert answer["config"]["values"] == {"unroll": 8, "width": 31}
+    assert json.loads(out)["first_proposals"].startswith("model: 1 configs that were fast")
 
 
 def test_effort_0_gives_the_advice_and_measures_nothing(packaged, toy, tmp_path):
@@ -95,3 +111,14 @@ def test_a_record_comes_before_the_advice(packaged, toy, tmp_path):
     (told,) = tilewright.explain("toyadd(48)", **options)
     assert told.answer.config == tuned.config
     assert told.answer.seconds == tuned.seconds
+
+
+def test_run_json_says_what_ordered_the_first_proposals(packaged, pipeline_file):
+    def proposals(tuner):
+        path = pipeline_file(tune=f"tuner: {tuner}, budget: 8", sizes="[48]")
+        result = tilewright.Pipeline.load(path, target="toynative").run(out=path.parent / tuner)
+        return result.report.get("first_proposals")
+
+    (told,) = proposals("xgb").values()
+    assert told.startswith("model: 1 configs that were fast for similar workloads")
+    assert proposals("random") is None

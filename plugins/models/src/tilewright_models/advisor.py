@@ -1,4 +1,4 @@
-"""Chooses a config for a task that was never measured."""
+"""What the model says of a task that was never measured."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import numpy as np
 
 from tilewright.strategies.dispatch import Advised
 from tilewright_models.columns import aligned, features
+from tilewright_models.ranking import ModelRanking
+from tilewright_pipeline.dispatch.unmeasured import Advice
 from tilewright_records.similarity import similarity
 from tilewright_tensor.logs.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
+    from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.task import Task
     from tilewright_models.cost_model import CostModel, Example
     from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
@@ -49,6 +52,14 @@ class Verdict:
         """Whether it is worth leaving the fallback for: all members but one at most agree."""
         return self.gain >= LEAST_GAIN and self.agree >= self.members - 1
 
+    def advised(self, model: CostModel) -> Advised:
+        """The config, with what it rests on."""
+        source = (
+            f"model: {self.gain:.2f} times as fast as the fallback, say {self.agree} of "
+            f"{self.members}, as was fast for {self.near.workload}; {model.told}"
+        )
+        return Advised(self.config, None, source)
+
 
 class Advisor:
     """Asks the model about what is likely to be fast, and no more: a row costs a lowering.
@@ -62,10 +73,25 @@ class Advisor:
         self._model = model
         self._host = host
 
-    def verdict(self, asked: UnmeasuredTask) -> Verdict | None:
-        """The most promising config, None where nothing similar was measured, or nothing fits."""
-        task, space, fallback = asked.task, asked.space, asked.fallback
-        near = {config: example for example, config in self._moved(task, space)}
+    def advice(self, asked: UnmeasuredTask) -> Advice | None:
+        """What the model says of a task, None where nothing similar was measured."""
+        near = self._near(asked.task, asked.space)
+        if not near:  # it has not learned from such tasks
+            return None
+        verdict = self._verdict(asked, near)
+        choice = verdict.advised(self._model) if verdict is not None and verdict.is_sure else None
+        return Advice(choice, ModelRanking(asked.task, asked.device, self._model, tuple(near)))
+
+    def ranking(self, task: Task, space: ConfigSpace, device: Device) -> ModelRanking | None:
+        """Its ranking alone, of a space whose strategies need not be installed."""
+        near = self._near(task, space)
+        return ModelRanking(task, device, self._model, tuple(near)) if near else None
+
+    def _verdict(
+        self, asked: UnmeasuredTask, near: Mapping[ConfigEntity, Example]
+    ) -> Verdict | None:
+        """The most promising config, None where nothing fits."""
+        task, fallback = asked.task, asked.fallback
         layouts = self._host.layouts(task, fallback).signature
         others = [
             config
@@ -82,8 +108,11 @@ class Advisor:
         agree = int((gains[:, best] > 0).sum())
         return Verdict(others[best], gain, agree, len(gains), near[others[best]])
 
+    def _near(self, task: Task, space: ConfigSpace) -> dict[ConfigEntity, Example]:
+        """What was fast for the workloads most similar to this one, as points of its space."""
+        return {config: example for example, config in self._moved(task, space)}
+
     def _moved(self, task: Task, space: ConfigSpace) -> Iterator[tuple[Example, ConfigEntity]]:
-        """The best configs of the workloads most similar to this one, as points of its space."""
         alternatives = {alternative.name: alternative for alternative in space.alternatives}
         alike = [(similarity(task.workload, e.workload), e) for e in self._model.examples]
         alike = sorted((pair for pair in alike if pair[0] > 0), key=lambda pair: -pair[0])
@@ -95,15 +124,8 @@ class Advisor:
                     yield example, moved
 
 
-def advise(asked: UnmeasuredTask, host: PluginHost, model: CostModel) -> Advised | None:
-    """The model's choice where it knows the device and is sure."""
+def advise(asked: UnmeasuredTask, host: PluginHost, model: CostModel) -> Advice | None:
+    """What the model says where it knows the device, and tasks like this one."""
     if not model.knows(asked.device, asked.task.target):
         return None
-    verdict = Advisor(model, host).verdict(asked)
-    if verdict is None or not verdict.is_sure:
-        return None
-    source = (
-        f"model: {verdict.gain:.2f} times as fast as the fallback, say {verdict.agree} of "
-        f"{verdict.members}, as was fast for {verdict.near.workload}; {model.told}"
-    )
-    return Advised(verdict.config, None, source)
+    return Advisor(model, host).advice(asked)

@@ -8,12 +8,11 @@ from tilewright.plugins.plugin import hookimpl
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
-    from tilewright.strategies.dispatch import Advised
-    from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
+    from tilewright_pipeline.dispatch.unmeasured import Advice, UnmeasuredTask
 
 
 @hookimpl
-def tilewright_advise(asked: UnmeasuredTask, host: PluginHost) -> Advised | None:
+def tilewright_advise(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
     from tilewright_models.advisor import advise
     from tilewright_models.cost_model import packaged_model
 

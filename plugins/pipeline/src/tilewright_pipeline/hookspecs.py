@@ -10,7 +10,6 @@ from tilewright.plugins.plugin import Component, hookspec
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
-    from tilewright.strategies.dispatch import Advised
     from tilewright.vocabulary.measure import Trial
     from tilewright.vocabulary.task import Task
     from tilewright_pipeline.context.events import (
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     )
     from tilewright_pipeline.context.explaining import Explains
     from tilewright_pipeline.context.run_context import RunContext
-    from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
+    from tilewright_pipeline.dispatch.unmeasured import Advice, UnmeasuredTask
     from tilewright_pipeline.stages.stage import Stage
 
 
@@ -51,11 +50,11 @@ def tilewright_explain(
 
 
 @hookspec(firstresult=True)
-def tilewright_advise(asked: UnmeasuredTask, host: PluginHost) -> Advised | None:
-    """A config that no record knows of, taken to be faster than the fallback on a device.
+def tilewright_advise(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
+    """What is known of a task without records: a config to take, and which are worth a trial.
 
-    None where nothing is known of such tasks, or of the device, and where the fallback is as good.
-    Asked once for each task of a network. First: models.
+    None where nothing is known of such tasks, or of the device. Asked once for each task of a
+    network, and once more for each that a tuner with a model begins. First: models.
     """
 
 

@@ -15,6 +15,7 @@ from tilewright.strategies.strategy import strategy_of
 from tilewright.terminal_text import brief
 from tilewright_pipeline.context.time_text import ranked_text, time_text
 from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest, FallbackContext
+from tilewright_pipeline.dispatch.unmeasured import ranking
 
 if TYPE_CHECKING:
     from tilewright.roles import Ranked
@@ -64,6 +65,7 @@ class TaskExplanation:
     strategies   by priority, as the fallback asks them
     declined     strategies for the operator that do not take the task
     not_counted  how many of the task's records were left out, by reason
+    first_proposals  what orders those of a tuner with a model; None where nothing does
     """
 
     task: Task
@@ -75,6 +77,7 @@ class TaskExplanation:
     strategies: Sequence[StrategyUse]
     declined: Sequence[Declined]
     not_counted: Mapping[str, int]
+    first_proposals: str | None
 
     @classmethod
     def of(cls, task: Task, context: RunContext) -> TaskExplanation:
@@ -89,6 +92,7 @@ class TaskExplanation:
         fallback = FallbackContext(host, context.strategies, lambda _: failed, context.device)
         text = host.reference(task.workload.operator).format(task.workload)
         space = partial(host.space, task, context.strategies)
+        first = ranking(task, host.space(task, context.strategies), host, context.device)
         own = asked_first(
             contexts := entered(), task, None, space, f"kernel {text}", present=host.present
         )
@@ -108,6 +112,7 @@ class TaskExplanation:
             _strategies(task, context, measured, Counter(c.strategy for c in failed)),
             host.declined(task, context.strategies),
             _not_counted(task, context, len(measured) + len(failed)),
+            None if first is None else first.told,
         )
 
     @property
@@ -141,6 +146,7 @@ class TaskExplanation:
             "strategies": [asdict(use) for use in self.strategies],
             "declined": [asdict(each) for each in self.declined],
             "not_counted": dict(self.not_counted),
+            "first_proposals": self.first_proposals,
         }
 
     def __str__(self) -> str:
@@ -171,6 +177,8 @@ class TaskExplanation:
         yield from (f"    {use}" for use in (*self.strategies, *self.declined))
         for reason, records in self.not_counted.items():
             yield f"  not counted, {reason}: {records}"
+        if self.first_proposals is not None:
+            yield f"  first proposals of a tuner with a model: from {self.first_proposals}"
 
 
 def _strategies(

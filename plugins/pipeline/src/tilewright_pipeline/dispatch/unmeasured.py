@@ -1,4 +1,4 @@
-"""The config of a task that has no record: what a plugin advises, else the fallback."""
+"""What is known of a task that has no record: what a plugin advises, else the fallback."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tilewright.strategies.dispatch import Advised, Answer
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
+    from tilewright.roles import Ranking
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
@@ -25,6 +26,18 @@ class UnmeasuredTask:
     space: ConfigSpace
     fallback: ConfigEntity
     device: Device
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a plugin knows of such a task.
+
+    choice   a config that it takes to be faster than the fallback, None where it is not sure
+    ranking  for tuners: in which order its configs are worth a trial
+    """
+
+    choice: Advised | None
+    ranking: Ranking
 
 
 def unmeasured(
@@ -42,17 +55,27 @@ def unmeasured(
     if device is None:
         return Answer(fallback, None, "fallback")
     found = _advice(UnmeasuredTask(task, space, fallback, device), host)
-    if found is not None and found.config not in failed:
-        return found
-    return Answer(fallback, None, "fallback")
+    if found is None or found.choice is None or found.choice.config in failed:
+        return Answer(fallback, None, "fallback")
+    return found.choice
 
 
-def _advice(asked: UnmeasuredTask, host: PluginHost) -> Advised | None:
+def ranking(task: Task, space: ConfigSpace, host: PluginHost, device: Device) -> Ranking | None:
+    """In which order the configs of a space are worth a trial; None where nobody knows."""
+    if space.first() is None:
+        return None
+    asked = UnmeasuredTask(task, space, host.fallback_config(task, space), device)
+    found = _advice(asked, host)
+    return None if found is None else found.ranking
+
+
+def _advice(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
     def wrong(answer: object) -> str:
-        if not isinstance(answer, Advised):
-            return f"expected an Advised, got a {type(answer).__name__}"
-        fits = answer.config in asked.space
-        return "" if fits else f"{answer.config.text[:200]} is no point of the space"
+        if not isinstance(answer, Advice):
+            return f"expected an Advice, got a {type(answer).__name__}"
+        choice = () if answer.choice is None else (answer.choice.config,)
+        strange = (each for each in (*choice, *answer.ranking.starts) if each not in asked.space)
+        return next((f"{each.text[:200]} is no point of the space" for each in strange), "")
 
-    found: Advised | None = host.decide("tilewright_advise", wrong, asked=asked, host=host)
+    found: Advice | None = host.decide("tilewright_advise", wrong, asked=asked, host=host)
     return found

@@ -109,10 +109,7 @@ def measure_incumbents(tasks: TaskSet, context: RunContext) -> TuneReport:
 def measure_configs(
     asked: Sequence[tuple[WeightedTask, ConfigEntity]], context: RunContext
 ) -> TuneReport:
-    """Measure exactly these configs, as far as the store does not know them.
-
-    They need not be of the run's `strategies`.
-    """
+    """Measure exactly these configs, of any strategy, as far as the store does not know them."""
     every = replace(context, strategies="*")
     tasks = TaskSet(tuple({entry.task: entry for entry, _ in asked}.values()))
     try:
@@ -224,10 +221,9 @@ class _Loop:
         """Measure the fastest few of each task in turns, where its best was not yet so measured.
 
         The least of many short times is often low by chance. So the choice is among configs
-        measured in turns, which a slow phase of the machine affects alike.
-        First come tasks whose finalists were
-        overtaken, then those that weigh most; none takes more than its share of what is left, but
-        two configs at least.
+        measured in turns, which a slow phase of the machine affects alike. First come tasks whose
+        finalists were overtaken, then those that weigh most; none takes more than its share of what
+        is left, but two configs at least.
         """
         waiting = [track for track in self._tracks if track.finalists]
         waiting.sort(key=lambda track: (not track.overtaken, -(track.cost or 0.0)))
@@ -321,6 +317,7 @@ class _Loop:
                 track.conditions,
                 self._tracker.budget,
                 lambda: self._tracker.rest,
+                track.ranking(self._context, choice.name),
             )
             made = self._context.host.choose("tuner", choice, known)
             track.tuner = Blamed(made, self._context.host, "tuner", choice.name)

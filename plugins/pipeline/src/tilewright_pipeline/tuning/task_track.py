@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from tilewright.plugins.blamed import Blamed
-from tilewright.roles import TaskState
+from tilewright.roles import Ranking, TaskState
 from tilewright.space.config_space import ConfigSpace
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Conditions, Trial
@@ -17,6 +17,7 @@ from tilewright.vocabulary.race import Place, Standings
 from tilewright.vocabulary.task_set import WeightedTask
 from tilewright_pipeline.context.events import EndReason, TuneOutcome
 from tilewright_pipeline.context.time_bounds import TimeBounds
+from tilewright_pipeline.dispatch.unmeasured import ranking
 
 if TYPE_CHECKING:
     from tilewright_pipeline.context.run_context import RunContext
@@ -42,6 +43,7 @@ class TaskTrack:
     flights     batches under way that have configs of it
     pending     those configs
     waits       whether its tuner had nothing to propose that is not pending
+    ranked_by   what ordered the first proposals, for people; empty where nothing did
     """
 
     entry: WeightedTask
@@ -56,6 +58,7 @@ class TaskTrack:
     flights: int = 0
     pending: set[ConfigEntity] = field(default_factory=set)
     waits: bool = False
+    ranked_by: str = ""
     _improved_at: int = 0
     _trials: list[Trial] = field(default_factory=list)
     _standings: Standings[ConfigEntity] = field(default_factory=Standings)
@@ -91,6 +94,15 @@ class TaskTrack:
         best = self.best.input.config.strategy
         self._searched = self._bounds.promising(self.space, self.best_seconds, best)
         return names != [each.name for each in self._searched.alternatives]
+
+    def ranking(self, context: RunContext, tuner: str) -> Ranking | None:
+        """What is known of `searched`, where a tuner has a model that can go on from there."""
+        if "model" not in context.host.component("tuner", tuner).capabilities:
+            return None
+        found = ranking(self.entry.task, self.searched, context.host, context.device)
+        if found is not None:
+            self.ranked_by = found.told
+        return found
 
     def take_off(self, configs: Iterable[ConfigEntity]) -> None:
         """Count a batch with these as under way."""
@@ -207,6 +219,7 @@ class TaskTrack:
             self.ended or reason,
             commonest_errors(self.fresh),
             self.entry.name or self.entry.task.workload.operator,
+            self.ranked_by,
         )
 
     def _count(self, trial: Trial) -> None:

@@ -37,7 +37,9 @@ class TuneReport:
     def members(self) -> dict[str, Any]:
         """What it adds to run.json."""
         curve = [[seconds, total * 1e3] for seconds, total in self.curve]
-        return {"tuning_curve": curve, "measurement": self.measurement}
+        ranked = {each.name: each.ranked_by for each in self.outcomes.values() if each.ranked_by}
+        first = {"first_proposals": ranked} if ranked else {}
+        return {"tuning_curve": curve, "measurement": self.measurement, **first}
 
 
 class TuningFailedError(UsageError):

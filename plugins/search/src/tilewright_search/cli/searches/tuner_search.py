@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tilewright.host.contexts import TunerContext
 from tilewright.options import Choice
@@ -14,22 +14,30 @@ from tilewright_search.cli.searches.curve import Search
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
-    from tilewright.roles import Tuner
+    from tilewright.roles import Ranking, Tuner
     from tilewright_records.spaces.recorded_space import RecordedSpace
+
+Rankings: TypeAlias = "Callable[[RecordedSpace], Ranking | None]"
+"""What a tuner of a space begins with."""
 
 _BATCH = 16
 
 
-def tuner_search(host: PluginHost, choice: Choice) -> Search:
+def unranked(_space: RecordedSpace) -> None:
+    """No ranking of any space."""
+
+
+def tuner_search(host: PluginHost, choice: Choice, rankings: Rankings = unranked) -> Search:
     """The search of a tuner that sees a batch of its own size at a time, as in a run.
 
+    Not as in a run, trained models say nothing unless asked: they may have seen recorded spaces.
     What it proposes again is left out; it ends with a batch in which nothing is new. Raises
     UsageError for a tuner that is not installed, and for bad options.
     """
     batch = batch_of(host, choice)
 
     def search(space: RecordedSpace, seed: int) -> Generator[ConfigEntity, Trial, None]:
-        tuner = make_tuner(host, choice, space, seed)
+        tuner = make_tuner(host, choice, space, seed, ranking=rankings(space))
         seen: set[ConfigEntity] = set()
         while fresh := [each for each in tuner.propose(batch) if each not in seen]:
             trials = []
@@ -52,13 +60,23 @@ def make_tuner(
     space: RecordedSpace,
     seed: int,
     shared: Callable[[Any, Callable[[], Any]], Any] | None = None,
+    *,
+    ranking: Ranking | None = None,
 ) -> Tuner:
     """A tuner of a space, from nothing; of several tasks, `shared` is one for all of them."""
     if shared is None:
         shared = shared_things()
-    task, conditions = space.task, space.conditions
-    batch = batch_of(host, choice)
-    context = TunerContext(task, space.space, seed, (), host, shared, batch, conditions=conditions)
+    context = TunerContext(
+        space.task,
+        space.space,
+        seed,
+        (),
+        host,
+        shared,
+        batch_of(host, choice),
+        conditions=space.conditions,
+        ranking=ranking,
+    )
     tuner: Tuner = Blamed(host.choose("tuner", choice, context), host, "tuner", choice.name)
     return tuner
 
