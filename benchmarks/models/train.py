@@ -27,7 +27,7 @@ from tilewright_pipeline.context.find_device import find_device
 _LISTS = ("left_children", "right_children", "split_indices", "split_conditions")
 _EXAMPLES = 3
 """Fastest configs of each workload that go with the model."""
-_FEWEST = 8
+FEWEST = 8
 """Trials of a workload that is learned from."""
 
 
@@ -49,7 +49,7 @@ def main() -> None:
             *of_folder(given.folder, device),
             *of_spaces(host, given.spaces),
         ]
-        if np.isfinite(table.seconds).sum() >= _FEWEST
+        if np.isfinite(table.seconds).sum() >= FEWEST
     ]
     columns = columns_of(tables)
     trials = sum(len(table.configs) for table in tables)
@@ -74,6 +74,12 @@ def _print(found: list[Judgement]) -> None:
 def _save(
     path: Path, tables: list[TaskTable], columns: tuple[str, ...], *, model: str, target: str
 ) -> None:
+    path.write_bytes(packed(tables, columns, model=model, target=target))
+    print(f"{path}: {path.stat().st_size} bytes")
+
+
+def packed(tables: list[TaskTable], columns: tuple[str, ...], *, model: str, target: str) -> bytes:
+    """The file of a model that learned from these tables, on a device, for a target."""
     trials = sum(len(table.configs) for table in tables)
     members = [_slim(json.loads(member)) for member in fit(tables, columns)]
     data = {
@@ -86,8 +92,7 @@ def _save(
         "examples": [_example(t) for t in tables if t.networks and str(t.task.target) == target],
         "members": members,
     }
-    path.write_bytes(gzip.compress(json.dumps(data).encode(), mtime=0))
-    print(f"{path}: {path.stat().st_size} bytes")
+    return gzip.compress(json.dumps(data).encode(), mtime=0)
 
 
 def _example(table: TaskTable) -> dict[str, Any]:

@@ -1,0 +1,73 @@
+"""Trials of a search on recorded spaces, with and without a model that leads its first proposals.
+
+    uv run python benchmarks/models/searches.py benchmarks/models/zen3 [--spaces '*-zen3']
+
+The model learns from the trials of the folder alone, less those of workloads that have a recorded
+space, whatever their epilogue. It is asked of every device, of those that it has not seen, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from fitting import columns_of
+from train import FEWEST, packed
+from trials import of_folder
+
+from tilewright.host.plugin_host import PluginHost
+from tilewright.options import Choice
+from tilewright.vocabulary.device import Device
+from tilewright_models.advisor import Advisor
+from tilewright_models.cost_model import CostModel
+from tilewright_models.ranking import ModelRanking
+from tilewright_records.spaces.recorded_space import RecordedSpace
+from tilewright_search.cli.recorded_spaces import recorded_spaces
+from tilewright_search.cli.searches.comparison import Comparison
+from tilewright_search.cli.searches.tuner_search import tuner_search
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--spaces", help="as of `bench tuners`; all installed ones by default")
+    parser.add_argument("--tuners", default="xgb,evolutionary")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--limit", type=int, default=2000, help="trials after which a search ends")
+    parser.add_argument("--json", type=Path, help="write the figures")
+    given = parser.parse_args()
+    host = PluginHost.load()
+    advisor = Advisor(_model(given.folder), host)
+
+    def ranking(space: RecordedSpace) -> ModelRanking | None:
+        return advisor.ranking(space.task, space.space, Device("cpu", {"model": space.device}))
+
+    found = []
+    for name in given.tuners.split(","):
+        searches = {
+            name: tuner_search(host, Choice(name)),
+            f"{name}, led": tuner_search(host, Choice(name), ranking),
+        }
+        comparison = Comparison(recorded_spaces(given.spaces), searches, given.seeds, given.limit)
+        for lines in comparison.play():
+            print("\n".join(lines), flush=True)
+        found.append(comparison.to_json())
+    if given.json is not None:
+        given.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+def _model(folder: Path) -> CostModel:
+    anchors = {space.task.workload.anchor_key for space in recorded_spaces(None)}
+    tables = [
+        table
+        for table in of_folder(folder, Device("cpu"))
+        if len(table.configs) >= FEWEST and table.task.workload.anchor_key not in anchors
+    ]
+    (target,) = {str(table.task.target) for table in tables}
+    made = packed(tables, columns_of(tables), model="", target=target)
+    return CostModel.read(made, str(folder))
+
+
+if __name__ == "__main__":
+    main()
