@@ -1,11 +1,12 @@
 """`tilewright bench tuners` on the installed recorded spaces, with its figures saved for the page.
 
-    uv run --with optuna --with kernel-tuner python benchmarks/search_trials.py [--seeds 20]
+    uv run --with optuna,cmaes,kernel-tuner python benchmarks/search_trials.py [--seeds 20]
 
-Trials until a tuner comes within 2 % of the optimum, medians over seeds, beside random search. The
-project does not depend on Optuna and Kernel Tuner, so `--with` brings them; without one its rows
-are missing. A peer may take an hour a space: `--played FILE...` takes what `bench tuners --json`
-wrote, such as a file a space and tuner, in place of playing all of it here.
+Trials until a tuner comes within 2 % of the optimum, medians over seeds, beside random search and
+beside the peer that took the fewest. The project does not depend on Optuna and Kernel Tuner, so
+`--with` brings them; without one its rows are missing. A peer may take an hour a space: `--played
+FILE...` takes what `bench tuners --json` wrote, such as a file a space and tuner, of any of their
+searches, in place of playing all of it here.
 """
 
 from __future__ import annotations
@@ -27,9 +28,15 @@ from tilewright_search.cli.recorded_spaces import recorded_spaces
 from tilewright_search.cli.searches.comparison import Comparison
 from tilewright_search.cli.searches.outcome import JUDGED
 
-TUNERS = ("genetic", "xgb", "evolutionary")
-PEERS = {"search_tpe": "optuna:tpe", "search_genetic": "kernel_tuner:genetic_algorithm"}
+MODEL_GUIDED = ("xgb", "evolutionary")
+TUNERS = ("genetic", *MODEL_GUIDED)
+PEERS = {
+    "search_tpe": "optuna:tpe",
+    "search_cmaes": "optuna:cmaes",
+    "search_genetic": "kernel_tuner:genetic_algorithm",
+}
 """By the question that asks for it."""
+_PACKAGES = ("optuna", "cmaes", "kernel-tuner")
 _REACHED = f"trials_to_{JUDGED}_percent"
 
 
@@ -45,7 +52,8 @@ def main() -> None:
     tables = tables or [played(options)]
     save(options, "search_trials", rows(tables, TUNERS), packages=["xgboost"])
     for question, peer in PEERS.items():
-        save(options, question, rows(tables, [peer]), packages=["optuna", "kernel-tuner"])
+        save(options, question, rows(tables, [peer]), packages=_PACKAGES)
+    save(options, "search_peers", beside_peers(tables), packages=["xgboost", *_PACKAGES])
 
 
 def played(options: argparse.Namespace) -> Mapping[str, Any]:
@@ -80,6 +88,35 @@ def rows(tables: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Row]
         for table in tables
         for row in table["rows"]
         if row["tuner"] in names and row[_REACHED] is not None
+    ]
+
+
+def beside_peers(tables: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """A row for each space and model-guided tuner, beside the peer with the fewest trials there.
+
+    Spaces on which no peer came so near within its limit are left out.
+    """
+    found = [(table["seeds"], row) for table in tables for row in table["rows"]]
+    reached = [(seeds, row) for seeds, row in found if row[_REACHED] is not None]
+    best: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    for seeds, row in reached:
+        space = row["space"]
+        is_peer = ":" in row["tuner"]
+        if is_peer and (space not in best or row[_REACHED] < best[space][1][_REACHED]):
+            best[space] = seeds, row
+    return [
+        Row(
+            case=f"{row['space']}: {row['tuner']}",
+            ours=row[_REACHED],
+            peer=best[row["space"]][1][_REACHED],
+            details={
+                "seeds": seeds,
+                "best peer": best[row["space"]][1]["tuner"],
+                "its seeds": best[row["space"]][0],
+            },
+        )
+        for seeds, row in reached
+        if row["tuner"] in MODEL_GUIDED and row["space"] in best
     ]
 
 
