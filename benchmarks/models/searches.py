@@ -18,10 +18,10 @@ from trials import of_folder
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
+from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright_models.advisor import Advisor
 from tilewright_models.cost_model import CostModel
-from tilewright_models.ranking import ModelRanking
 from tilewright_records.spaces.recorded_space import RecordedSpace
 from tilewright_search.cli.recorded_spaces import recorded_spaces
 from tilewright_search.cli.searches.comparison import Comparison
@@ -40,14 +40,14 @@ def main() -> None:
     host = PluginHost.load()
     advisor = Advisor(_model(given.folder), host)
 
-    def ranking(space: RecordedSpace) -> ModelRanking | None:
-        return advisor.ranking(space.task, space.space, Device("cpu", {"model": space.device}))
+    def starts(space: RecordedSpace) -> tuple[ConfigEntity, ...]:
+        return advisor.starts(space.task, space.space)
 
     found = []
     for name in given.tuners.split(","):
         searches = {
             name: tuner_search(host, Choice(name)),
-            f"{name}, led": tuner_search(host, Choice(name), ranking),
+            f"{name}, led": tuner_search(host, Choice(name), starts),
         }
         comparison = Comparison(recorded_spaces(given.spaces), searches, given.seeds, given.limit)
         for lines in comparison.play():

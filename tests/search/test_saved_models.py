@@ -47,18 +47,12 @@ def test_a_pretrained_model_makes_the_first_batch_better(host, tmp_path, tuner, 
     assert typical(informed) < typical({}) / 1.1
 
 
-class _Unasked:
-    told, starts = "a plugin's", ()
-
-    def scores(self, configs):
-        raise AssertionError("it is not to be asked")
-
-
-def test_a_model_that_the_user_names_comes_before_a_ranking(host, tmp_path):
+def test_a_model_that_the_user_names_comes_before_starts(host, tmp_path):
     _trained(host, path := tmp_path / "model.json")
-    context = context_for(Landscape(96), host)
-    options = {"pretrained": str(path)}
-    led = host.make("tuner", "xgb", options, replace(context, ranking=_Unasked())).propose(16)
+    landscape = Landscape(96)
+    context, options = context_for(landscape, host), {"pretrained": str(path)}
+    starts = landscape.space.sample(random.Random(3), 12)
+    led = host.make("tuner", "xgb", options, replace(context, starts=starts)).propose(16)
     assert led == host.make("tuner", "xgb", options, context).propose(16)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
-    from tilewright.roles import Ranking
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.budget import Budget
+    from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.measure import Conditions, Trial
     from tilewright.vocabulary.task import Task
@@ -32,7 +32,7 @@ class TunerContext:
     conditions  how this task is measured; None outside of a run
     budget      seconds or trials of the stage, for all tasks together; None where it has no end
     left        left(): what is left of that budget when asked, by the clock and the trials so far
-    ranking     what is known of the configs before any is measured; None where nothing is
+    starts      points of the space that are likely to be fast, the likeliest first
     """
 
     task: Task
@@ -46,7 +46,7 @@ class TunerContext:
     conditions: Conditions | None = None
     budget: Budget | None = None
     left: Callable[[], Budget | None] = _endless
-    ranking: Ranking | None = None
+    starts: Sequence[ConfigEntity] = ()
 
 
 @dataclass(frozen=True, slots=True)

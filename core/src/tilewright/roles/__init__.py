@@ -15,7 +15,7 @@ from tilewright.roles.measurement import (
 from tilewright.roles.record_reader import RecordReader
 from tilewright.roles.record_store import Count, Ranked, RecordStore, Spent, TakesRecords
 from tilewright.roles.reference import Array, Reference, RoundsToUnits, TellsLeastWork
-from tilewright.roles.search import Ranking, TaskScheduler, TaskState, Tuner
+from tilewright.roles.search import TaskScheduler, TaskState, Tuner
 from tilewright.roles.target import (
     Artifact,
     EmulatesTargets,
@@ -44,7 +44,6 @@ __all__ = [
     "Kernel",
     "MeasuresInstructions",
     "Ranked",
-    "Ranking",
     "Reached",
     "ReachesDevices",
     "ReadsInPlace",

@@ -32,21 +32,6 @@ class Tuner(Protocol):
         """Learn from a batch; `trial.result.seconds` is None for a failure."""
 
 
-class Ranking(Protocol):
-    """What is known of a task's configs before any is measured, such as by a trained model."""
-
-    @property
-    def told(self) -> str:
-        """One line for people: what it rests on, and how sure it is."""
-
-    @property
-    def starts(self) -> Sequence[ConfigEntity]:
-        """Points of the space that are likely to be fast, the likeliest first."""
-
-    def scores(self, configs: Sequence[ConfigEntity]) -> Sequence[float]:
-        """A finite number each: ln of the share of the best speed that it is taken to reach."""
-
-
 @dataclass(frozen=True, slots=True)
 class TaskState:
     """How far a task has come, as a scheduler sees it.

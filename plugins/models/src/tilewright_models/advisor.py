@@ -10,7 +10,6 @@ import numpy as np
 
 from tilewright.strategies.dispatch import Advised
 from tilewright_models.columns import aligned, features
-from tilewright_models.ranking import ModelRanking
 from tilewright_pipeline.dispatch.unmeasured import Advice
 from tilewright_records.similarity import similarity
 from tilewright_tensor.logs.nearest import nearest
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
-    from tilewright.vocabulary.device import Device
     from tilewright.vocabulary.task import Task
     from tilewright_models.cost_model import CostModel, Example
     from tilewright_pipeline.dispatch.unmeasured import UnmeasuredTask
@@ -80,12 +78,12 @@ class Advisor:
             return None
         verdict = self._verdict(asked, near)
         choice = verdict.advised(self._model) if verdict is not None and verdict.is_sure else None
-        return Advice(choice, ModelRanking(asked.task, asked.device, self._model, tuple(near)))
+        told = f"model: {len(near)} configs that were fast for similar workloads"
+        return Advice(choice, tuple(near), f"{told}; {self._model.told}")
 
-    def ranking(self, task: Task, space: ConfigSpace, device: Device) -> ModelRanking | None:
-        """Its ranking alone, of a space whose strategies need not be installed."""
-        near = self._near(task, space)
-        return ModelRanking(task, device, self._model, tuple(near)) if near else None
+    def starts(self, task: Task, space: ConfigSpace) -> tuple[ConfigEntity, ...]:
+        """Those of its advice alone, of a space whose strategies need not be installed."""
+        return tuple(self._near(task, space))
 
     def _verdict(
         self, asked: UnmeasuredTask, near: Mapping[ConfigEntity, Example]
@@ -109,7 +107,7 @@ class Advisor:
         return Verdict(others[best], gain, agree, len(gains), near[others[best]])
 
     def _near(self, task: Task, space: ConfigSpace) -> dict[ConfigEntity, Example]:
-        """What was fast for the workloads most similar to this one, as points of its space."""
+        """What was fast for similar workloads, the most similar first, as points of its space."""
         return {config: example for example, config in self._moved(task, space)}
 
     def _moved(self, task: Task, space: ConfigSpace) -> Iterator[tuple[Example, ConfigEntity]]:

@@ -51,10 +51,10 @@ def tilewright_explain(
 
 @hookspec(firstresult=True)
 def tilewright_advise(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
-    """What is known of a task without records: a config to take, and which are worth a trial.
+    """What is known of a task without records: a config to take, and where to start.
 
     None where nothing is known of such tasks, or of the device. Asked once for each task of a
-    network, and once more for each that a tuner with a model begins. First: models.
+    network, and once for each that is tuned. First: models.
     """
 
 

@@ -15,7 +15,7 @@ from tilewright.strategies.strategy import strategy_of
 from tilewright.terminal_text import brief
 from tilewright_pipeline.context.time_text import ranked_text, time_text
 from tilewright_pipeline.dispatch.contexts import ApplyHistoryBest, FallbackContext
-from tilewright_pipeline.dispatch.unmeasured import ranking
+from tilewright_pipeline.dispatch.unmeasured import advice
 
 if TYPE_CHECKING:
     from tilewright.roles import Ranked
@@ -65,7 +65,7 @@ class TaskExplanation:
     strategies   by priority, as the fallback asks them
     declined     strategies for the operator that do not take the task
     not_counted  how many of the task's records were left out, by reason
-    first_proposals  what orders those of a tuner with a model; None where nothing does
+    first_proposals  what those of a tuner with a model rest on; None where on nothing
     """
 
     task: Task
@@ -92,7 +92,7 @@ class TaskExplanation:
         fallback = FallbackContext(host, context.strategies, lambda _: failed, context.device)
         text = host.reference(task.workload.operator).format(task.workload)
         space = partial(host.space, task, context.strategies)
-        first = ranking(task, host.space(task, context.strategies), host, context.device)
+        first = advice(task, host.space(task, context.strategies), host, context.device)
         own = asked_first(
             contexts := entered(), task, None, space, f"kernel {text}", present=host.present
         )

@@ -89,7 +89,7 @@ class TuneOutcome:
     reason   `finished` where nothing more was asked for, by the scheduler or the stage
     errors   the commonest failures of this run, at most three, as `kind: first line (n times)`
     name     the task's, for people
-    ranked_by  what ordered the tuner's first proposals, for people; empty where nothing did
+    started_by  what the tuner's first proposals rest on, for people; empty where on nothing
     """
 
     trials: int
@@ -99,7 +99,7 @@ class TuneOutcome:
     reason: EndReason
     errors: tuple[str, ...] = ()
     name: str = ""
-    ranked_by: str = ""
+    started_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ from tilewright.strategies.dispatch import Advised, Answer
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
-    from tilewright.roles import Ranking
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
@@ -32,12 +31,14 @@ class UnmeasuredTask:
 class Advice:
     """What a plugin knows of such a task.
 
-    choice   a config that it takes to be faster than the fallback, None where it is not sure
-    ranking  for tuners: in which order its configs are worth a trial
+    choice  a config that it takes to be faster than the fallback, None where it is not sure
+    starts  for tuners: points of the space that are likely to be fast, the likeliest first
+    told    one line for people: what the starts rest on
     """
 
     choice: Advised | None
-    ranking: Ranking
+    starts: Sequence[ConfigEntity]
+    told: str
 
 
 def unmeasured(
@@ -54,27 +55,25 @@ def unmeasured(
     fallback = fallback_besides(failed, task, space, host)
     if device is None:
         return Answer(fallback, None, "fallback")
-    found = _advice(UnmeasuredTask(task, space, fallback, device), host)
+    found = _asked(UnmeasuredTask(task, space, fallback, device), host)
     if found is None or found.choice is None or found.choice.config in failed:
         return Answer(fallback, None, "fallback")
     return found.choice
 
 
-def ranking(task: Task, space: ConfigSpace, host: PluginHost, device: Device) -> Ranking | None:
-    """In which order the configs of a space are worth a trial; None where nobody knows."""
+def advice(task: Task, space: ConfigSpace, host: PluginHost, device: Device) -> Advice | None:
+    """What a plugin knows of a task on a device; None where none does."""
     if space.first() is None:
         return None
-    asked = UnmeasuredTask(task, space, host.fallback_config(task, space), device)
-    found = _advice(asked, host)
-    return None if found is None else found.ranking
+    return _asked(UnmeasuredTask(task, space, host.fallback_config(task, space), device), host)
 
 
-def _advice(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
+def _asked(asked: UnmeasuredTask, host: PluginHost) -> Advice | None:
     def wrong(answer: object) -> str:
         if not isinstance(answer, Advice):
             return f"expected an Advice, got a {type(answer).__name__}"
         choice = () if answer.choice is None else (answer.choice.config,)
-        strange = (each for each in (*choice, *answer.ranking.starts) if each not in asked.space)
+        strange = (each for each in (*choice, *answer.starts) if each not in asked.space)
         return next((f"{each.text[:200]} is no point of the space" for each in strange), "")
 
     found: Advice | None = host.decide("tilewright_advise", wrong, asked=asked, host=host)

@@ -14,7 +14,6 @@ from tilewright.json_object import BadLineError, sensible
 from tilewright.strategies.strategy import Adopts, strategy_of
 from tilewright.vocabulary.task import Task
 from tilewright_pipeline.dispatch.history import equal_tasks
-from tilewright_pipeline.dispatch.unmeasured import unmeasured
 from tilewright_pipeline.tuning.neighbours import neighbour_configs
 
 if TYPE_CHECKING:
@@ -117,8 +116,9 @@ def _fastest(records: Iterable[Record]) -> Iterator[Record]:
 
 def _incumbents(track: TaskTrack, context: RunContext) -> list[ConfigEntity]:
     task, host = track.entry.task, context.host
-    first = unmeasured(task, track.space, host, context.device).config
-    found = [*dict.fromkeys((first, host.fallback_config(task, track.space)))]
+    advice = track.advice(context)
+    found = [] if advice is None or advice.choice is None else [advice.choice.config]
+    found.append(host.fallback_config(task, track.space))
     found += best_of_anchor(context, task)
     found += adopted_configs(context, task)
     found += neighbour_configs(context, task, track.space)

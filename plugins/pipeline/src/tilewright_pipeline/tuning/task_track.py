@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from tilewright.plugins.blamed import Blamed
-from tilewright.roles import Ranking, TaskState
+from tilewright.roles import TaskState
 from tilewright.space.config_space import ConfigSpace
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.measure import Conditions, Trial
@@ -17,7 +17,7 @@ from tilewright.vocabulary.race import Place, Standings
 from tilewright.vocabulary.task_set import WeightedTask
 from tilewright_pipeline.context.events import EndReason, TuneOutcome
 from tilewright_pipeline.context.time_bounds import TimeBounds
-from tilewright_pipeline.dispatch.unmeasured import ranking
+from tilewright_pipeline.dispatch.unmeasured import Advice, advice
 
 if TYPE_CHECKING:
     from tilewright_pipeline.context.run_context import RunContext
@@ -43,7 +43,7 @@ class TaskTrack:
     flights     batches under way that have configs of it
     pending     those configs
     waits       whether its tuner had nothing to propose that is not pending
-    ranked_by   what ordered the first proposals, for people; empty where nothing did
+    started_by  what the first proposals rest on, for people; empty where they rest on nothing
     """
 
     entry: WeightedTask
@@ -58,7 +58,7 @@ class TaskTrack:
     flights: int = 0
     pending: set[ConfigEntity] = field(default_factory=set)
     waits: bool = False
-    ranked_by: str = ""
+    started_by: str = ""
     _improved_at: int = 0
     _trials: list[Trial] = field(default_factory=list)
     _standings: Standings[ConfigEntity] = field(default_factory=Standings)
@@ -67,6 +67,7 @@ class TaskTrack:
     _space: ConfigSpace | None = None
     _searched: ConfigSpace | None = None
     _bounds: TimeBounds | None = None
+    _advice: tuple[Advice | None] | None = None
 
     @property
     def space(self) -> ConfigSpace:
@@ -95,14 +96,19 @@ class TaskTrack:
         self._searched = self._bounds.promising(self.space, self.best_seconds, best)
         return names != [each.name for each in self._searched.alternatives]
 
-    def ranking(self, context: RunContext, tuner: str) -> Ranking | None:
-        """What is known of `searched`, where a tuner has a model that can go on from there."""
-        if "model" not in context.host.component("tuner", tuner).capabilities:
-            return None
-        found = ranking(self.entry.task, self.searched, context.host, context.device)
-        if found is not None:
-            self.ranked_by = found.told
-        return found
+    def advice(self, context: RunContext) -> Advice | None:
+        """What plugins know of the task without a trial; asked once."""
+        if self._advice is None:
+            self._advice = (advice(self.entry.task, self.space, context.host, context.device),)
+        return self._advice[0]
+
+    def starts(self, context: RunContext, tuner: str) -> list[ConfigEntity]:
+        """What is likely to be fast, where a tuner has a model that can go on from there."""
+        found = self.advice(context)
+        if found is None or "model" not in context.host.component("tuner", tuner).capabilities:
+            return []
+        self.started_by = found.told
+        return [config for config in found.starts if config in self.searched]
 
     def take_off(self, configs: Iterable[ConfigEntity]) -> None:
         """Count a batch with these as under way."""
@@ -219,7 +225,7 @@ class TaskTrack:
             self.ended or reason,
             commonest_errors(self.fresh),
             self.entry.name or self.entry.task.workload.operator,
-            self.ranked_by,
+            self.started_by,
         )
 
     def _count(self, trial: Trial) -> None:

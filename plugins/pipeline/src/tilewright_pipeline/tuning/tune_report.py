@@ -37,8 +37,8 @@ class TuneReport:
     def members(self) -> dict[str, Any]:
         """What it adds to run.json."""
         curve = [[seconds, total * 1e3] for seconds, total in self.curve]
-        ranked = {each.name: each.ranked_by for each in self.outcomes.values() if each.ranked_by}
-        first = {"first_proposals": ranked} if ranked else {}
+        told = {each.name: each.started_by for each in self.outcomes.values() if each.started_by}
+        first = {"first_proposals": told} if told else {}
         return {"tuning_curve": curve, "measurement": self.measurement, **first}
 
 

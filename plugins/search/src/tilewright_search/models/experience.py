@@ -89,14 +89,6 @@ class Experience:
         """How many trials of this very task are known."""
         return len(self._known[task.key].seconds) if task.key in self._known else 0
 
-    def own(self, task: Task) -> list[ConfigEntity]:
-        """The configs that the last of `rows` are of: the task's own."""
-        if task.key not in self._known:
-            return []
-        known = self._known[task.key]
-        configs = list(known.seconds)
-        return [configs[place] for place in _telling(_scores(known))]
-
     def best(self, task: Task) -> list[ConfigEntity]:
         """The configs of the task that did not fail, fastest first."""
         seconds = self._known[task.key].seconds if task.key in self._known else {}

@@ -15,13 +15,12 @@ from tilewright_search.models.checked_model import checked_model
 from tilewright_search.models.experience import Experience
 from tilewright_search.models.features import FeatureKind, Floats
 from tilewright_search.models.interface import CostModel
-from tilewright_search.models.ranker import PretrainedRanker, Ranker, shares_of
+from tilewright_search.models.ranker import PretrainedRanker, Ranker
 from tilewright_search.moves.diverse import pick_diverse
 from tilewright_search.moves.unmeasured import Unmeasured
 
 if TYPE_CHECKING:
     from tilewright.host.contexts import TunerContext
-    from tilewright.roles import Ranking
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.measure import Trial
 
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
 # measurement. A row of loop features costs a lowering, so there are fewer of them.
 _SHORTLIST = 8
 _LOOP_SHORTLIST = 2
-
-# Of a batch that a ranking leads: it may be wrong, so a quarter is random. And it is surer of what
-# was fast elsewhere than of what it makes up.
-_RANDOM, _STARTS = 0.25, 0.5
 
 Score = Callable[[Sequence[int]], Floats]
 
@@ -61,8 +56,8 @@ class GuidedOptions(Options):
 class GuidedTuner(ABC):
     """Proposes what a cost model, trained on the whole run's trials, predicts to be fastest.
 
-    >>> tuner.propose(16)       # nothing known, of other tasks neither: random ones, or what the
-    ...                         # context's ranking puts first, and a quarter random
+    >>> tuner.propose(16)       # nothing known, of other tasks neither: random ones, or half of
+    ...                         # them from the context's `starts`
     >>> tuner.observe(trials)
     >>> tuner.propose(16)       # the best that `explore` found, spread out; a few at random
 
@@ -79,7 +74,7 @@ class GuidedTuner(ABC):
         self._alternatives = {alternative.name for alternative in context.space.alternatives}
         self._unmeasured = Unmeasured(context)
         # Whom the user names comes before whom plugins offer.
-        self._ranking = context.ranking if options.pretrained is None else None
+        self._starts = context.starts if options.pretrained is None else ()
         self._knobs = self._ranker(context, "knobs")
         self._loops = self._ranker(context, "loops") if options.features == "loops" else None
         self._saved: PretrainedRanker | None = None
@@ -122,44 +117,24 @@ class GuidedTuner(ABC):
         if not sample:
             return []
         known = self._knobs.experience.count(self._task, self._alternatives)
-        ranks = known >= self._options.batch
-        own = self._knobs.experience.trials(self._task)
-        if self._ranking is not None and own < self._options.batch:
-            # Where the run has learned from other tasks, both may be right.
-            share = -(-count // 2) if ranks else count
-            led = self._led(self._ranking, sample, share, generator)
-            if not ranks:
-                return led
-            return [*dict.fromkeys([*led, *self._ranked(sample, count, generator)])][:count]
-        if ranks:
-            return self._ranked(sample, count, generator)
-        if self._saved is not None:
+        if known >= self._options.batch:
+            found = self._ranked(sample, count, generator)
+        elif self._saved is not None:
             shortlist = sample[: _SHORTLIST * count]
             scores = self._saved.score(self._task, self._configs(shortlist))
-            return self._pick(shortlist, _shares(scores), count)
-        # Not the most spread out: these lie at the edges, where tiles are useless.
-        return sample[:count]
+            found = self._pick(shortlist, _shares(scores), count)
+        else:
+            # Not the most spread out: these lie at the edges, where tiles are useless.
+            found = list(sample)
+        return [*dict.fromkeys([*self._first(count), *found])][:count]
 
-    def _led(
-        self, ranking: Ranking, sample: Sequence[int], count: int, generator: random.Random
-    ) -> list[int]:
-        """Where the run knows nothing: what a ranking puts first, some of its starts, some luck."""
-
-        def score(indexes: Sequence[int]) -> Floats:
-            return shares_of(ranking, self._configs(indexes))
-
-        found = [self._space.find(config) for config in ranking.starts]
-        starts = [index for index in found if index is not None and index in self._unmeasured]
-        visited = self.explore(iter(starts), sample, score, generator)
-        ranked = [index for index in visited if index in self._unmeasured]
-        ranked.sort(key=visited.__getitem__, reverse=True)
-        first = [index for index in ranked if index in starts][: round(_STARTS * count)]
-        shortlist = ranked[: _SHORTLIST * count]
-        scores = _shares(np.array([visited[index] for index in shortlist], np.float32))
-        made_up = self._pick(shortlist, scores, count)
-        wanted = dict.fromkeys([*first, *made_up])
-        led = list(wanted)[: count - round(_RANDOM * count)]
-        return [*dict.fromkeys([*led, *sample, *wanted])][:count]
+    def _first(self, count: int) -> list[int]:
+        """Starts, half a batch of them at most, for they may be wrong; none after a whole batch."""
+        if self._knobs.experience.trials(self._task) >= self._options.batch:
+            return []
+        found = [self._space.find(config) for config in self._starts]
+        fresh = [index for index in found if index is not None and index in self._unmeasured]
+        return fresh[: -(-count // 2)]
 
     def _ranked(self, sample: Sequence[int], count: int, generator: random.Random) -> list[int]:
         """The best that the models find; with a small chance each, a random one instead."""
@@ -204,7 +179,7 @@ class GuidedTuner(ABC):
 
     def _ranker(self, context: TunerContext, kind: FeatureKind) -> Ranker:
         model = _make_model(self._options, context)
-        return Ranker(Experience.of(context, kind), model, self._ranking)
+        return Ranker(Experience.of(context, kind), model)
 
 
 def _shares(scores: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tilewright.host.contexts import TunerContext
@@ -14,20 +14,21 @@ from tilewright_search.cli.searches.curve import Search
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
-    from tilewright.roles import Ranking, Tuner
+    from tilewright.roles import Tuner
     from tilewright_records.spaces.recorded_space import RecordedSpace
 
-Rankings: TypeAlias = "Callable[[RecordedSpace], Ranking | None]"
+Starts: TypeAlias = "Callable[[RecordedSpace], Sequence[ConfigEntity]]"
 """What a tuner of a space begins with."""
 
 _BATCH = 16
 
 
-def unranked(_space: RecordedSpace) -> None:
-    """No ranking of any space."""
+def from_nothing(_space: RecordedSpace) -> tuple[ConfigEntity, ...]:
+    """No starts in any space."""
+    return ()
 
 
-def tuner_search(host: PluginHost, choice: Choice, rankings: Rankings = unranked) -> Search:
+def tuner_search(host: PluginHost, choice: Choice, starts: Starts = from_nothing) -> Search:
     """The search of a tuner that sees a batch of its own size at a time, as in a run.
 
     Not as in a run, trained models say nothing unless asked: they may have seen recorded spaces.
@@ -37,7 +38,7 @@ def tuner_search(host: PluginHost, choice: Choice, rankings: Rankings = unranked
     batch = batch_of(host, choice)
 
     def search(space: RecordedSpace, seed: int) -> Generator[ConfigEntity, Trial, None]:
-        tuner = make_tuner(host, choice, space, seed, ranking=rankings(space))
+        tuner = make_tuner(host, choice, space, seed, starts=starts(space))
         seen: set[ConfigEntity] = set()
         while fresh := [each for each in tuner.propose(batch) if each not in seen]:
             trials = []
@@ -61,7 +62,7 @@ def make_tuner(
     seed: int,
     shared: Callable[[Any, Callable[[], Any]], Any] | None = None,
     *,
-    ranking: Ranking | None = None,
+    starts: Sequence[ConfigEntity] = (),
 ) -> Tuner:
     """A tuner of a space, from nothing; of several tasks, `shared` is one for all of them."""
     if shared is None:
@@ -75,7 +76,7 @@ def make_tuner(
         shared,
         batch_of(host, choice),
         conditions=space.conditions,
-        ranking=ranking,
+        starts=starts,
     )
     tuner: Tuner = Blamed(host.choose("tuner", choice, context), host, "tuner", choice.name)
     return tuner
