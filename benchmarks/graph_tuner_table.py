@@ -1,11 +1,12 @@
 """The table of AutoTVM's graph tuner made anew: layouts of every kernel alone, and of the network.
 
     uv run python benchmarks/graph_tuner_table.py [--networks zoo:resnet-50,MODEL] [--threads 1,2]
-        [--tune 60s] [--tuners dp,pbqp,exact] [--records FILE] [--json FILE] [--save]
+        [--tune 60s] [--tuners dp,pbqp,exact] [--finals 20] [--records FILE] [--json FILE] [--save]
 
 Wang et al., "Optimizing CNN Model Inference on CPUs", 2019, and TVM's RFC "Graph Tuner" have five
 networks, each with the best config of every kernel (history best) and with those that a dynamic
-program or PBQP chooses; `exact` proves the best. Each network is tuned by itself, then all of its
+program or PBQP chooses; `exact` proves the best, and `finals` goes on from the last of them while
+the network runs. Each network is tuned by itself, then all of its
 choices run in turns: medians, and history's over each. The tuning's seconds are those of the
 network, the measuring's those of the transforms that a tuner asks for first, which later ones find
 in the records. A second run goes on from the records, and tells its own seconds.
@@ -65,6 +66,7 @@ def rows_of(model: str, threads: int, host: PluginHost, options: argparse.Namesp
     bench.untuned("history", "history")
     for tuner in options.tuners.split(","):
         bench.tuned(tuner)
+    bench.last_word(options.finals)
     rows = bench.measure(None)
     rows[0].tuning_s = tuning
     show(rows)
@@ -96,6 +98,7 @@ def main() -> None:
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--tune", type=parse_budget, default=Budget(seconds=60.0))
     parser.add_argument("--tuners", default="dp,pbqp,exact")
+    parser.add_argument("--finals", type=float, default=20.0, help="seconds of the last word")
     parser.add_argument(
         "--records", type=Path, default=Path("runs/benchmark-graph-tuner/records.jsonl")
     )

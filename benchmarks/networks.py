@@ -35,6 +35,8 @@ from tilewright.vocabulary.task_set import TaskSet, WeightedTask
 from tilewright_graph.compiled.compile import CompileReport, compile_network
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.extraction.extraction import ExtractedNetwork, extract
+from tilewright_graph.finals.finals_options import FinalsOptions
+from tilewright_graph.finals.last_word import last_word
 from tilewright_graph.frontends.frontend import frontend_for
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs
@@ -99,6 +101,11 @@ class Bench:
         row = self.untuned(name, "graph")
         row.solver_s, row.gap = choice.solver_seconds, choice.solution.gap
         row.kept, row.measuring_s = choice.kept, choice.measurement["seconds"]
+
+    def last_word(self, seconds: float) -> None:
+        """With kernels exchanged while it runs, from the last graph tuner's choice on."""
+        told = last_word(self._extracted, self._context, FinalsOptions(seconds=seconds))
+        self.untuned("finals", "graph").solver_s = told["seconds"]
 
     def untuned(self, configs: str, best: Best) -> Row:
         """With the best that is known up to fallback, history or graph choices."""

@@ -154,11 +154,13 @@ SECTIONS = (
         "Problems of 1000 kernels, 20 candidates each (`graph_tuners.py`); goals: `pbqp` at most "
         "0.1 % above the optimum in 2 s. Nine networks at one and two threads: chosen over the "
         "whole graph beside every kernel's own best (`networks.py`), and the five networks of the "
-        "graph tuner's RFC (`graph_tuner_table.py`).",
+        "graph tuner's RFC (`graph_tuner_table.py`). Four networks before and after the last word "
+        "inside them, ten runs each (`finals.py`).",
         (
             Question("graph_tuners", "`pbqp` above the optimum", "%", "less"),
             Question("graph_tuners_time", "`exact`, `pbqp`, `dp`", "s", "less"),
             Question("networks", "networks", "ms", "less", "history best", 1.0),
+            Question("finals", "after the last word", "ms", "less", "the network of before", 1.0),
         ),
         (("networks", "Layouts chosen over the whole graph, or for every kernel alone"),),
     ),
