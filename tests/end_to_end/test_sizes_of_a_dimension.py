@@ -40,9 +40,9 @@ def test_a_run_chooses_for_tells_and_checks_every_bucket_and_saves_one_network(c
     report = json.loads(out)
     jsonschema.validate(report, json.loads(SCHEMA_FILE.read_text()))
     table, each = report["buckets"]["table"], report["buckets"]["each"]
-    ends = {size for row in table for size in row["sizes"]}
-    assert {one["size"] for one in report["verify"]["sizes"]} == ends >= {5, 7}
-    assert [one["size"] for one in each] == [6, 7]
+    ends = {size for row in table for size in row["sizes"]["batch"]}
+    assert {one["sizes"]["batch"] for one in report["verify"]["sizes"]} == ends >= {5, 7}
+    assert [one["sizes"] for one in each] == [{"batch": 6}, {"batch": 7}]
     assert all(one["network_ms"] > 0 and one["arena_bytes"] > 0 for one in each)
     assert all(one["configs"]["graph choice"] == sum(one["configs"].values()) for one in each)
     assert {"dense_6x8_11x8", "dense_7x8_11x8"} <= {task["name"] for task in report["tasks"]}
@@ -57,14 +57,15 @@ def test_a_saved_range_is_shown_and_run_at_any_size(call, named):
     assert "inputs    float32[batch, 8, 7, 7]  x" in shown
     assert "\nbatch  runs as  ms\n5" in shown
     told = json.loads(call("network", "show", "runs/named", "--json")[1])
-    assert told["dimension"] == "batch"
-    assert (told["table"][0]["sizes"][0], told["table"][-1]["sizes"][1]) == (5, 7)
+    assert told["dimensions"] == {"batch": "5..7"}
+    ends = [row["sizes"]["batch"] for row in told["table"]]
+    assert (ends[0][0], ends[-1][1]) == (5, 7)
     assert call("network", "run", "runs/named")[1].startswith("y  float32[7, 11]")
     np.savez("five.npz", x=np.ones((5, 8, 7, 7), np.float32))
     run = ("network", "run", "runs/named", "--inputs", "five.npz")
-    assert call(*run, "--size", "5")[1].startswith("y  float32[5, 11]")
+    assert call(*run, "--dim", "batch=5")[1].startswith("y  float32[5, 11]")
     assert "expected float32[7, 8, 7, 7], got float32[5, 8, 7, 7]" in call(*run)[2]
-    assert "batch is 8, expected 5..7" in call(*run, "--size", "8")[2]
+    assert "batch is 8, expected 5..7" in call(*run, "--dim", "batch=8")[2]
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from tilewright_graph.compiled.size_table import size_table, table_text
 from tilewright_graph.network.dimension import Dimension
+from tilewright_graph.network.dimensions import Dimensions
 from tilewright_graph.network.size_range import SizeRange
 
 
 def table(seconds, *, least=1, independent=True):
     dimension = Dimension("batch", SizeRange(least, max(seconds)), {}, independent)
-    rows = size_table(dimension, seconds)
-    return [(str(row.sizes), row.runs) for row in rows], table_text(dimension, rows)
+    dimensions = Dimensions((dimension,))
+    rows = size_table(dimensions, {(size,): cost for size, cost in seconds.items()})
+    found = [(str(*row.sizes), tuple(run for (run,) in row.runs)) for row in rows]
+    return found, table_text(dimensions, rows)
 
 
 def test_what_one_more_run_costs_makes_small_networks_be_padded():

@@ -83,10 +83,10 @@ def test_without_this_plugin_only_the_tasks_are_shown(monkeypatch):
 def test_buckets_whose_configs_are_from_unlike_places_share_the_columns():
     sizes = {"network_ms": 1.0, "sum_of_kernels_ms": 1.0, "code_bytes": 8, "arena_bytes": 64}
     each = [
-        {"size": 1, "configs": {"fallback": 2}, **sizes},
-        {"size": 3, "configs": {"fallback": 0, "advice": 2}, **sizes},
+        {"sizes": {"batch": 1}, "configs": {"fallback": 2}, **sizes},
+        {"sizes": {"batch": 3}, "configs": {"fallback": 0, "advice": 2}, **sizes},
     ]
-    buckets = {"dimension": "batch", "table": [], "each": each, "constant_bytes": 4}
+    buckets = {"dimensions": {"batch": "1..3"}, "table": [], "each": each, "constant_bytes": 4}
     _, table = sections({"buckets": buckets})
     assert table.columns[3:5] == ("by fallback", "by advice")
     assert [row[3:5] for row in table.rows] == [("2", "0"), ("0", "2"), ("", "")]

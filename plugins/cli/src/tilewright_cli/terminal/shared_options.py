@@ -123,7 +123,7 @@ device: Decorator = click.option(
 )
 
 
-def _by_dimension(
+def by_dimension(
     _: click.Context, param: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
     """The sizes by name. Raises UsageError for another form, and for a name twice."""
@@ -145,7 +145,7 @@ dims: Decorator = click.option(
     "dims",
     multiple=True,
     metavar="NAME=SIZES",
-    callback=_by_dimension,
+    callback=by_dimension,
     help="Sizes of a dimension that the model names, in place of the file's: one, or a range such "
     "as batch=1..32, any of which the network then takes; may be given several times.",
 )

@@ -45,7 +45,7 @@ def benchmark(
     """Time a saved network, by itself or beside others.
 
     A --peer runs the --model that the network was compiled from, in turns with it. A network for
-    a range of sizes is timed at the largest; `network show` has the times of all.
+    ranges of sizes is timed at the largest; `network show` has the times of all.
     """
     from tilewright_cli.terminal.choice_text import choice_of
     from tilewright_graph.compiled.bucketed_network import BucketedNetwork
@@ -63,7 +63,7 @@ def benchmark(
     path, host = opened.saved_folder(folder), shared.load_host(plugin)
     with load_network(path, host, device) as loaded:
         if isinstance(loaded, BucketedNetwork):
-            compiled = loaded.networks[loaded.dimension.sizes.most]
+            compiled = loaded.networks[loaded.dimensions.most]
         else:
             compiled = loaded
         if model is None:

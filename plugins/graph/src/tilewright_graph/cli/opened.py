@@ -101,7 +101,7 @@ def _sizes_of(compiled: BucketedNetwork, model: str, host: PluginHost) -> dict[s
         for dim, size in zip(told.get(name) or (), spec.shape, strict=False):
             if isinstance(dim, str):
                 found[dim] = str(size)
-    return {**found, compiled.dimension.name: str(compiled.dimension.sizes)}
+    return {**found, **{one.name: str(one.sizes) for one in compiled.dimensions.each}}
 
 
 def _another(why: str, model: str) -> UsageError:

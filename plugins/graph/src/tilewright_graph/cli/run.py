@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,12 @@ from tilewright_graph.cli import opened
 @opened.folder
 @click.option("--inputs", type=shared.NAMED_PATH, metavar="FILE.npz", help="Random without it.")
 @click.option(
-    "--size", type=int, help="Of the dimension that has a range, in FILE.npz too.  [the largest]"
+    "--dim",
+    "dims",
+    multiple=True,
+    metavar="NAME=SIZE",
+    callback=shared.by_dimension,
+    help="Of a dimension that has a range, in FILE.npz too; repeatable.  [the largest]",
 )
 @click.option("--out", type=shared.NAMED_PATH, metavar="FILE.npz", help="Where answers are kept.")
 @click.option("--observed", is_flag=True, help="Inner tensors that are observed, too.")
@@ -30,7 +36,7 @@ def run(
     *,
     folder: Path,
     inputs: Path | None,
-    size: int | None,
+    dims: Mapping[str, str],
     out: Path | None,
     observed: bool,
     seed: int,
@@ -54,10 +60,10 @@ def run(
     with load_network(path, host, device) as network:
         specs = network.inputs
         if isinstance(network, BucketedNetwork):
-            specs = network.specs(network.dimension.sizes.most if size is None else size)
-        elif size is not None:
+            specs = network.specs(network.dimensions.given(dims, "--dim"))
+        elif dims:
             remedy = "compile it with --dim NAME=LEAST..MOST"
-            raise UsageError("the network takes one size", where="--size", remedy=remedy)
+            raise UsageError("the network takes one size", where="--dim", remedy=remedy)
         given = random_arrays(specs, seed) if inputs is None else read_arrays(inputs, specs)
         answers = network.observe(given) if observed else network.run(given)
     if out is not None:

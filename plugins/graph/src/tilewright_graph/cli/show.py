@@ -33,12 +33,15 @@ def show(*, folder: Path, as_json: bool) -> None:
     shown: Callable[[str, TensorSpec], str] = _spec_text
     table = ""
     if saved_folder.saved_version(path) == saved_folder.BUCKETED:
-        dimension, buckets, constants = saved_buckets.load(path)
+        dimensions, buckets, constants = saved_buckets.load(path)
         artifacts = [one.artifact for one in buckets.values()]
-        signature, shown = buckets[dimension.sizes.most].signature, dimension.text
-        rows = size_table(dimension, {size: one.seconds for size, one in buckets.items()})
-        table = table_text(dimension, rows)
-        of_sizes = {"dimension": dimension.name, "table": [row.to_json() for row in rows]}
+        signature, shown = buckets[dimensions.most].signature, dimensions.text
+        rows = size_table(dimensions, {sizes: one.seconds for sizes, one in buckets.items()})
+        table = table_text(dimensions, rows)
+        of_sizes = {
+            "dimensions": {one.name: str(one.sizes) for one in dimensions.each},
+            "table": [row.to_json(dimensions) for row in rows],
+        }
     else:
         artifact, constants, signature = saved_network.load(path)
         artifacts = [artifact]

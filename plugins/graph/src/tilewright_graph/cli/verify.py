@@ -59,7 +59,7 @@ def verify(
         context = opened.context_of(compiled, path, host, seed)
         values = opened.import_model(compiled, model, weights_seed, context)
         if isinstance(compiled, BucketedNetwork):
-            values[CompiledNetwork] = compiled.networks[compiled.dimension.sizes.most]
+            values[CompiledNetwork] = compiled.networks[compiled.dimensions.most]
         stage = host.make("stage", "verify", options, context)
         result = stage.run({type(compiled): compiled, **values})
     told = result.report["verify"]

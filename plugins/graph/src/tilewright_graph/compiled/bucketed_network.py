@@ -1,4 +1,4 @@
-"""A network compiled for a range of sizes: it runs each in a bucket, and cuts the answers."""
+"""A network compiled for ranges of sizes: it runs each in a bucket, and cuts the answers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tilewright_graph.compiled.given_arrays import by_name, checked_arrays
 from tilewright_graph.compiled.padding import Padding
 from tilewright_graph.compiled.saved import saved_buckets
 from tilewright_graph.compiled.saved.saved_buckets import SavedBucket
-from tilewright_graph.compiled.size_table import SizesRow, size_table, table_text
-from tilewright_graph.network.dimension import Dimension
+from tilewright_graph.compiled.size_table import size_table, table_text
+from tilewright_graph.network.dimensions import Dimensions, Sizes
 
 Answer = Callable[[CompiledNetwork, Mapping[str, Any]], dict[str, Any]]
 
 
 class BucketedNetwork:
-    """Takes any size of one dimension within a range; its networks share their constants.
+    """Takes any sizes of its dimensions within their ranges; its networks share their constants.
 
     Threads that share one take turns at each bucket.
 
@@ -36,27 +36,30 @@ class BucketedNetwork:
     >>> answers = network.run({"data": six_images})  # by the network for 7, and cut to 6
     >>> network.save("folder"); BucketedNetwork.load("folder")
 
-    A size runs in the next bucket that is not below it, padded by its last row, or in several one
-    after the other; where rows of the network meet, every size has a bucket of its own.
+    Sizes run in the next bucket that is below them in no dimension, padded by their last rows, or
+    in several one after the other; where rows of a dimension meet, each of its sizes has buckets
+    of its own. Sizes are tuples, in the order of `dimensions`.
 
-    inputs, outputs, observed  specs as those of `CompiledNetwork`, at the largest size
-    networks   a CompiledNetwork for each bucket, by size, ascending
+    inputs, outputs, observed  specs as those of `CompiledNetwork`, at the largest sizes
+    networks   a CompiledNetwork for each bucket, by its sizes, ascending
     seconds    of a run of each, as measured when it was compiled
+    table      which sizes run as which buckets, ascending
     """
 
     def __init__(
         self,
-        dimension: Dimension,
-        networks: Mapping[int, CompiledNetwork],
-        seconds: Mapping[int, float],
+        dimensions: Dimensions,
+        networks: Mapping[Sizes, CompiledNetwork],
+        seconds: Mapping[Sizes, float],
     ) -> None:
-        self.dimension = dimension
+        self.dimensions = dimensions
         self.networks = dict(networks)
         self.seconds = seconds
-        self._known_specs: dict[int, dict[str, TensorSpec]] = {}
-        self._paddings = {size: Padding(dimension, one.inputs) for size, one in networks.items()}
-        self._runs = {size: row.runs for row in self.table for size in row.sizes}
-        largest = networks[dimension.sizes.most]
+        self.table = size_table(dimensions, seconds)
+        self._known_runs: dict[Sizes, tuple[Sizes, ...]] = {}
+        self._known_specs: dict[Sizes, dict[str, TensorSpec]] = {}
+        self._paddings = {sizes: Padding(dimensions, one.inputs) for sizes, one in networks.items()}
+        largest = networks[dimensions.most]
         self.name, self.target, self.device = largest.name, largest.target, largest.device
         self.precision, self.max_error = largest.precision, largest.max_error
         self.inputs, self.outputs, self.observed = (
@@ -64,18 +67,19 @@ class BucketedNetwork:
             largest.outputs,
             largest.observed,
         )
-        # The input that tells the size: the first that has the dimension.
-        self._sized = next(name for name in self.inputs if name in dimension.rows)
+        # The inputs that tell the sizes: of each dimension, the first that has it.
+        self._sized = [
+            next(name for name in self.inputs if name in one.rows) for one in dimensions.each
+        ]
 
     def __repr__(self) -> str:
-        range_ = f"{self.dimension.name}={self.dimension.sizes}"
         return (
-            f"<BucketedNetwork {self.name}: {range_} in {len(self.networks)} buckets; "
+            f"<BucketedNetwork {self.name}: {self.dimensions} in {len(self.networks)} buckets; "
             f"for {self.target}>"
         )
 
     def __str__(self) -> str:
-        return table_text(self.dimension, self.table)
+        return table_text(self.dimensions, self.table)
 
     def __enter__(self) -> Self:
         return self
@@ -84,16 +88,11 @@ class BucketedNetwork:
         self.close()
 
     def __copy__(self) -> BucketedNetwork:
-        copies = {size: copy(network) for size, network in self.networks.items()}
-        return BucketedNetwork(self.dimension, copies, self.seconds)
+        copies = {sizes: copy(network) for sizes, network in self.networks.items()}
+        return BucketedNetwork(self.dimensions, copies, self.seconds)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return BucketedNetwork, (self.dimension, self.networks, self.seconds)
-
-    @property
-    def table(self) -> list[SizesRow]:
-        """Which sizes run as which buckets, ascending."""
-        return size_table(self.dimension, self.seconds)
+        return BucketedNetwork, (self.dimensions, self.networks, self.seconds)
 
     @property
     def untuned(self) -> tuple[Workload, ...]:
@@ -103,23 +102,25 @@ class BucketedNetwork:
     @property
     def constant_bytes(self) -> int:
         """What the networks share."""
-        constants: Any = self.networks[self.dimension.sizes.most].parts()[1]
+        constants: Any = self.networks[self.dimensions.most].parts()[1]
         return int(constants.nbytes)
 
-    def runs_as(self, size: int) -> tuple[int, ...]:
-        """The buckets that a size runs as, in order. Raises UsageError outside of the range."""
-        self.dimension.check(size, self.name)
-        return self._runs[size]
+    def runs_as(self, sizes: Sizes) -> tuple[Sizes, ...]:
+        """The buckets that they run as, in order. Raises UsageError outside of the ranges."""
+        if sizes not in self._known_runs:
+            self.dimensions.check(sizes, self.name)
+            self._known_runs[sizes] = next(row.runs for row in self.table if sizes in row)
+        return self._known_runs[sizes]
 
-    def specs(self, size: int) -> dict[str, TensorSpec]:
-        """What it takes at a size. Raises UsageError outside of the range."""
-        self.dimension.check(size, self.name)
-        return {n: self.dimension.spec(n, spec, size) for n, spec in self.inputs.items()}
+    def specs(self, sizes: Sizes) -> dict[str, TensorSpec]:
+        """What it takes at these sizes. Raises UsageError outside of the ranges."""
+        self.dimensions.check(sizes, self.name)
+        return {n: self.dimensions.spec(n, spec, sizes) for n, spec in self.inputs.items()}
 
     def run(self, inputs: Any) -> dict[str, Any]:
-        """The outputs by name, as `CompiledNetwork.run`, of any size within the range.
+        """The outputs by name, as `CompiledNetwork.run`, of any sizes within the ranges.
 
-        Raises UsageError for another size, and for inputs that disagree.
+        Raises UsageError for other sizes, and for inputs that disagree.
         """
         return self._answer(inputs, CompiledNetwork.run)
 
@@ -131,23 +132,23 @@ class BucketedNetwork:
         """All of it in a folder, which is replaced whole."""
         saved = {}
         constants = None
-        for size, network in self.networks.items():
+        for sizes, network in self.networks.items():
             artifact, constants, signature = network.parts()
-            saved[size] = SavedBucket(artifact, signature, self.seconds[size])
-        saved_buckets.save(Path(folder).absolute(), self.dimension, saved, constants)
+            saved[sizes] = SavedBucket(artifact, signature, self.seconds[sizes])
+        saved_buckets.save(Path(folder).absolute(), self.dimensions, saved, constants)
 
     @classmethod
     def load(
         cls, folder: str | Path, host: PluginHost | None = None, device: Device | str | None = None
     ) -> BucketedNetwork:
         """A saved network, as `CompiledNetwork.load` loads one."""
-        dimension, buckets, constants = saved_buckets.load(Path(folder))
+        dimensions, buckets, constants = saved_buckets.load(Path(folder))
         host = host or PluginHost.load()
         networks = {}
-        for size, one in buckets.items():
+        for sizes, one in buckets.items():
             parts = (one.artifact, constants, one.signature)
-            networks[size] = CompiledNetwork.of_parts(parts, host, device, str(folder))
-        return cls(dimension, networks, {size: one.seconds for size, one in buckets.items()})
+            networks[sizes] = CompiledNetwork.of_parts(parts, host, device, str(folder))
+        return cls(dimensions, networks, {sizes: one.seconds for sizes, one in buckets.items()})
 
     def close(self) -> None:
         """Free the memory; the network cannot be run afterwards."""
@@ -156,34 +157,38 @@ class BucketedNetwork:
 
     def _answer(self, inputs: Any, answer: Answer) -> dict[str, Any]:
         named = by_name(inputs, self.inputs, self.name)
-        size = self._size(named)
-        runs, dimension = self.runs_as(size), self.dimension
-        if runs == (size,):  # it checks them itself
-            return answer(self.networks[size], named)
-        if size not in self._known_specs:
-            self._known_specs[size] = self.specs(size)
-        arrays = checked_arrays(named, self._known_specs[size], self.name)
+        sizes = self._sizes(named)
+        runs, dimensions = self.runs_as(sizes), self.dimensions
+        if runs == (sizes,):  # it checks them itself
+            return answer(self.networks[sizes], named)
+        if sizes not in self._known_specs:
+            self._known_specs[sizes] = self.specs(sizes)
+        arrays = checked_arrays(named, self._known_specs[sizes], self.name)
+        along = dimensions.along
         answers, first = [], 0
         for bucket in runs:
-            count = min(bucket, size - first)
-            part = dimension.part(arrays, first, count) if len(runs) > 1 else arrays
-            if count == bucket:
+            count = min(bucket[along], sizes[along] - first)
+            own = (*sizes[:along], count, *sizes[along + 1 :])
+            part = dimensions.part(arrays, own, first) if len(runs) > 1 else arrays
+            if own == bucket:
                 answers.append(answer(self.networks[bucket], part))
             else:
                 padding = self._paddings[bucket]
                 with padding.turn:
                     whole = answer(self.networks[bucket], padding.filled(part))
-                answers.append(dimension.part(whole, 0, count))
+                answers.append(dimensions.part(whole, own))
             first += count
-        return dimension.joined(answers)
+        return dimensions.joined(answers)
 
-    def _size(self, named: Mapping[str, Any]) -> int:
-        """The size that the first of the inputs with the dimension has."""
-        name = self._sized
-        spec = self.inputs[name]
-        shape = getattr(named[name], "shape", None)
-        if shape is None or len(shape) != len(spec.shape):
-            got = "no array" if shape is None else f"one of shape {list(shape)}"
-            wanted = self.dimension.text(name, spec)
-            raise UsageError(f"input {name!r}: expected {wanted}, got {got}", where=self.name)
-        return int(shape[self.dimension.rows[name].axis])
+    def _sizes(self, named: Mapping[str, Any]) -> Sizes:
+        """Those that the inputs have which tell them."""
+        found = []
+        for name, one in zip(self._sized, self.dimensions.each, strict=True):
+            spec = self.inputs[name]
+            shape = getattr(named[name], "shape", None)
+            if shape is None or len(shape) != len(spec.shape):
+                got = "no array" if shape is None else f"one of shape {list(shape)}"
+                wanted = self.dimensions.text(name, spec)
+                raise UsageError(f"input {name!r}: expected {wanted}, got {got}", where=self.name)
+            found.append(int(shape[one.rows[name].axis]))
+        return tuple(found)

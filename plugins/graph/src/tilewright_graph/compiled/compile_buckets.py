@@ -10,6 +10,7 @@ from tilewright_graph.compiled.compile import CompileReport, link_dispatched
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.packed_constants import pack_constants
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
+from tilewright_graph.network.dimensions import Sizes
 from tilewright_graph.network.random_inputs import random_arrays
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.selection.dispatching import dispatch_network
@@ -20,8 +21,8 @@ _RUNS, _WARMUP, _SECONDS = 20, 3, 0.5  # of each bucket
 
 def compile_buckets(
     extracted: ExtractedBuckets, context: RunContext, accuracy: Accuracy = "default"
-) -> tuple[BucketedNetwork, Mapping[int, CompileReport]]:
-    """The network ready to run, each bucket timed, and by size how each came about.
+) -> tuple[BucketedNetwork, Mapping[Sizes, CompileReport]]:
+    """The network ready to run, each bucket timed, and by its sizes how each came about.
 
     Every bucket takes the best that is known for its own shapes. What its configs make of a weight
     is in memory once for all buckets that make the same of it.
@@ -30,10 +31,10 @@ def compile_buckets(
     packed = pack_constants([one.assembly.constants for one in dispatched])
     compiled, reports = {}, {}
     parts = zip(extracted.networks.items(), dispatched, packed, strict=True)
-    for (size, network), configs, constants in parts:
-        compiled[size], reports[size] = link_dispatched(network, configs, context, constants)
-    seconds = {size: _seconds(network, context.seed) for size, network in compiled.items()}
-    return BucketedNetwork(extracted.dimension, compiled, seconds), reports
+    for (sizes, network), configs, constants in parts:
+        compiled[sizes], reports[sizes] = link_dispatched(network, configs, context, constants)
+    seconds = {sizes: _seconds(network, context.seed) for sizes, network in compiled.items()}
+    return BucketedNetwork(extracted.dimensions, compiled, seconds), reports
 
 
 def _seconds(network: CompiledNetwork, seed: int) -> float:

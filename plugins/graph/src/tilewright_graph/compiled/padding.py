@@ -1,4 +1,4 @@
-"""Inputs with fewer rows than a bucket has, brought to its size."""
+"""Inputs with fewer rows than a bucket has, brought to its sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.vocabulary.workload import TensorSpec
-from tilewright_graph.network.dimension import Dimension
+from tilewright_graph.network.dimensions import Dimensions
 from tilewright_tensor.expressions.dtype import numpy_type
 
 
@@ -22,20 +22,23 @@ class Padding:
     specs   of the bucket's inputs
     """
 
-    def __init__(self, dimension: Dimension, specs: Mapping[str, TensorSpec]) -> None:
+    def __init__(self, dimensions: Dimensions, specs: Mapping[str, TensorSpec]) -> None:
         self.turn = Lock()
-        self._axes = {name: dimension.rows[name].axis for name in specs if name in dimension.rows}
         self._arrays = {
-            name: np.empty(specs[name].shape, numpy_type(specs[name].dtype)) for name in self._axes
+            name: np.empty(spec.shape, numpy_type(spec.dtype))
+            for name, spec in specs.items()
+            if any(name in one.rows for one in dimensions.each)
         }
 
     def filled(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """The arrays at the bucket's size, until the next call; their last row is repeated.
+        """The arrays at the bucket's sizes, until the next call; their last rows are repeated.
 
-        The network can surely take that row.
+        The network can surely take these.
         """
-        for name, axis in self._axes.items():
-            rows, whole = arrays[name].swapaxes(0, axis), self._arrays[name].swapaxes(0, axis)
-            whole[: len(rows)] = rows
-            whole[len(rows) :] = rows[-1]
+        for name, whole in self._arrays.items():
+            given = arrays[name]
+            whole[tuple(map(slice, given.shape))] = given
+            for axis, extent in enumerate(given.shape):  # later axes repeat what earlier ones did
+                rows = whole.swapaxes(0, axis)
+                rows[extent:] = rows[extent - 1]
         return {**arrays, **self._arrays}

@@ -1,4 +1,4 @@
-"""The networks of a dimension's buckets as kernels."""
+"""The networks of buckets as kernels."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from itertools import chain
 
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_graph.extraction.extraction import ExtractedNetwork
-from tilewright_graph.network.dimension import Dimension
+from tilewright_graph.network.dimensions import Dimensions, Sizes
 
 
 @dataclass(frozen=True)
 class ExtractedBuckets:
-    """A network at the size of each bucket, by size, ascending."""
+    """A network at the sizes of each bucket, ascending."""
 
-    dimension: Dimension
-    networks: Mapping[int, ExtractedNetwork]
+    dimensions: Dimensions
+    networks: Mapping[Sizes, ExtractedNetwork]
 
     def __iter__(self) -> Iterator[ExtractedNetwork]:
         return iter(self.networks.values())

@@ -13,14 +13,10 @@ from tilewright_graph.network.size_range import SizeRange
 
 @dataclass(frozen=True)
 class NamedDimensions:
-    """The sizes that a caller gives, and the inputs that have such dimensions.
-
-    ranged   the one dimension that has a range, None where every one has a size
-    """
+    """The sizes that a caller gives, and the inputs that have such dimensions."""
 
     sizes: Mapping[str, SizeRange]
     inputs: Mapping[str, Sequence[int | str]]
-    ranged: str | None
 
     @classmethod
     def of(
@@ -31,7 +27,7 @@ class NamedDimensions:
         sizes: Mapping[str, SizeRange],
         shapes: Mapping[str, Sequence[int]],
     ) -> NamedDimensions:
-        """Raises UsageError for names that the model does not have, and for two ranges.
+        """Raises UsageError for names that the model does not have.
 
         `shapes` says the sizes of other inputs.
         """
@@ -53,37 +49,33 @@ class NamedDimensions:
                     where=where,
                     remedy=did_you_mean(name, sorted(set(known)), none=none),
                 )
-        ranged = [name for name, one in sizes.items() if one.is_range]
-        if len(ranged) > 1:
-            raise UsageError(
-                f"{' and '.join(ranged)} have ranges, expected one dimension that has",
-                where=where,
-                remedy=f"give the others a size, as in {ranged[-1]}={sizes[ranged[-1]].most}",
-            )
-        return cls(sizes, inputs, next(iter(ranged), None))
+        return cls(sizes, inputs)
 
-    def shapes(self, size: int = 0) -> dict[str, list[int]]:
+    @property
+    def ranges(self) -> dict[str, SizeRange]:
+        """Of the dimensions that have more than one size."""
+        return {name: one for name, one in self.sizes.items() if one.is_range}
+
+    def shapes(self, of_ranges: Mapping[str, int]) -> dict[str, list[int]]:
         """The shapes of those inputs all of whose dimensions are known then.
 
-        size   that of the dimension with a range
+        of_ranges   a size of each dimension with a range
         """
-        known = {name: one.most for name, one in self.sizes.items()}
-        if self.ranged is not None:
-            known[self.ranged] = size
+        known = {**{name: one.most for name, one in self.sizes.items()}, **of_ranges}
         made = {
             name: [known.get(dim, -1) if isinstance(dim, str) else dim for dim in dims]
             for name, dims in self.inputs.items()
         }
         return {name: shape for name, shape in made.items() if min(shape) > 0}
 
-    def axes(self) -> dict[str, int]:
-        """The axis of the dimension with a range, by input. Raises UsageError for two in one."""
+    def axes(self, dimension: str) -> dict[str, int]:
+        """The axis of a dimension, by input. Raises UsageError for two in one."""
         found = {}
         for name, dims in self.inputs.items():
-            places = [axis for axis, dim in enumerate(dims) if dim == self.ranged]
+            places = [axis for axis, dim in enumerate(dims) if dim == dimension]
             if len(places) > 1:
                 raise UsageError(
-                    f"input {name!r} has the dimension {self.ranged!r} twice: {list(dims)}",
+                    f"input {name!r} has the dimension {dimension!r} twice: {list(dims)}",
                     where="dims",
                     remedy="give it one size",
                 )

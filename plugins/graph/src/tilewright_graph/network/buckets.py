@@ -1,16 +1,19 @@
-"""One network at several sizes of a named dimension, and which size runs where."""
+"""One network at several sizes of its dimensions, and where their rows lie."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import UsageError
 from tilewright_graph.network.dimension import Dimension
+from tilewright_graph.network.dimensions import Dimensions, Sizes
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.rows import RowProof, Rows, RowsMeetError, prove_rows
 from tilewright_graph.network.size_range import SizeRange
@@ -18,75 +21,186 @@ from tilewright_tensor.operators.operators import Operators
 
 _log = logging.getLogger("tilewright")
 
-MOST_EXACT = 16
-"""Sizes that are compiled one by one where rows meet."""
+MOST_NETWORKS = 128
+"""That are compiled for the ranges of a model."""
 
 
 @dataclass(frozen=True)
 class Buckets:
-    """The networks of a dimension, by size, ascending.
+    """The networks of every combination of the dimensions' buckets, ascending.
 
     Equal constants are one array in all of them.
     """
 
-    dimension: Dimension
-    networks: Mapping[int, Network]
+    dimensions: Dimensions
+    networks: Mapping[Sizes, Network]
 
     @property
     def largest(self) -> Network:
-        return self.networks[self.dimension.sizes.most]
+        return self.networks[self.dimensions.most]
 
 
 def make_buckets(
-    name: str,
-    sizes: SizeRange,
-    axes: Mapping[str, int],
-    read: Callable[[int], Network],
+    ranges: Mapping[str, SizeRange],
+    axes: Mapping[str, Mapping[str, int]],
+    read: Callable[[Mapping[str, int]], Network],
     operators: Operators,
 ) -> Buckets:
-    """The buckets of a dimension, which is this axis of these inputs; `read` gives a network.
+    """The buckets of named dimensions; `read` gives the network at a size of each.
 
-    Raises UsageError where rows meet and there are too many sizes to compile each.
+    axes   of inputs, by dimension: where it is
+
+    Where rows of a dimension meet, each of its sizes has a bucket. Raises UsageError where there
+    are too many.
     """
-    networks: dict[int, Network] = {}
+    grid = _Grid(ranges, axes, read, operators)
+    met: dict[str, RowsMeetError] = {}
+    while True:
+        _check_count(ranges, met)
+        padded = [name for name in ranges if name not in met]
+        try:
+            rows = grid.rows_of(padded, _compiled(ranges, met))
+            break
+        except _RowsOfOneMeetError as error:
+            met[error.dimension] = error.meeting
+    for name, meeting in met.items():
+        why = f"{meeting.message}, so each of {len(ranges[name])} sizes is compiled"
+        _log.warning("%s: %s is no batch: %s", meeting.where, name, why)
+    networks = {sizes: grid.network(sizes) for sizes in product(*_compiled(ranges, met).values())}
+    dimensions = tuple(
+        Dimension(
+            name,
+            sizes,
+            {
+                **{tensor: Rows(axis) for tensor, axis in axes[name].items()},
+                **(_told_by_shapes(networks, at) if name in met else rows[name]),
+            },
+            name not in met,
+        )
+        for at, (name, sizes) in enumerate(ranges.items())
+    )
+    return Buckets(Dimensions(dimensions), networks)
 
-    def of(size: int) -> Network:
-        if size not in networks:
-            networks[size] = _sharing(read(size), next(iter(networks.values()), None))
-        return networks[size]
 
-    inputs = {tensor: Rows(axis) for tensor, axis in axes.items()}
-    compiled, independent = sizes.buckets(), True
-    try:
-        rows = _rows(compiled, axes, of, operators)
-    except RowsMeetError as error:
-        if len(sizes) > MOST_EXACT:
-            raise UsageError(
-                f"{name} is no batch: {error.message}, so no size can stand for another",
-                where=error.where,
-                remedy=f"give a range of at most {MOST_EXACT} sizes, and each is compiled",
-            ) from None
-        why = f"{error.message}, so each of {len(sizes)} sizes is compiled"
-        _log.warning("%s: %s is no batch: %s", error.where, name, why)
-        rows, compiled, independent = {}, tuple(sizes), False
-    dimension = Dimension(name, sizes, {**inputs, **rows}, independent)
-    return Buckets(dimension, {size: of(size) for size in compiled})
+def _compiled(
+    ranges: Mapping[str, SizeRange], met: Mapping[str, RowsMeetError]
+) -> dict[str, tuple[int, ...]]:
+    """The sizes of each dimension that have buckets."""
+    return {name: tuple(one) if name in met else one.buckets() for name, one in ranges.items()}
 
 
-def _rows(
-    sizes: tuple[int, ...],
-    axes: Mapping[str, int],
-    of: Callable[[int], Network],
-    operators: Operators,
-) -> Mapping[str, Rows]:
-    """Where rows lie in results, as networks of all sizes agree. Raises RowsMeetError."""
-    largest = of(sizes[-1])
-    first = prove_rows(largest, axes, sizes[-1], operators)
-    for size in sizes[:-1]:
-        if size > 1:  # one row serves no size but its own
-            network = of(size)
-            _check_alike(largest, network, first, prove_rows(network, axes, size, operators))
-    return {tensor: first.rows[tensor] for tensor in largest.results if tensor in first.rows}
+def _check_count(ranges: Mapping[str, SizeRange], met: Mapping[str, RowsMeetError]) -> None:
+    """Raise UsageError where there are more buckets than may be."""
+    counts = {name: len(sizes) for name, sizes in _compiled(ranges, met).items()}
+    count = prod(counts.values())
+    if count <= MOST_NETWORKS:
+        return
+    told = ", ".join(f"{name}={sizes}" for name, sizes in ranges.items())
+    problem = f"{told}: {count} networks, expected at most {MOST_NETWORKS}"
+    where, remedy = "dims", "give a smaller range, or one size"
+    for name, error in met.items():
+        where = error.where
+        problem += f"; {name} is no batch: {error.message}, so each of its sizes is compiled"
+        if left := MOST_NETWORKS * counts[name] // count:
+            remedy = f"give {name} at most {left} sizes"
+    raise UsageError(problem, where=where, remedy=remedy)
+
+
+class _RowsOfOneMeetError(Exception):
+    """Rows of this dimension do."""
+
+    def __init__(self, dimension: str, meeting: RowsMeetError) -> None:
+        super().__init__(dimension)
+        self.dimension, self.meeting = dimension, meeting
+
+
+class _Grid:
+    """The networks at combinations of sizes, each read once, and what is proved of them."""
+
+    def __init__(
+        self,
+        ranges: Mapping[str, SizeRange],
+        axes: Mapping[str, Mapping[str, int]],
+        read: Callable[[Mapping[str, int]], Network],
+        operators: Operators,
+    ) -> None:
+        self._ranges, self._axes, self._read, self._operators = ranges, axes, read, operators
+        self._places = {name: place for place, name in enumerate(ranges)}
+        self._networks: dict[Sizes, Network] = {}
+        self._proofs: dict[tuple[Sizes, str], RowProof] = {}
+
+    def network(self, sizes: Sizes) -> Network:
+        if sizes not in self._networks:
+            read = self._read(dict(zip(self._ranges, sizes, strict=True)))
+            first = next(iter(self._networks.values()), None)
+            self._networks[sizes] = _sharing(read, first)
+        return self._networks[sizes]
+
+    def rows_of(
+        self, names: list[str], compiled: Mapping[str, tuple[int, ...]]
+    ) -> dict[str, Mapping[str, Rows]]:
+        """Where rows of these dimensions lie in results, as the networks of all sizes agree.
+
+        Raises _RowsOfOneMeetError; the largest sizes are looked at first.
+        """
+        found: dict[str, Mapping[str, Rows]] = {}
+        for sizes in product(*(one[::-1] for one in compiled.values())):
+            for name in names:
+                try:
+                    found[name] = self._proved(name, sizes, found.get(name))
+                except RowsMeetError as error:
+                    raise _RowsOfOneMeetError(name, error) from None
+        return found
+
+    def _proved(
+        self, name: str, sizes: Sizes, known: Mapping[str, Rows] | None
+    ) -> Mapping[str, Rows]:
+        """Where rows of a dimension lie in results: as is known. Raises RowsMeetError."""
+        place = self._places[name]
+        if sizes[place] == 1 and known is not None:  # one row serves no size but its own
+            return known
+        most = (*sizes[:place], self._ranges[name].most, *sizes[place + 1 :])
+        network, proof = self.network(sizes), self._proof(name, sizes)
+        if sizes != most:
+            _check_alike(self.network(most), network, self._proof(name, most), proof)
+        rows = {tensor: proof.rows[tensor] for tensor in network.results if tensor in proof.rows}
+        if known not in (None, rows):
+            problem = "where its rows lie in results depends on other dimensions"
+            raise RowsMeetError(problem, where=network.name)
+        return rows
+
+    def _proof(self, name: str, sizes: Sizes) -> RowProof:
+        if (sizes, name) not in self._proofs:
+            network, count = self.network(sizes), sizes[self._places[name]]
+            proof = prove_rows(network, self._axes[name], count, self._operators)
+            self._proofs[sizes, name] = proof
+        return self._proofs[sizes, name]
+
+
+def _told_by_shapes(networks: Mapping[Sizes, Network], place: int) -> dict[str, Rows]:
+    """Where a dimension is in results whose shapes say so at every size."""
+    most = max(networks)
+    found = {}
+    for tensor in networks[most].results:
+        for axis, extent in enumerate(networks[most].specs[tensor].shape):
+            rows = Rows(axis, extent // most[place])
+            if all(_is_told(networks, sizes, place, tensor, rows) for sizes in networks):
+                found[tensor] = rows
+                break
+    return found
+
+
+def _is_told(
+    networks: Mapping[Sizes, Network], sizes: Sizes, place: int, tensor: str, rows: Rows
+) -> bool:
+    """Whether the shape at these sizes is that at the dimension's largest, but for the axis."""
+    top = (*sizes[:place], max(networks)[place], *sizes[place + 1 :])
+    shape = list(networks[top].specs[tensor].shape)
+    own = networks[sizes].specs[tensor].shape
+    if len(own) != len(shape):
+        return False
+    shape[rows.axis] = sizes[place] * rows.within
+    return tuple(shape) == own
 
 
 def _check_alike(largest: Network, network: Network, first: RowProof, proof: RowProof) -> None:

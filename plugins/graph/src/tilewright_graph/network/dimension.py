@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tilewright.errors import UsageError
-from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.network.rows import Rows
 from tilewright_graph.network.size_range import SizeRange
 
@@ -34,41 +31,6 @@ class Dimension:
                 where=where,
                 remedy=f"for others, compile it with --dim {self.name}=LEAST..MOST",
             )
-
-    def spec(self, name: str, spec: TensorSpec, size: int) -> TensorSpec:
-        """What a tensor is at a size, given what it is at another."""
-        rows = self.rows.get(name)
-        if rows is None:
-            return spec
-        shape = list(spec.shape)
-        shape[rows.axis] = size * rows.within
-        return TensorSpec(tuple(shape), spec.dtype, spec.role)
-
-    def text(self, name: str, spec: TensorSpec) -> str:
-        """A spec as in `float32[batch, 3, 224, 224]`."""
-        shape: list[int | str] = [*spec.shape]
-        if rows := self.rows.get(name):
-            shape[rows.axis] = f"{rows.within}*{self.name}" if rows.within > 1 else self.name
-        return f"{spec.dtype}[{', '.join(map(str, shape))}]"
-
-    def part(self, arrays: Mapping[str, Any], first: int, size: int) -> dict[str, Any]:
-        """So many rows of arrays, from the first of them."""
-        made = dict(arrays)
-        for name, rows in self._of(arrays):
-            places = slice(first * rows.within, (first + size) * rows.within)
-            made[name] = np.ascontiguousarray(arrays[name][*(slice(None),) * rows.axis, places])
-        return made
-
-    def joined(self, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """The rows of all parts, in order."""
-        made = dict(parts[0])
-        if len(parts) > 1:
-            for name, rows in self._of(made):
-                made[name] = np.concatenate([part[name] for part in parts], rows.axis)
-        return made
-
-    def _of(self, arrays: Mapping[str, Any]) -> list[tuple[str, Rows]]:
-        return [(name, rows) for name, rows in self.rows.items() if name in arrays]
 
     def to_json(self) -> dict[str, Any]:
         rows = {name: [rows.axis, rows.within] for name, rows in self.rows.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilewright_graph.compiled.size_table import runs_text
 from tilewright_graph.network.size_range import SizeRange
 from tilewright_pipeline.context.events import Section
 from tilewright_pipeline.context.time_text import significant_text
@@ -35,20 +36,20 @@ def sections(report: Mapping[str, Any]) -> list[Section]:
 
 def _buckets(buckets: Mapping[str, Any]) -> list[Section]:
     """Which sizes run as which, and of each bucket time and memory."""
-    name, each = buckets["dimension"], buckets["each"]
+    names, each = tuple(buckets["dimensions"]), buckets["each"]
     rows = [
         (
-            str(SizeRange(*row["sizes"])),
-            " + ".join(map(str, row["runs"])),
+            *(str(SizeRange(*row["sizes"][name])) for name in names),
+            runs_text([list(bucket.values()) for bucket in row["runs"]]),
             significant_text(row["network_ms"]),
         )
         for row in buckets["table"]
     ]
     sources = dict.fromkeys(source for one in each for source in one["configs"])
-    columns = ("size", "median ms", "kernels ms", *(f"by {source}" for source in sources))
+    columns = (*names, "median ms", "kernels ms", *(f"by {source}" for source in sources))
     made = [
         (
-            str(one["size"]),
+            *(str(one["sizes"][name]) for name in names),
             significant_text(one["network_ms"]),
             significant_text(one["sum_of_kernels_ms"]),
             *(str(one["configs"].get(source, 0)) for source in sources),
@@ -61,7 +62,7 @@ def _buckets(buckets: Mapping[str, Any]) -> list[Section]:
     constants = f"all, {buckets['constant_bytes']} bytes of constants"
     made.append((constants, *[""] * (len(columns) - 1), *total))
     return [
-        Section("sizes", (name, "runs as", "ms"), tuple(rows)),
+        Section("sizes", (*names, "runs as", "ms"), tuple(rows)),
         Section("buckets", (*columns, "code bytes", "arena bytes"), tuple(made)),
     ]
 

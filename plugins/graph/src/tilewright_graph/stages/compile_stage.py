@@ -16,6 +16,7 @@ from tilewright_graph.compiled.compile_buckets import compile_buckets
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.network.dimensions import Sizes
 from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.selection.graph_tuning import GraphChoice
@@ -53,7 +54,7 @@ class CompileStage:
         made: tuple[Any, ...]
         if ExtractedBuckets in values:
             bucketed, reports = compile_buckets(values[ExtractedBuckets], self._context, accuracy)
-            most = max(reports)
+            most = bucketed.dimensions.most
             compiled, report = bucketed.networks[most], reports[most]
             made, told = (compiled, bucketed), {"buckets": _told(bucketed, reports)}
         else:
@@ -96,21 +97,22 @@ class CompileStage:
             )
 
 
-def _told(network: BucketedNetwork, reports: Mapping[int, CompileReport]) -> dict[str, Any]:
+def _told(network: BucketedNetwork, reports: Mapping[Sizes, CompileReport]) -> dict[str, Any]:
     """What run.json says of the buckets; the other members are of the largest."""
+    dimensions = network.dimensions
     return {
-        "dimension": network.dimension.name,
+        "dimensions": {one.name: str(one.sizes) for one in dimensions.each},
         "constant_bytes": network.constant_bytes,
-        "table": [row.to_json() for row in network.table],
+        "table": [row.to_json(dimensions) for row in network.table],
         "each": [
             {
-                "size": size,
-                "network_ms": network.seconds[size] * 1e3,
+                "sizes": dimensions.named(sizes),
+                "network_ms": network.seconds[sizes] * 1e3,
                 "sum_of_kernels_ms": report.prediction.seconds * 1e3,
                 "configs": dict(report.sources),
-                "code_bytes": len(network.networks[size].parts()[0].data),
+                "code_bytes": len(network.networks[sizes].parts()[0].data),
                 "arena_bytes": report.memory.arena_bytes,
             }
-            for size, report in reports.items()
+            for sizes, report in reports.items()
         ],
     }

@@ -48,9 +48,9 @@ class ExtractStage:
             extracted = extracted_from(values[Network])
             tasks = extracted.task_set()
         else:
-            networks = {size: extracted_from(one) for size, one in buckets.networks.items()}
-            every = ExtractedBuckets(buckets.dimension, networks)
-            extracted = networks[buckets.dimension.sizes.most]
+            networks = {sizes: extracted_from(one) for sizes, one in buckets.networks.items()}
+            every = ExtractedBuckets(buckets.dimensions, networks)
+            extracted = networks[buckets.dimensions.most]
             tasks, others = every.task_set(), (every,)
         tell_narrowing(tasks, self._context)
         return StageResult((extracted, tasks, *others))

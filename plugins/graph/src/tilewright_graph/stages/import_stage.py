@@ -135,7 +135,7 @@ class ImportStage:
         return StageResult(branches={values[0].name: values for values in read})
 
     def _read(self, model: Any) -> tuple[Any, ...]:
-        """The network of a model; where a dimension has a range, the largest, then its buckets."""
+        """The network of a model; where dimensions have ranges, the largest, then the buckets."""
         options, host = self._options, self._context.host
         choice = options.frontend or Choice(frontend_for(model, host))
         frontend: Frontend = host.choose("frontend", choice, host)
@@ -149,14 +149,13 @@ class ImportStage:
             return (network_of({}),)
         sizes = {name: SizeRange.parse(text) for name, text in options.dims.items()}
         dimensions = NamedDimensions.of(frontend, choice.name, model, sizes, options.shapes)
-        if dimensions.ranged is None:
-            return (network_of(dimensions.shapes()),)
-        name = dimensions.ranged
+        ranges = dimensions.ranges
+        if not ranges:
+            return (network_of(dimensions.shapes({})),)
         buckets = make_buckets(
-            name,
-            sizes[name],
-            dimensions.axes(),
-            lambda size: network_of(dimensions.shapes(size)),
+            ranges,
+            {name: dimensions.axes(name) for name in ranges},
+            lambda of_ranges: network_of(dimensions.shapes(of_ranges)),
             Operators.of(host),
         )
         return buckets.largest, buckets

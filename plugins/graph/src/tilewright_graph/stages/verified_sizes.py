@@ -17,22 +17,24 @@ from tilewright_tensor.operators.operators import Operators
 
 def verified_sizes(
     compiled: BucketedNetwork, buckets: Buckets, oracle: Choice, rtol: float, context: RunContext
-) -> Iterator[tuple[int, Comparison]]:
-    """The comparison at the least and the largest size of each row of the table, by size.
+) -> Iterator[tuple[dict[str, int], Comparison]]:
+    """The comparison at the least and the largest sizes of each row of the table, by sizes.
 
-    The oracle answers at the next bucket's size, of which the first rows are those of a smaller.
+    The oracle answers at the next bucket's sizes, of which the first rows are those of smaller.
     """
-    dimension, operators = compiled.dimension, Operators.of(context.host)
-    sizes = {size for row in compiled.table for size in (row.sizes.least, row.sizes.most)}
-    below = 0
+    dimensions, operators = compiled.dimensions, Operators.of(context.host)
+    left = {sizes for row in compiled.table for sizes in row.corners()}
     for bucket, network in buckets.networks.items():
+        served = {one for one in left if all(map(int.__le__, one, bucket))}
+        left -= served
+        if not served:
+            continue
         inputs = random_inputs(network, context.seed)
         told = ask_oracles(network, [inputs], oracle, rtol, context.host)
-        for size in sorted(size for size in sizes if below < size <= bucket):
-            given = dimension.part(inputs, 0, size)
+        for sizes in sorted(served):
+            given = dimensions.part(inputs, sizes)
             ours = compiled.observe(given)
-            theirs = dimension.part(told.answers[0], 0, size)
-            if size == bucket:
+            theirs = dimensions.part(told.answers[0], sizes)
+            if sizes == bucket:
                 theirs = with_own_rows(network, given, ours, theirs, operators)
-            yield size, compare(ours, theirs, told.decisive)
-        below = bucket
+            yield dimensions.named(sizes), compare(ours, theirs, told.decisive)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from tilewright_graph.compiled.saved.saved_folder import (
 )
 from tilewright_graph.compiled.saved.saved_network import NetworkSignature, entry, from_entry
 from tilewright_graph.network.dimension import Dimension
+from tilewright_graph.network.dimensions import Dimensions, Sizes
 
 
 @dataclass(frozen=True, slots=True)
 class SavedBucket:
-    """A network at the size of its bucket; `seconds` as measured when it was compiled."""
+    """A network at the sizes of its bucket; `seconds` as measured when it was compiled."""
 
     artifact: Artifact
     signature: NetworkSignature
@@ -28,48 +30,59 @@ class SavedBucket:
 
 
 def save(
-    folder: Path, dimension: Dimension, buckets: Mapping[int, SavedBucket], constants: Any
+    folder: Path, dimensions: Dimensions, buckets: Mapping[Sizes, SavedBucket], constants: Any
 ) -> None:
     """Write the folder, whole or not at all. Raises UsageError where it cannot be."""
     told = [
-        {"size": size, "seconds": one.seconds, **entry(one.artifact, one.signature)}
-        for size, one in buckets.items()
+        {"sizes": sizes, "seconds": one.seconds, **entry(one.artifact, one.signature)}
+        for sizes, one in buckets.items()
     ]
-    manifest = {"version": BUCKETED, "dimension": dimension.to_json(), "buckets": told}
-    codes = {_code(size): one.artifact.data for size, one in buckets.items()}
+    of_each = [one.to_json() for one in dimensions.each]
+    manifest = {"version": BUCKETED, "dimensions": of_each, "buckets": told}
+    codes = {_code(sizes): one.artifact.data for sizes, one in buckets.items()}
     write_folder(folder, manifest, codes, constants)
 
 
-def load(folder: Path) -> tuple[Dimension, dict[int, SavedBucket], Any]:
-    """Dimension, buckets by size, ascending, and constants.
+def load(folder: Path) -> tuple[Dimensions, dict[Sizes, SavedBucket], Any]:
+    """Dimensions, buckets by their sizes, ascending, and constants.
 
     Raises UsageError unless every byte is as it was saved.
     """
     with reading(folder):
         manifest, codes, constants = read_folder(folder, BUCKETED)
-        dimension = Dimension.from_json(manifest["dimension"])
-        found = {int(told["size"]): told for told in manifest["buckets"]}
-        lacking = {dimension.sizes.most} if dimension.independent else {*dimension.sizes}
-        if lacking - found.keys() or min(found) < 1 or max(found) > dimension.sizes.most:
-            raise ValueError("other buckets than sizes")
+        dimensions = Dimensions(tuple(map(Dimension.from_json, manifest["dimensions"])))
+        found = {tuple(map(int, told["sizes"])): told for told in manifest["buckets"]}
+        _check_sizes(dimensions, found.keys())
         buckets = {}
-        for size in sorted(found):
-            told = found[size]
-            parts = from_entry(told, codes[_code(size)])
-            buckets[size] = SavedBucket(*parts, float(told["seconds"]))
-            _check_rows(dimension, size, parts[1])
-    return dimension, buckets, constants
+        for sizes in sorted(found):
+            told = found[sizes]
+            parts = from_entry(told, codes[_code(sizes)])
+            buckets[sizes] = SavedBucket(*parts, float(told["seconds"]))
+            _check_rows(dimensions, sizes, parts[1])
+    return dimensions, buckets, constants
 
 
-def _check_rows(dimension: Dimension, size: int, signature: NetworkSignature) -> None:
-    """Raise ValueError or KeyError unless tensors have the rows that the dimension says."""
-    for name, rows in dimension.rows.items():
-        spec = signature.tensors[name]
-        if rows.axis >= len(spec.shape) or dimension.spec(name, spec, size) != spec:
-            raise ValueError(f"rows of {name!r}")
-    if dimension.rows.keys().isdisjoint(signature.inputs):
-        raise ValueError("no input has the dimension")
+def _check_sizes(dimensions: Dimensions, found: Set[Sizes]) -> None:
+    """Raise ValueError unless there is a bucket for all sizes of the ranges."""
+    compiled = [set(of_one) for of_one in zip(*found, strict=True)]
+    if not compiled or found != {*product(*compiled)}:
+        raise ValueError("buckets are missing")
+    for one, sizes in zip(dimensions.each, compiled, strict=True):
+        wanted = {one.sizes.most} if one.independent else {*one.sizes}
+        if wanted - sizes or not all(size in one.sizes for size in sizes):
+            raise ValueError("other buckets than sizes")
 
 
-def _code(size: int) -> str:
-    return f"code-{size}"
+def _check_rows(dimensions: Dimensions, sizes: Sizes, signature: NetworkSignature) -> None:
+    """Raise ValueError or KeyError unless tensors have the rows that the dimensions say."""
+    for one in dimensions.each:
+        for name, rows in one.rows.items():
+            spec = signature.tensors[name]
+            if rows.axis >= len(spec.shape) or dimensions.spec(name, spec, sizes) != spec:
+                raise ValueError(f"rows of {name!r}")
+        if one.rows.keys().isdisjoint(signature.inputs):
+            raise ValueError("no input has the dimension")
+
+
+def _code(sizes: Sizes) -> str:
+    return "-".join(map(str, ("code", *sizes)))
