@@ -131,7 +131,11 @@ class _Grid:
 
     def network(self, sizes: Sizes) -> Network:
         if sizes not in self._networks:
-            read = self._read(dict(zip(self._ranges, sizes, strict=True)))
+            told = dict(zip(self._ranges, sizes, strict=True))
+            try:
+                read = self._read(told)
+            except UsageError as error:
+                raise error.within(", ".join(f"{n}={size}" for n, size in told.items())) from None
             first = next(iter(self._networks.values()), None)
             self._networks[sizes] = _sharing(read, first)
         return self._networks[sizes]

@@ -176,11 +176,12 @@ class _Proof:
         every = (*stage.axes, *stage.reduce_axes)
         bounds = {axis.var: (0, axis.extent - 1) for axis in every}
         bounds |= {part: (0, extent - 1) for part, extent in parts}
+        values = {axis.var: index(0) for axis in every if axis.extent == 1}
         position = index(0)
         for part, extent in parts:
             position = position * extent + (part if extent > 1 else 0)
         assert stage.body is not None
-        body = substituted(stage.body, {split.var: position}, bounds)
+        body = substituted(stage.body, {**values, split.var: position}, bounds)
         return _words(body, bounds, rows, even, self._count)
 
 
