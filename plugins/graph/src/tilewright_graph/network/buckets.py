@@ -101,7 +101,7 @@ def _check_count(ranges: Mapping[str, SizeRange], met: Mapping[str, RowsMeetErro
     for name, error in met.items():
         where = error.where
         problem += f"; {name} is no batch: {error.message}, so each of its sizes is compiled"
-        if left := MOST_NETWORKS * counts[name] // count:
+        if (left := MOST_NETWORKS * counts[name] // count) > 1:
             remedy = f"give {name} at most {left} sizes"
     raise UsageError(problem, where=where, remedy=remedy)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.reports.explanation import Explainer, KernelExplanation
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.stages.compile_stage import CompileOptions
@@ -14,12 +16,18 @@ from tilewright_pipeline.context.run_context import RunContext
 
 
 class ExplainedNetwork:
-    """Explains in the accuracy of the last stage that has one: what that stage takes."""
+    """Explains in the accuracy of the last stage that has one: what that stage takes.
+
+    networks   one, or those of all buckets, whose shapes tell their kernels apart
+    """
 
     def __init__(
-        self, extracted: ExtractedNetwork, context: RunContext, options: Sequence[Any]
+        self,
+        networks: Sequence[ExtractedNetwork],
+        context: RunContext,
+        options: Sequence[Any],
     ) -> None:
-        self._extracted = extracted
+        self._networks = networks
         self._context = context
         choosing = [one for one in options if isinstance(one, CompileOptions | GraphTuneOptions)]
         self._accuracy: Accuracy = choosing[-1].accuracy if choosing else "default"
@@ -27,25 +35,30 @@ class ExplainedNetwork:
     @property
     def parts(self) -> list[str]:
         """The names of its kernels."""
-        return [kernel.name for kernel in self._extracted.kernels]
+        return list(dict.fromkeys(one.name for each in self._networks for one in each.kernels))
 
     def explain(self, part: str | None) -> Iterator[KernelExplanation]:
         """The kernels of a name, key, or key of their task; else those not at their own best."""
-        explainer = Explainer(self._extracted, self._context, self._accuracy)
-        for kernel in self._extracted.kernels:
-            task = kernel.task
-            if part in (kernel.name, kernel.key, task.workload.key, task.key):
-                yield explainer.explain(kernel)
-            elif part is None:
-                explanation = explainer.explain(kernel)
-                if explanation.chosen != explanation.best:
+        for extracted in self._networks:
+            kernels = [one for one in extracted.kernels if part is None or part in _names(one)]
+            if not kernels:
+                continue
+            explainer = Explainer(extracted, self._context, self._accuracy)
+            for explanation in map(explainer.explain, kernels):
+                if part is not None or explanation.chosen != explanation.best:
                     yield explanation
+
+
+def _names(kernel: KernelNode) -> tuple[str, ...]:
+    return (kernel.name, kernel.key, kernel.task.workload.key, kernel.task.key)
 
 
 def explained(
     value: object, context: RunContext, options: Sequence[Any]
 ) -> ExplainedNetwork | None:
-    """What explains an extracted network; None for every other value."""
-    if not isinstance(value, ExtractedNetwork):
-        return None
-    return ExplainedNetwork(value, context, options)
+    """What explains an extracted network, or buckets; None for every other value."""
+    if isinstance(value, ExtractedNetwork):
+        return ExplainedNetwork([value], context, options)
+    if isinstance(value, ExtractedBuckets):
+        return ExplainedNetwork([*value], context, options)
+    return None

@@ -1,0 +1,206 @@
+"""Models two of whose dimensions have ranges: every pair of sizes against ONNX Runtime."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from itertools import product
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+import tilewright
+from tilewright.canonical import canonical_json
+from tilewright.errors import UsageError
+from tilewright_graph.compiled.bucketed_network import BucketedNetwork
+
+node = helper.make_node
+RNG = np.random.default_rng(5)
+
+
+def array(*shape: int) -> np.ndarray:
+    return RNG.uniform(-1, 1, shape).astype(np.float32)
+
+
+TOKENS = (
+    [
+        node("MatMul", ["x", "v"], ["mixed"]),
+        node("Add", ["mixed", "x"], ["both"]),
+        node("LayerNormalization", ["both", "s"], ["y"], axis=-1),
+    ],
+    {"x": ("batch", "sequence", 6)},
+    {"v": array(6, 6), "s": array(6)},
+)
+"""A layer of each token by itself: both dimensions may be padded."""
+
+ENCODER = (
+    [
+        node("Gather", ["words", "ids"], ["embedded"]),
+        node("Shape", ["ids"], ["shape"]),
+        node("Slice", ["shape", "one", "two"], ["length"]),
+        node("Slice", ["table", "zero", "length"], ["places"]),
+        node("Add", ["embedded", "places"], ["x"]),
+        node("MatMul", ["x", "q"], ["queries"]),
+        node("Reshape", ["queries", "heads"], ["split"]),
+        node("Transpose", ["split"], ["h"], perm=[0, 2, 1, 3]),
+        node("Transpose", ["split"], ["t"], perm=[0, 2, 3, 1]),
+        node("MatMul", ["h", "t"], ["scores"]),
+        node("Sub", ["mask", "single"], ["absent"]),
+        node("Mul", ["absent", "large"], ["masking"]),
+        node("Unsqueeze", ["masking", "axes"], ["added"]),
+        node("Add", ["scores", "added"], ["masked"]),
+        node("Softmax", ["masked"], ["shares"], axis=-1, name="attend"),
+        node("MatMul", ["shares", "h"], ["mixed"]),
+        node("Transpose", ["mixed"], ["back"], perm=[0, 2, 1, 3]),
+        node("Reshape", ["back", "joined"], ["rows"]),
+        node("Add", ["rows", "x"], ["sum"]),
+        node("LayerNormalization", ["sum", "s"], ["y"], axis=-1),
+        node("Gather", ["y", "first"], ["pooled"], axis=1),
+    ],
+    {"ids": ("batch", "sequence"), "mask": ("batch", "sequence")},
+    {
+        "words": array(9, 6), "table": array(40, 6), "q": array(6, 6), "s": array(6),
+        "heads": np.array([0, 0, 2, 3]), "joined": np.array([0, 0, 6]), "zero": np.array([0]),
+        "one": np.array([1]), "two": np.array([2]), "axes": np.array([1, 2]),
+        "single": np.float32(1), "large": np.float32(1e4), "first": np.array(0),
+    },
+)  # fmt: skip
+"""Embeddings of words and places, masked attention over the sequence, and the first token."""
+
+
+@pytest.fixture(scope="module")
+def encoder(make_model):
+    made = make_model(*ENCODER, outputs=("y", "pooled"), opset=17)
+    made.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    return made
+
+
+@pytest.fixture(scope="module")
+def tokens(make_model):
+    return make_model(*TOKENS, opset=17)
+
+
+def compiled(model, **sizes):
+    return tilewright.compile({"model": model, "dims": sizes}, target="x86:threads=1")
+
+
+def given(model, batch, sequence):
+    told = {"batch": batch, "sequence": sequence}
+    made = {}
+    for value in model.graph.input:
+        shape = [told.get(dim.dim_param, dim.dim_value) for dim in value.type.tensor_type.shape.dim]
+        whole = value.type.tensor_type.elem_type == TensorProto.INT64
+        made[value.name] = RNG.integers(0, 9, shape) if whole else array(*shape)
+        if value.name == "mask":
+            made["mask"] = (made["mask"] > -0.5).astype(np.float32)
+            made["mask"][:, 0] = 1
+    return made
+
+
+def assert_right(network, model, pairs):
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    for pair in pairs:
+        inputs = given(model, *pair)
+        answers = network.run(inputs)
+        for name, expected in zip(answers, session.run([*answers], inputs), strict=True):
+            assert answers[name].shape == expected.shape, pair
+            np.testing.assert_allclose(answers[name], expected, rtol=1e-4, atol=1e-5, err_msg=pair)
+
+
+@pytest.fixture(scope="module")
+def of_tokens(tokens):
+    return compiled(tokens, batch="4..6", sequence="9..12")
+
+
+@pytest.fixture(scope="module")
+def of_encoder(encoder):
+    return compiled(encoder, batch="4..5", sequence="2..4")
+
+
+def test_every_pair_of_sizes_is_answered_as_by_onnx_runtime_from_a_grid_of_buckets(
+    of_tokens, tokens
+):
+    assert tuple(of_tokens.networks) == tuple(product((4, 6), (10, 12)))
+    assert_right(of_tokens, tokens, product(range(4, 7), range(9, 13)))
+
+
+def test_a_sequence_that_is_attended_to_is_compiled_at_each_size_and_its_batch_is_padded(
+    of_encoder, encoder
+):
+    batch, sequence = of_encoder.dimensions.each
+    assert (batch.independent, sequence.independent) == (True, False)
+    assert tuple(of_encoder.networks) == ((5, 2), (5, 3), (5, 4))
+    assert_right(of_encoder, encoder, product((4, 5), (2, 3, 4)))
+    told = {name: of_encoder.dimensions.text(name, s) for name, s in of_encoder.outputs.items()}
+    assert told == {"y": "float32[batch, sequence, 6]", "pooled": "float32[batch, 6]"}
+
+
+def test_the_order_of_the_ranges_is_that_of_the_sizes(tokens):
+    network = compiled(tokens, sequence="9..11", batch="4..5")
+    assert str(network).startswith("sequence  batch  runs as  ms\n9..11     4..5   11x5")
+    assert_right(network, tokens, product((4, 5), (9, 10, 11)))
+
+
+def test_pairs_that_are_faster_as_several_runs_are_divided_along_the_first_that_may_be(
+    of_tokens, tokens
+):
+    slow = {sizes: 1.0 if sizes[0] == 6 else 0.1 for sizes in of_tokens.networks}
+    apart = BucketedNetwork(of_tokens.dimensions, of_tokens.networks, slow)
+    assert apart.runs_as((5, 9)) == ((4, 10), (4, 10))
+    assert_right(apart, tokens, product((5, 6), (9, 10, 11)))
+
+
+def test_saved_loaded_and_pickled_it_answers_every_pair(of_encoder, encoder, tmp_path):
+    of_encoder.save(tmp_path / "net")
+    with BucketedNetwork.load(tmp_path / "net") as again:
+        assert str(again) == str(of_encoder)
+        for other in (again, pickle.loads(pickle.dumps(of_encoder))):
+            assert_right(other, encoder, [(4, 2), (5, 3), (4, 4)])
+
+
+def test_a_folder_that_lacks_a_bucket_is_refused_in_one_line(of_encoder, tmp_path):
+    of_encoder.save(tmp_path / "net")
+    path = tmp_path / "net" / "manifest.json"
+    for lacking in ([5, 3], [5, 4]):
+        told = json.loads(path.read_text())
+        told["buckets"] = [one for one in told["buckets"] if one["sizes"] != lacking]
+        del told["manifest_sha256"]
+        told["manifest_sha256"] = hashlib.sha256(canonical_json(told).encode()).hexdigest()
+        path.write_text(json.dumps(told))
+        with pytest.raises(UsageError, match="the manifest is damaged"):
+            BucketedNetwork.load(tmp_path / "net")
+
+
+def test_a_size_outside_of_its_range_is_told_by_the_name_of_the_dimension(of_tokens):
+    for shape, problem in (((7, 9, 6), "batch is 7, expected 4..6"), ((4, 13, 6), "sequence is 13")):
+        with pytest.raises(UsageError, match=problem):
+            of_tokens.run(np.zeros(shape, np.float32))
+    with pytest.raises(UsageError, match=r"float32\[batch, sequence, 6\], got one of shape \[3\]"):
+        of_tokens.run(np.zeros(3, np.float32))
+
+
+def test_rows_that_both_dimensions_count_get_a_network_for_each_pair(make_model, caplog):
+    nodes = [node("Relu", ["x"], ["r"]), node("Reshape", ["r", "flat"], ["y"], name="flatten")]
+    inputs = {"x": ("batch", "sequence", 6)}
+    made = make_model(nodes, inputs, {"flat": np.array([-1, 6])})
+    network = compiled(made, batch="4..5", sequence="9..10")
+    assert tuple(network.networks) == tuple(product((4, 5), (9, 10)))
+    assert_right(network, made, network.networks)
+    assert "sequence is no batch: rows of the result 'y' take turns" in caplog.text
+
+
+def test_more_networks_than_are_compiled_are_refused_with_what_would_do(encoder):
+    with pytest.raises(UsageError) as refused:
+        compiled(encoder, batch="1..8", sequence="1..40")
+    problem, remedy = str(refused.value).splitlines()
+    assert "batch=1..8, sequence=1..40: 240 networks, expected at most 128; sequence is" in problem
+    assert "rows meet in node" in problem
+    assert remedy == "  give sequence at most 21 sizes"
+
+
+def test_sizes_that_the_model_cannot_have_are_told_with_what_was_read(encoder):
+    with pytest.raises(UsageError, match=r"batch=2, sequence=41: graph: node "):
+        compiled(encoder, batch="1..2", sequence="40..41")
