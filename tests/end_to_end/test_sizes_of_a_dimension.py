@@ -1,13 +1,15 @@
-"""A model whose batch has a range, from the command line: compiled, checked, saved, run, tuned where it was not."""
+"""Models whose dimensions have ranges, from the command line: compiled, checked, saved, run, tuned where they were not."""
 
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper, save
 
 from tilewright_pipeline.run.run_report import SCHEMA_FILE
 
@@ -66,6 +68,49 @@ def test_a_saved_range_is_shown_and_run_at_any_size(call, named):
     assert call(*run, "--dim", "batch=5")[1].startswith("y  float32[5, 11]")
     assert "expected float32[7, 8, 7, 7], got float32[5, 8, 7, 7]" in call(*run)[2]
     assert "batch is 8, expected 5..7" in call(*run, "--dim", "batch=8")[2]
+
+
+@pytest.fixture
+def tokens(folder):
+    """`tokens.onnx`: a product for each token, any number of them."""
+    weight = np.random.default_rng(1).standard_normal((6, 5)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"], "scores")],
+        "tokens",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "sequence", 6])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(weight, "w")],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    save(helper.make_model(graph, opset_imports=opsets, ir_version=8), "tokens.onnx")
+
+
+def test_two_ranges_make_a_network_that_is_told_checked_and_run_by_both_names(call, tokens):
+    text = PIPELINE.replace("named", "tokens").replace("batch: 5..7", "batch: 4..5, sequence: 9..12")
+    Path("tokens.yaml").write_text(text)
+    code, out, err = call("run", "tokens.yaml", "--json")
+    assert code == 0, err
+    report = json.loads(out)
+    jsonschema.validate(report, json.loads(SCHEMA_FILE.read_text()))
+    buckets = [{"batch": 5, "sequence": sequence} for sequence in (10, 12)]
+    assert report["buckets"]["dimensions"] == {"batch": "4..5", "sequence": "9..12"}
+    assert [one["sizes"] for one in report["buckets"]["each"]] == buckets
+    assert [row["runs"] for row in report["buckets"]["table"]] == [[one] for one in buckets]
+    checked = [tuple(one["sizes"].values()) for one in report["verify"]["sizes"]]
+    assert sorted(checked) == [*product((4, 5), (9, 10, 11, 12))]
+    told = call("explain", "tokens.yaml", "scores")[1]
+    assert "scores: dense(50x6, 5x6" in told and "scores: dense(60x6, 5x6" in told
+
+    shown = call("network", "show", "runs/tokens")[1]
+    assert "float32[batch, sequence, 6]  x" in shown
+    assert "\nbatch  sequence  runs as  ms\n4..5   9..10     5x10" in shown
+    assert call("network", "verify", "runs/tokens", "--model", "tokens.onnx")[0] == 0
+    run = ("network", "run", "runs/tokens", "--dim", "sequence=9")
+    assert call(*run)[1].startswith("y  float32[5, 9, 5]")
+    assert call(*run, "--dim", "batch=4")[1].startswith("y  float32[4, 9, 5]")
+    assert "sequence is 13, expected 9..12" in call(*run[:-1], "sequence=13")[2]
+    assert "no range has the name 'length'" in call(*run, "--dim", "length=4")[2]
+    assert "sequence is '9..10', expected one size" in call(*run[:-1], "sequence=9..10")[2]
 
 
 @pytest.mark.parametrize(

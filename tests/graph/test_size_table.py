@@ -42,6 +42,31 @@ def test_a_larger_bucket_serves_where_it_is_faster_for_certain():
     assert table({2: 3.1e-5, 3: 3e-5})[0] == [("1..2", (2,)), ("3", (3,))]
 
 
+def test_of_two_dimensions_a_row_has_a_range_of_each_and_one_of_them_is_divided():
+    batch = Dimension("batch", SizeRange(1, 4), {}, independent=True)
+    sequence = Dimension("sequence", SizeRange(5, 10), {}, independent=True)
+    seconds = {(1, 6): 0.1, (4, 6): 0.2, (1, 10): 0.1, (4, 10): 1.0}
+    rows = size_table(Dimensions((batch, sequence)), seconds)
+    assert table_text(Dimensions((batch, sequence)), rows[:-3]).splitlines() == [
+        "batch  sequence  runs as  ms",
+        "1      5..6      1x6      100.0",
+        "2..4   5..6      4x6      200.0",
+        "1      7..10     1x10     100.0",
+    ]
+    assert [str(row.sizes[0]) for row in rows[-3:]] == ["2", "3", "4"]
+    assert [row.runs for row in rows[-3:]] == [((1, 10),) * times for times in (2, 3, 4)]
+
+
+def test_the_first_dimension_whose_rows_do_not_meet_is_divided():
+    meeting = Dimension("sequence", SizeRange(2, 3), {}, independent=False)
+    batch = Dimension("batch", SizeRange(1, 3), {}, independent=True)
+    seconds = {(2, 1): 0.1, (2, 3): 1.0, (3, 1): 1.0, (3, 3): 1.1}
+    rows = size_table(Dimensions((meeting, batch)), seconds)
+    assert [(*map(str, row.sizes), len(row.runs)) for row in rows] == [
+        ("2", "1", 1), ("2", "2", 2), ("2", "3", 3), ("3", "1", 1), ("3", "2..3", 1),
+    ]  # fmt: skip
+
+
 def test_where_rows_meet_every_size_runs_as_itself():
     seconds = {4: 1.0, 5: 9.0, 6: 2.0}
     assert table(seconds, least=4, independent=False)[0] == [("4", (4,)), ("5", (5,)), ("6", (6,))]
