@@ -192,6 +192,19 @@ def test_rows_that_both_dimensions_count_get_a_network_for_each_pair(make_model,
     assert "sequence is no batch: rows of the result 'y' take turns" in caplog.text
 
 
+def test_a_result_that_only_sizes_make_gets_a_network_for_each(make_model, caplog):
+    nodes = [
+        node("Relu", ["x"], ["y"]), node("Shape", ["x"], ["shape"]),
+        node("ConstantOfShape", ["shape"], ["zeros"]),
+    ]  # fmt: skip
+    made = make_model(nodes, {"x": ("batch", 3)}, outputs=("y", "zeros"))
+    network = compiled(made, batch="1..2")
+    apart = BucketedNetwork(network.dimensions, network.networks, {(1,): 1e-3, (2,): 1.0})
+    for one in (network, apart):
+        assert_right(one, made, [(1, 3), (2, 3)])
+    assert "batch is no batch: the shape of the result 'zeros'" in caplog.text
+
+
 def test_more_networks_than_are_compiled_are_refused_with_what_would_do(encoder):
     with pytest.raises(UsageError) as refused:
         compiled(encoder, batch="1..8", sequence="1..40")

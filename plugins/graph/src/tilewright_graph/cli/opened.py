@@ -91,17 +91,20 @@ def import_model(
 
 
 def _sizes_of(compiled: BucketedNetwork, model: str, host: PluginHost) -> dict[str, str]:
-    """The sizes of all dimensions that the model names, as the network has them."""
+    """The sizes of all dimensions that the model names, as the network has them.
+
+    Its ranges come first, in their order.
+    """
     from tilewright_graph.frontends.frontend import NamesDimensions, frontend_for
 
-    found = {}
+    found = {one.name: str(one.sizes) for one in compiled.dimensions.each}
     frontend = host.make("frontend", frontend_for(model, host), {}, host)
     told = frontend.named_dimensions(model) if isinstance(frontend, NamesDimensions) else {}
     for name, spec in compiled.inputs.items():
         for dim, size in zip(told.get(name) or (), spec.shape, strict=False):
             if isinstance(dim, str):
-                found[dim] = str(size)
-    return {**found, **{one.name: str(one.sizes) for one in compiled.dimensions.each}}
+                found.setdefault(dim, str(size))
+    return found
 
 
 def _another(why: str, model: str) -> UsageError:

@@ -21,6 +21,8 @@ from tilewright_graph.compiled.size_table import size_table, table_text
 from tilewright_graph.network.dimensions import Dimensions, Sizes
 
 Answer = Callable[[CompiledNetwork, Mapping[str, Any]], dict[str, Any]]
+_Way = tuple[tuple[Sizes, ...], dict[str, TensorSpec]]
+_MOST_WAYS = 4096  # that are kept: of several dimensions there may be very many
 
 
 class BucketedNetwork:
@@ -56,8 +58,7 @@ class BucketedNetwork:
         self.networks = dict(networks)
         self.seconds = seconds
         self.table = size_table(dimensions, seconds)
-        self._known_runs: dict[Sizes, tuple[Sizes, ...]] = {}
-        self._known_specs: dict[Sizes, dict[str, TensorSpec]] = {}
+        self._known_ways: dict[Sizes, _Way] = {}
         self._paddings = {sizes: Padding(dimensions, one.inputs) for sizes, one in networks.items()}
         largest = networks[dimensions.most]
         self.name, self.target, self.device = largest.name, largest.target, largest.device
@@ -107,10 +108,8 @@ class BucketedNetwork:
 
     def runs_as(self, sizes: Sizes) -> tuple[Sizes, ...]:
         """The buckets that they run as, in order. Raises UsageError outside of the ranges."""
-        if sizes not in self._known_runs:
-            self.dimensions.check(sizes, self.name)
-            self._known_runs[sizes] = next(row.runs for row in self.table if sizes in row)
-        return self._known_runs[sizes]
+        self.dimensions.check(sizes, self.name)
+        return next(row.runs for row in self.table if sizes in row)
 
     def specs(self, sizes: Sizes) -> dict[str, TensorSpec]:
         """What it takes at these sizes. Raises UsageError outside of the ranges."""
@@ -158,12 +157,10 @@ class BucketedNetwork:
     def _answer(self, inputs: Any, answer: Answer) -> dict[str, Any]:
         named = by_name(inputs, self.inputs, self.name)
         sizes = self._sizes(named)
-        runs, dimensions = self.runs_as(sizes), self.dimensions
+        (runs, specs), dimensions = self._way(sizes), self.dimensions
         if runs == (sizes,):  # it checks them itself
             return answer(self.networks[sizes], named)
-        if sizes not in self._known_specs:
-            self._known_specs[sizes] = self.specs(sizes)
-        arrays = checked_arrays(named, self._known_specs[sizes], self.name)
+        arrays = checked_arrays(named, specs, self.name)
         along = dimensions.along
         answers, first = [], 0
         for bucket in runs:
@@ -179,6 +176,16 @@ class BucketedNetwork:
                 answers.append(dimensions.part(whole, own))
             first += count
         return dimensions.joined(answers)
+
+    def _way(self, sizes: Sizes) -> _Way:
+        """What is looked up of sizes, kept for those that were asked last."""
+        way = self._known_ways.get(sizes)
+        if way is None:
+            way = self.runs_as(sizes), self.specs(sizes)
+            if len(self._known_ways) >= _MOST_WAYS:
+                self._known_ways.clear()
+            self._known_ways[sizes] = way
+        return way
 
     def _sizes(self, named: Mapping[str, Any]) -> Sizes:
         """Those that the inputs have which tell them."""

@@ -161,16 +161,20 @@ class _Grid:
     ) -> Mapping[str, Rows]:
         """Where rows of a dimension lie in results: as is known. Raises RowsMeetError."""
         place = self._places[name]
-        if sizes[place] == 1 and known is not None:  # one row serves no size but its own
-            return known
         most = (*sizes[:place], self._ranges[name].most, *sizes[place + 1 :])
-        network, proof = self.network(sizes), self._proof(name, sizes)
-        if sizes != most:
-            _check_alike(self.network(most), network, self._proof(name, most), proof)
-        rows = {tensor: proof.rows[tensor] for tensor in network.results if tensor in proof.rows}
+        network, largest, rows = self.network(sizes), self.network(most), known or {}
+        if sizes[place] > 1:  # one row serves no size but its own
+            proof = self._proof(name, sizes)
+            if sizes != most:
+                _check_alike(largest, network, self._proof(name, most), proof)
+            rows = {one: proof.rows[one] for one in network.results if one in proof.rows}
         if known not in (None, rows):
             problem = "where its rows lie in results depends on other dimensions"
             raise RowsMeetError(problem, where=network.name)
+        for tensor in network.results:
+            if tensor not in rows and network.specs[tensor].shape != largest.specs[tensor].shape:
+                problem = f"the shape of the result {tensor!r} depends on the size alone"
+                raise RowsMeetError(problem, where=network.name)
         return rows
 
     def _proof(self, name: str, sizes: Sizes) -> RowProof:

@@ -83,7 +83,7 @@ class ImportOptions(Options):
 
     dims: Mapping[str, Sizes] = Field(
         default_factory=dict,
-        description="Sizes of dimensions that the model names: `batch: 8`, or a range, `batch: "
+        description="Sizes of dimensions that the model names: `batch: 8`, or ranges, `batch: "
         "1..32`, of which the compiled network takes every size.",
     )
 
