@@ -175,7 +175,10 @@ def test_a_folder_that_lacks_a_bucket_is_refused_in_one_line(of_encoder, tmp_pat
 
 
 def test_a_size_outside_of_its_range_is_told_by_the_name_of_the_dimension(of_tokens):
-    for shape, problem in (((7, 9, 6), "batch is 7, expected 4..6"), ((4, 13, 6), "sequence is 13")):
+    for shape, problem in (
+        ((7, 9, 6), "batch is 7, expected 4..6"),
+        ((4, 13, 6), "sequence is 13"),
+    ):
         with pytest.raises(UsageError, match=problem):
             of_tokens.run(np.zeros(shape, np.float32))
     with pytest.raises(UsageError, match=r"float32\[batch, sequence, 6\], got one of shape \[3\]"):
