@@ -39,6 +39,7 @@ class Padding:
             given = arrays[name]
             whole[tuple(map(slice, given.shape))] = given
             for axis, extent in enumerate(given.shape):  # later axes repeat what earlier ones did
-                rows = whole.swapaxes(0, axis)
-                rows[extent:] = rows[extent - 1]
+                if extent < whole.shape[axis]:
+                    rows = whole.swapaxes(0, axis)
+                    rows[extent:] = rows[extent - 1]
         return {**arrays, **self._arrays}

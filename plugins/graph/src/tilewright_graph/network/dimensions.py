@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Dimensions:
         """The largest of each."""
         return tuple(one.sizes.most for one in self.each)
 
-    @property
+    @cached_property
     def along(self) -> int:
         """The place of that along which sizes may run as several: the first whose rows allow it."""
         return next((at for at, one in enumerate(self.each) if one.independent), 0)
@@ -78,15 +79,19 @@ class Dimensions:
 
     def part(self, arrays: Mapping[str, Any], sizes: Sizes, first: int = 0) -> dict[str, Any]:
         """So many rows of arrays along each dimension, along one from the first of them."""
-        made = dict(arrays)
-        firsts = [first if at == self.along else 0 for at in range(len(self.each))]
-        for name, array in arrays.items():
-            places = [slice(None)] * array.ndim
-            for rows, (start, size) in self._rows_of(name, [*zip(firsts, sizes, strict=True)]):
-                places[rows.axis] = slice(start * rows.within, (start + size) * rows.within)
-            if any(place.stop is not None for place in places):
-                made[name] = np.ascontiguousarray(array[tuple(places)])
-        return made
+        places: dict[str, list[slice]] = {}
+        for at, one in enumerate(self.each):
+            start = first if at == self.along else 0
+            for name, rows in one.rows.items():
+                if name in arrays:
+                    of_axes = places.setdefault(name, [slice(None)] * arrays[name].ndim)
+                    within = rows.within
+                    of_axes[rows.axis] = slice(start * within, (start + sizes[at]) * within)
+        cut = {
+            name: np.ascontiguousarray(arrays[name][tuple(of_axes)])
+            for name, of_axes in places.items()
+        }
+        return {**arrays, **cut}
 
     def joined(self, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """The rows of all parts, in order."""
