@@ -52,11 +52,11 @@ _ULPS = {
     "log1p": 4.0,
     "log": 1.5,
     "tanh": 3.0,
-    "erf": 3.0,
+    "erf": 5.5,
     "sin": 1.0,
     "cos": 1.0,
 }
-_EXP_UNFUSED = 1.2
+_ULPS_UNFUSED = {**_ULPS, "exp": 1.2, "erf": 7.0}
 
 
 @pytest.mark.parametrize("name", list(_EXACT))
@@ -74,7 +74,7 @@ def test_float32_function_stays_within_its_stated_error(
     assert np.array_equal(got[special], expected[special], equal_nan=True)
     with np.errstate(all="ignore"):
         ulps = np.abs(got - exact)[~special] / np.spacing(np.abs(expected[~special]))
-    most = _EXP_UNFUSED if (name, isa) == ("exp", "sse4") else _ULPS[name]
+    most = (_ULPS_UNFUSED if isa == "sse4" else _ULPS)[name]
     assert ulps.max() <= most, x[~special][ulps.argmax()]
 
 
