@@ -69,6 +69,27 @@ def test_it_is_one_operator_with_the_same_answer(spelled, mask, operators):
     np.testing.assert_allclose(after, before, rtol=1e-6)
 
 
+@pytest.mark.parametrize("bias", [(HEADS, QUERIES, KEYS), (1, 1, KEYS)])
+def test_constants_added_to_views_of_the_scores_are_one_mask(bias, operators):
+    """As a transformer of shifted windows adds a bias to its heads and a mask to its windows."""
+    rng, b = np.random.default_rng(0), NetworkBuilder("net")
+    q, k, v = (b.input(name, (2, HEADS, *shape)) for name, shape in (
+        ("q", (QUERIES, TERMS)), ("k", (TERMS, KEYS)), ("v", (KEYS, 4)),
+    ))  # fmt: skip
+    biased = b.add(rng.standard_normal((1, *bias), np.float32), b.matmul(q, k))
+    windows = b.reshape(biased, shape=(1, 2, HEADS, QUERIES, KEYS))
+    mask = rng.standard_normal((1, 2, 1, QUERIES, KEYS), np.float32)
+    scores = b.reshape(b.add(windows, mask), shape=(2, HEADS, QUERIES, KEYS))
+    network = b.network([b.matmul(b.softmax(scores), v)])
+    passed = apply_passes(network, BUILTIN_PASSES, operators)
+    assert [node.operator for node in passed.nodes] == ["transpose", "attention"]
+    shared = 1 if bias[0] == 1 else HEADS
+    assert passed.specs[passed.nodes[1].inputs[3]].shape == (2, shared, QUERIES, KEYS)
+    inputs = random_inputs(network, 1)
+    (before,), (after,) = (evaluate(each, inputs, operators).values() for each in (network, passed))
+    np.testing.assert_allclose(after, before, rtol=1e-5)
+
+
 def test_transposed_keys_are_moved_once(operators):
     """Heads are cut out of rows by one transpose, the last axes included."""
     b = NetworkBuilder("net")

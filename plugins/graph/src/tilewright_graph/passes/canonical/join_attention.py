@@ -19,7 +19,8 @@ _MOST_KEYS = 8192
 def join_attention(network: Network, operators: Operators) -> Network:
     """The network with `softmax(queries @ keys * scale + mask) @ values` as `attention`.
 
-    The scale may be constant factors of queries and keys, too; where no mask is added, it is zero.
+    The scale may be constant factors of queries and keys, too; where no mask is added, it is zero,
+    and constants that are added one after the other are one mask.
     Scores that something else reads are left alone.
     """
     return rewrite(network, operators, _joined)
@@ -37,7 +38,7 @@ def _joined(node: Node, network: Network, builder: NetworkBuilder) -> str | None
     if softmax.attributes["axis"] % rank != rank - 1 or not _pays(shape, dtype):
         return None
     scores, mask = softmax.inputs[0], ""
-    if added := _summand(scores, network, builder):
+    if added := _summand(scores, network, builder) or _constants(scores, network, builder):
         scores, mask = added
     scores, scale = _without_factors(scores, network, builder)
     product = _inner(scores, network, builder)
@@ -81,6 +82,31 @@ def _summand(name: str, network: Network, builder: NetworkBuilder) -> tuple[str,
             fits = whole == builder.specs[name].shape and len(whole) == len(part)
             return (scores, mask) if fits else None
     return None
+
+
+def _constants(name: str, network: Network, builder: NetworkBuilder) -> tuple[str, str] | None:
+    """(scores, mask) of several constants that are added to scores, some to another view of them.
+
+    So does a transformer of shifted windows: to its heads a bias of places, to its windows a mask.
+    """
+    shape, summands = builder.specs[name].shape, []
+    while made := _inner(name, network, builder):
+        constant = next((one for one in made.inputs if one in builder.constants), None)
+        if made.operator == "add" and constant is not None:
+            seen = np.broadcast_to(builder.constants[constant], builder.specs[name].shape)
+            summands.append(seen.reshape(shape))
+            (name,) = (one for one in made.inputs if one != constant)
+        elif made.operator == "reshape":
+            (name,) = made.inputs
+        else:
+            break
+    if not summands or builder.specs[name].shape != shape:
+        return None
+    mask = np.sum(summands, axis=0, dtype=summands[0].dtype)
+    for axis in range(mask.ndim):  # what is the same all along an axis is kept once
+        first = mask.take([0], axis)
+        mask = first if (mask == first).all() else mask
+    return name, builder.constant(mask, "masks")
 
 
 def _without_factors(
