@@ -1,9 +1,10 @@
 """Functions of float32 written out as vector instructions, since LLVM would call libm once a lane.
 
 Errors are against the exact result, over all finite float32 in a function's domain: exp 1 ulp (1.2
-without fused multiply-adds; 0 in place of denormal results), log 1 ulp, tanh 3 ulp, erf 5.5 ulp
-(7 without), expm1 and log1p 4 ulp. Infinities and NaN give what IEEE asks for. The method is the usual one: reduce the
-argument, evaluate a minimax polynomial with fused multiply-adds, put the exponent back.
+without fused multiply-adds; 0 in place of denormal results), log 1 ulp, tanh 3 ulp, erf 5.5 ulp (7
+without), expm1 and log1p 4 ulp. Infinities and NaN give what IEEE asks for. The method is the usual
+one: reduce the argument, evaluate a minimax polynomial with fused multiply-adds, put the exponent
+back; erf is a quotient of two.
 """
 
 from __future__ import annotations
@@ -175,11 +176,10 @@ _TANH = (
 
 
 def erf(f: Float32, x: str) -> str:
-    """x * P(x**2) / Q(x**2), cut off at -1 and 1.
+    """A quotient of polynomials, cut off at -1 and 1: from 3.92 on the nearest float32 is 1.
 
-    One range in place of an odd polynomial and an exponential for what is far out: two fifths of
-    the instructions, and a division, which other instructions need not wait for. From 3.92 on the
-    nearest float32 is 1, and the polynomials hold no more.
+    An odd polynomial and, for what is far out, an exponential would come within 3 ulp by three
+    times as many instructions, which a GELU behind a product of few terms waits for.
     """
     square = f.op("fmul", x, x)
     most = f.of(_ERF_MOST)
@@ -191,8 +191,8 @@ def erf(f: Float32, x: str) -> str:
 
 
 _ERF_MOST = 15.3664  # 3.92**2
-# a minimax fit of P(s) / Q(s) to erf(sqrt(s)) / sqrt(s), relative to it, on (0, 3.92**2]; of several
-# common factors of both the one after which roundings matter least
+# a minimax fit to erf(sqrt(s)) / sqrt(s), relative to it, on (0, 3.92**2]; both are multiplied by
+# the number that makes the roundings least
 _ERF_NUMERATOR = (
     4.0914355850e-06, 5.6854879949e-04, 7.5151170604e-03, 1.0527197272e-01, 3.7999853492e-01,
     2.2519369125e+00,
