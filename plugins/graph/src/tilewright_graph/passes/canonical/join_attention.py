@@ -96,7 +96,7 @@ def _constants(name: str, network: Network, builder: NetworkBuilder) -> tuple[st
             seen = np.broadcast_to(builder.constants[constant], builder.specs[name].shape)
             summands.append(seen.reshape(shape))
             (name,) = (one for one in made.inputs if one != constant)
-        elif made.operator == "reshape":
+        elif builder.operators[made.operator].view:
             (name,) = made.inputs
         else:
             break
