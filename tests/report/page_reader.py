@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-_VOID = {"meta", "img", "br", "link", "input", "hr"}
+_VOID = {"meta", "img", "br", "link", "input", "hr", "wbr"}
 _FETCHING = ("src", "srcset", "poster", "data", "action", "background")
 
 

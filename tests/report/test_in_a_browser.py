@@ -213,6 +213,27 @@ def test_on_paper_nothing_is_cut_off(opened, browser):
         browser.set_window_size(1240, 900)
 
 
+TALL = """
+const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="888" viewBox="0 0 888 17000"/>';
+const picture = document.querySelector(".paper img");
+picture.src = `data:image/svg+xml;base64,${btoa(svg)}`;
+return picture.decode();
+"""
+
+
+def test_on_paper_a_drawing_of_many_layers_is_as_tall_as_a_page_at_most(opened, browser):
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        page = opened(0)
+        page.execute_script(TALL)
+        size = find(page, ".paper img").size
+        a4 = 1123  # pixels
+        assert 0.7 * a4 < size["height"] < 0.9 * a4
+        assert size["width"] == pytest.approx(size["height"] * 888 / 17000, abs=2)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_the_parts_of_which_the_site_has_pictures_are_on_the_page(opened):
     browser = opened(0)
     script = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "screenshots.py"))

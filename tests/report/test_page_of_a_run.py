@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import jsonschema
+import numpy
+import onnxruntime
 import pytest
 import yaml
 from page_reader import Page
@@ -13,6 +15,7 @@ import tilewright
 from tilewright.host.plugin_host import PluginHost
 from tilewright_pipeline.context.time_text import significant_text
 from tilewright_pipeline.run.run_report import SCHEMA_FILE
+from tilewright_report.charts.parallel import parallel
 from tilewright_report.data.run_folder import read_run
 from tilewright_report.markup.words import MISSING, microseconds, percent
 
@@ -139,6 +142,48 @@ def test_the_pipeline_to_run_it_again_names_devices_store_and_plugin_files(chang
     assert "device: cpu*" in text
     assert "record_store: kept: suffix: .mine" in text
     assert f"plugins: - {copied.parent / 'mine.py'}" in text
+
+
+def test_it_names_the_versions_of_those_that_it_was_compared_with(page, report):
+    versions = report["setup"]["versions"]
+    assert versions["numpy"] == numpy.__version__
+    assert f"tilewright {versions['tilewright']}, python {versions['python']}" in page.text
+    assert f", onnxruntime {onnxruntime.__version__}" in page.text
+
+
+def in_bfloat16(peaks):
+    """Changes a report: its largest product is one of bfloat16 at 1.6 TFLOP/s."""
+
+    def change(report):
+        kernel = max(report["compile"]["kernels"], key=lambda one: one["operations"])
+        kernel |= {"precision": "bfloat16", "seconds": kernel["operations"] / 1.6e12}
+        report["device"]["peaks"] = {name: {"1": flops} for name, flops in peaks.items()}
+
+    return change
+
+
+def test_products_of_a_precision_stand_under_the_roof_of_its_fastest_instruction(changed):
+    peaks = {"bfloat16/vdpbf16ps": 4e11, "bfloat16/tdpbf16ps": 3.2e12, "int8/tdpbusd": 6.4e12}
+    text = changed(in_bfloat16(peaks)).text
+    assert "in bfloat16, 50 % of the peak" in text
+    assert "bfloat16 3,200 GFLOP/s" in text
+    roofs = [
+        peak for peak in ("float32, ", "bfloat16, 3,200", "bfloat16, 400", "int8, ") if peak in text
+    ]
+    assert roofs == ["float32, ", "bfloat16, 3,200"]
+
+
+def test_a_precision_whose_peak_is_unknown_has_no_share_of_another_ones(changed):
+    text = changed(in_bfloat16({})).text
+    assert "in bfloat16" in text
+    assert "in bfloat16, " not in text
+
+
+def test_knobs_in_parallel_are_in_the_order_of_their_numbers():
+    values = ["auto", "16x1", "2x8", "4x4", "8", "1x32"]
+    drawn = parallel(["tile"], [({"tile": value}, "s0", "") for value in values], "knobs")
+    _, *marks = (text.text for text in drawn.iter("text"))
+    assert marks == ["16x1", "4x4", "8", "2x8", "1x32", "auto"]
 
 
 def test_small_amounts_are_not_rounded_to_nothing():

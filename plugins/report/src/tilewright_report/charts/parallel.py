@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from tilewright_report.charts.plot import WIDE, Plot
 from tilewright_report.charts.scale import Linear
@@ -48,13 +49,12 @@ def parallel(
     return plot.svg
 
 
-def _order(value: str) -> tuple[int, float, str]:
-    """Numbers by size, and before other texts; lists by their last number."""
-    last = value.strip("[]").rpartition(",")[2]
+def _order(value: str) -> tuple[list[float], str]:
+    """Numbers by size, and before other texts; splits such as `2x14x8` from their last number."""
     try:
-        return (0, float(last), value)
+        return [float(number) for number in reversed(value.split("x"))], value
     except ValueError:
-        return (1, 0.0, value)
+        return [inf], value
 
 
 def _short(text: str, letters: int) -> str:

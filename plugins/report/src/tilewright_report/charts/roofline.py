@@ -29,7 +29,7 @@ def roofline(spots: Sequence[Spot], bandwidth: float | None, peaks: Mapping[str,
     tops = {name: flops / 1e9 for name, flops in peaks.items()}
     slope = bandwidth / 1e9 if bandwidth else None
     ridges = [top / slope for top in tops.values()] if slope else []
-    x = Log.around([*(spot.x for spot in spots), *(r * 1.5 for r in ridges[:1])], _LEFT, right)
+    x = Log.around([*(spot.x for spot in spots), *(ridge * 1.5 for ridge in ridges)], _LEFT, right)
     y = Log.around([*(spot.y for spot in spots), *tops.values()], bottom, _TOP)
     plot.x_axis(x, bottom, _TOP, "operations a byte")
     plot.y_axis(y, _LEFT, right, "GFLOP/s")

@@ -66,6 +66,13 @@ def folds(parts: Iterable[Element]) -> Element:
     return element("div", *parts, class_="folds")
 
 
+def task_name(text: str) -> Element:
+    """A long name, broken behind the operators that are fused where it does not fit."""
+    first, *fused = text.split("+")
+    parts = ((element("wbr"), f"+{part}") for part in fused)
+    return element("span", first, *(child for pair in parts for child in pair))
+
+
 def code(text: str) -> Element:
     """Text as it is."""
     return element("pre", element("code", text))

@@ -59,7 +59,11 @@ def _layouts(kernel: Kernel) -> str:
 def knobs(values: Iterator[tuple[str, object]]) -> Element:
     """The knobs of a config, one after the other."""
     pairs: list[Child] = [
-        element("span", element("i", f"{short(name, 40)} "), element("code", short(str(value), 60)))
+        element(
+            "span",
+            element("i", f"{short(name, 40)} "),
+            element("code", short(value_text(value), 60)),
+        )
         for name, value in values
     ]
     return element("p", *pairs, class_="knobs")

@@ -71,7 +71,9 @@ def _of_task(each: TunedTask, place: int, tuned: TunedTasks) -> Element:
 
 
 def _said(record: Record) -> str:
-    values = ", ".join(f"{name}={value}" for name, value in record.config.values.items())
+    values = ", ".join(
+        f"{name}={value_text(value)}" for name, value in record.config.values.items()
+    )
     return f"{microseconds(record.seconds)} us\n{record.config.strategy}\n{short(values, 160)}"
 
 

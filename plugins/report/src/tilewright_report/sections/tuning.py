@@ -14,7 +14,16 @@ from tilewright_report.data.fields import Fields
 from tilewright_report.data.records import TunedTask, TunedTasks
 from tilewright_report.data.run_folder import Run
 from tilewright_report.data.thinning import steps, thinned, told_thinning
-from tilewright_report.markup.blocks import Head, Number, Row, figure, note, section, table
+from tilewright_report.markup.blocks import (
+    Head,
+    Number,
+    Row,
+    figure,
+    note,
+    section,
+    table,
+    task_name,
+)
 from tilewright_report.markup.element import Element, element
 from tilewright_report.markup.words import (
     MISSING,
@@ -127,7 +136,7 @@ def _tasks(run: Run) -> Element | None:
         best, peak = entry.number("best_seconds"), entry.number("peak_share")
         rows.append(
             [
-                short(entry.text("name") or entry.text("key"), 46),
+                task_name(short(entry.text("name") or entry.text("key"), 46)),
                 Number(fixed(entry.number("weight")), entry.number("weight")),
                 Number(percent(share, 1), share, share / largest),
                 Number(microseconds(best), best),

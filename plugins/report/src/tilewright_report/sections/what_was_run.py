@@ -14,6 +14,7 @@ from tilewright_report.charts.shares import Part, shares
 from tilewright_report.data.fields import Fields
 from tilewright_report.data.kernels import peaks_of, threads_of
 from tilewright_report.data.run_folder import Run
+from tilewright_report.data.systems import OURS, systems
 from tilewright_report.markup.blocks import code, facts, figure, folded, note, section
 from tilewright_report.markup.element import Element, element
 from tilewright_report.markup.words import fixed, short
@@ -37,7 +38,7 @@ def what_was_run(run: Run) -> Element | None:
             ("measured by", _measured_by(setup)),
             ("records", _records(run)),
             ("packs", _packs(setup)),
-            ("versions", _versions(setup.fields("versions"))),
+            ("versions", _versions(report)),
             ("folder", str(run.folder) if run.folder else ""),
         ]
     )
@@ -94,9 +95,13 @@ def _packs(setup: Fields) -> str:
     return short(", ".join(told), 600)
 
 
-def _versions(versions: Fields) -> str:
-    known = {name: text for name in ("tilewright", "python") if (text := versions.text(name))}
-    return ", ".join(f"{name} {text}" for name, text in known.items())
+def _versions(report: Fields) -> str:
+    """Of what ran: Tilewright, Python, and the systems that it was compared with."""
+    versions, oracle = report.fields("setup").fields("versions"), report.fields("verify")
+    timed = (name for one in report.objects("benchmark") for name, _ in systems(one))
+    names = dict.fromkeys([OURS, "python", *timed, oracle.text("oracle")])
+    known = {name: text for name in names if (text := versions.text(name))}
+    return short(", ".join(f"{name} {text}" for name, text in known.items()), 300)
 
 
 def _stages(run: Run) -> Element | None:
