@@ -2,10 +2,11 @@
 
     uv run python benchmarks/models_and_schedulers.py [--spaces ...] [--seeds 3]
 
-Each cost model ranks configs of a space that it has not seen, after random ones of the same space;
-figures are means over spaces and seeds. Schedulers spend the trials of a network whose tasks are
-the spaces, each once; its figures are medians over seeds. `--told FILE...` takes what both commands
-print with `--json`, such as of one space and seed each, in place of asking for all of it here.
+Each cost model ranks configs of a space that it has not seen, after random ones of the same space:
+means over spaces and seeds, without times, which other work on the machine changes. Schedulers
+spend the trials of a network whose tasks are the spaces, each once: medians over seeds. `--told
+FILE...` takes what both commands print with `--json`, such as of one space and seed each, in place
+of asking for all of it here.
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ _FIGURES = {
     "pairwise": "pairs in order",
     "correlation": "correlation of ranks",
     "regret": "regret",
-    "row_seconds": "seconds a row",
-    "fit_seconds": "seconds a fit",
 }
 _SHARES = {25: "a quarter", 50: "half", 75: "three quarters", 100: "all"}
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.vocabulary.target import Target
-from tilewright_graph.extraction.extraction import extract
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_graph.extraction.extraction import extract, readable_name
+from tilewright_graph.extraction.transforms import transform_task
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.evaluate import evaluate
 from tilewright_graph.network.random_inputs import random_inputs
@@ -111,6 +113,11 @@ def test_a_kernel_has_another_key_on_another_target(operators):
 def test_task_names_are_distinct(residual, operators):
     names = [entry.name for entry in extracted(residual, operators).task_set()]
     assert len(set(names)) == len(names)
+
+
+def test_the_name_of_a_transform_says_between_which_layouts():
+    task = transform_task(TensorSpec((1, 16, 5, 7)), "NCHW8c", "NCHW", PAPER)
+    assert readable_name(task.workload) == "layout_transform_NCHW8c_NCHW_16x5x7"
 
 
 def test_a_reshape_between_kernels_is_a_view(residual, operators):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import jsonschema
-import numpy
+import numpy as np
 import onnxruntime
 import pytest
 import yaml
@@ -146,7 +146,7 @@ def test_the_pipeline_to_run_it_again_names_devices_store_and_plugin_files(chang
 
 def test_it_names_the_versions_of_those_that_it_was_compared_with(page, report):
     versions = report["setup"]["versions"]
-    assert versions["numpy"] == numpy.__version__
+    assert versions["numpy"] == np.__version__
     assert f"tilewright {versions['tilewright']}, python {versions['python']}" in page.text
     assert f", onnxruntime {onnxruntime.__version__}" in page.text
 

@@ -167,19 +167,21 @@ def _task_names(tasks: Iterable[Task]) -> Mapping[Task, str]:
     for task in tasks:
         if task in names:
             continue
-        name = _readable(task.workload)
+        name = readable_name(task.workload)
         taken[name] += 1
         names[task] = name if taken[name] == 1 else f"{name}#{taken[name]}"
     return names
 
 
-def _readable(workload: Workload) -> str:
-    shapes = []
+def readable_name(workload: Workload) -> str:
+    """Operator, layouts of a transform, shapes, strides other than 1, and what is fused."""
+    attributes, shapes = workload.attributes, []
     for spec in workload.anchor.inputs:
         shape = (
             spec.shape[1:] if spec.role == "activation" and spec.shape[:1] == (1,) else spec.shape
         )
         shapes.append("x".join(map(str, shape)))
-    strides = {str(n) for n in workload.attributes.get("strides", ())} - {"1"}
-    parts = [workload.operator, *shapes, *(f"s{n}" for n in sorted(strides))]
+    strides = {str(n) for n in attributes.get("strides", ())} - {"1"}
+    layouts = (str(attributes[side]) for side in ("src", "dst") if side in attributes)
+    parts = [workload.operator, *layouts, *shapes, *(f"s{n}" for n in sorted(strides))]
     return "+".join(["_".join(parts), *(op.operator for op in workload.epilogue)])

@@ -17,7 +17,7 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.record import ErrorBound as RecordedBound
 from tilewright.vocabulary.task import Task
 from tilewright.vocabulary.task_set import WeightedTask
-from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.extraction.extraction import ExtractedNetwork, readable_name
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.selection.assembly import Assembly, Call, assemble
 from tilewright_graph.selection.candidates import Candidate, estimated_seconds
@@ -308,7 +308,7 @@ class _GraphTuning:
         if not fresh:
             return False
         self._tried.update(fresh)
-        named = [(WeightedTask(task, name=task.workload.operator), c) for task, c in fresh]
+        named = [(WeightedTask(task, name=readable_name(task.workload)), c) for task, c in fresh]
         measured = measure_configs(named, self._context)
         self._measurement = summed(self._measurement, measured.measurement)
         for table in self._tables:
