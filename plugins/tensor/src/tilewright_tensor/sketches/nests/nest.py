@@ -74,11 +74,15 @@ class Nest(OpenNest):
         Logical layouts, which fit most neighbours; producers by rows unless these are no vectors,
         as where they are transposed; two vectors a step.
         """
-        stages = [schedule.stages[name] for name in (self.stage, *self.members)]
-        scalar = any(self._factored(one.name) is None and not _in_vectors(one) for one in stages)
-        apart = values.get("at") == ("rows" if scalar else "root")
+        wrong = "rows" if self.members and self._is_scalar(schedule) else "root"
+        apart = values.get("at") == wrong
         steps = [int(v) for name, v in values.items() if name.endswith((".vectors", ".partials"))]
         return 2.0 * foreign_layouts(values) + apart + 0.01 * sum(abs(step - 2) for step in steps)
+
+    def _is_scalar(self, schedule: Schedule) -> bool:
+        """Whether a stage gathers what it reads, lane by lane."""
+        stages = [schedule.stages[name] for name in (self.stage, *self.members)]
+        return any(self._factored(one.name) is None and not _in_vectors(one) for one in stages)
 
     def _factored(self, name: str) -> Factored | None:
         return next((one for one in self.factored if one.stage == name), None)
