@@ -53,6 +53,15 @@ def test_one_that_stays_slow_is_taken_as_it_is():
     ]
 
 
+def test_one_that_is_slow_again_and_again_is_usually_so():
+    drift = Drift()
+    assert [share > 0 for share in looks(drift, 1.0, 2.0, 1.0, 1.0, 1.8, 1.0, 1.9, 1.0, 2.1)] == [
+        False, True, False, False, True, False, False, False, False,
+    ]  # fmt: skip
+    looks(drift, *[1.0] * 9)
+    assert looks(drift, 1.8) == [pytest.approx(0.8)]
+
+
 def test_one_that_is_faster_was_slow_before():
     drift = Drift()
     assert looks(drift, 1.0, 0.5, 1.0)[1:] == [0.0, pytest.approx(1.0)]

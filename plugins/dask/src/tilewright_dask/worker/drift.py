@@ -3,72 +3,64 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
-from statistics import median
+from collections.abc import Callable, Sequence
 
-_LOOKS = 3
+_TRIES = 3
 _REMEMBERED = 9
 _REFERENCES = 8
-_STEADY = 3
-"""So often in a row at one new speed, and that is how fast it is now."""
+_OFTEN = 3
+"""So often among the looks that are remembered, and it is usual."""
 
 
 class Drift:
     """Follows one device; what it is measured by is named by a key.
 
+    Usual is what it exceeds in two of the last nine looks, of the one at hand too. So a device that
+    stays at another speed is taken as it is from the third look on, and one that is slow again and
+    again, as on a host that others work on, is not set aside each time.
+
     >>> drift = Drift()
     >>> drift.look("key", measure, limit=0.2)   # 0.0: the first tells what is usual
-    >>> drift.look("key", measure, limit=0.2)   # 0.25: slower by a quarter, also when looked again
+    >>> drift.look("key", measure, limit=0.2)   # 0.25: slower by a quarter, also when tried again
     >>> drift.latest, drift.took               # at the last look: the share, and the seconds
     """
 
     def __init__(self) -> None:
         self.latest = 0.0
         self.took: float | None = None
-        self._usual: OrderedDict[str, deque[float]] = OrderedDict()
-        self._off: list[float] = []  # seconds, as often in a row as it was slower than the limit
+        self._looks: OrderedDict[str, deque[float]] = OrderedDict()
 
     def look(self, key: str, measure: Callable[[], float | None], limit: float) -> float:
-        """By which share it is slower than usual; where that is beyond the limit, at three looks.
+        """By which share it is slower than usual where that is beyond the limit, else 0.
 
-        `measure` gives seconds, or None where it cannot: that tells nothing. A device that stays
-        at another speed is taken as it is then.
+        `measure` gives seconds, or None where it cannot: that tells nothing. It is tried again
+        where it is slow, for what passes at once is no drift.
         """
         seconds: float | None = None
-        for _ in range(_LOOKS):
+        for _ in range(_TRIES):
             found = measure()
             if found is None:
                 return 0.0
-            seconds = found if seconds is None else min(seconds, found)
-            self.took = seconds
-            self.latest = self._share(key, seconds)
+            self.took = seconds = found if seconds is None else min(seconds, found)
+            self.latest = seconds / _usual([*self._looks.get(key, ()), seconds]) - 1
             if self.latest <= limit:
                 break
         assert seconds is not None
-        if self.latest > limit and not self._is_steady(seconds, limit):
-            return self.latest
-        self._note(key, seconds, anew=abs(self.latest) > limit)
-        self._off.clear()
-        return 0.0
+        self._note(key, seconds)
+        return self.latest if self.latest > limit else 0.0
 
     def speed(self, key: str) -> float | None:
         """The least of what it lately took, in seconds; None where it was not looked at."""
-        return min(self._usual.get(key, ()), default=None)
+        return min(self._looks.get(key, ()), default=None)
 
-    def _share(self, key: str, seconds: float) -> float:
-        known = self._usual.get(key)
-        return seconds / median(known) - 1 if known else 0.0
+    def _note(self, key: str, seconds: float) -> None:
+        self._looks.setdefault(key, deque(maxlen=_REMEMBERED)).append(seconds)
+        self._looks.move_to_end(key)
+        while len(self._looks) > _REFERENCES:
+            self._looks.popitem(last=False)
 
-    def _is_steady(self, seconds: float, limit: float) -> bool:
-        self._off.append(seconds)
-        last = self._off[-_STEADY:]
-        return len(last) == _STEADY and max(last) <= (1 + limit) * min(last)
 
-    def _note(self, key: str, seconds: float, *, anew: bool) -> None:
-        if anew:  # faster than ever, or slower for good
-            self._usual.pop(key, None)
-            self.latest = 0.0
-        self._usual.setdefault(key, deque(maxlen=_REMEMBERED)).append(seconds)
-        self._usual.move_to_end(key)
-        while len(self._usual) > _REFERENCES:
-            self._usual.popitem(last=False)
+def _usual(looks: Sequence[float]) -> float:
+    """Of at least one look, the last of them at hand."""
+    slowest = sorted(looks[-_REMEMBERED:], reverse=True)
+    return slowest[min(_OFTEN, len(slowest)) - 1]
