@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnxruntime
 import pytest
+from forged_manifest import forged_manifest
 from onnx import TensorProto, helper
 
 import tilewright
-from tilewright.canonical import canonical_json
 from tilewright.errors import UsageError
 from tilewright_graph.compiled.bucketed_network import BucketedNetwork
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
@@ -167,13 +165,9 @@ def test_a_folder_of_the_other_kind_or_with_other_rows_is_refused_in_one_line(mo
         UsageError, match=r"expected 1\n  it holds a BucketedNetwork: .*\.load reads"
     ):
         CompiledNetwork.load(tmp_path / "net")
-    path = tmp_path / "net" / "manifest.json"
     for rows in ({"x": [4, 1]}, {"x": [0, 2]}, {"y": [0, 1]}, {"z": [0, 1]}, {"x": [-1, 1]}, {}):
-        told = json.loads(path.read_text())
-        told["dimensions"][0]["rows"] = rows
-        del told["manifest_sha256"]
-        told["manifest_sha256"] = hashlib.sha256(canonical_json(told).encode()).hexdigest()
-        path.write_text(json.dumps(told))
+        with forged_manifest(tmp_path / "net") as told:
+            told["dimensions"][0]["rows"] = rows
         with pytest.raises(UsageError, match="the manifest is damaged"):
             BucketedNetwork.load(tmp_path / "net")
 
