@@ -64,6 +64,20 @@ def test_peaks_of_every_precision_are_measured_once_and_only_rise(kept):
     assert with_peaks(backend, DEVICE, TARGET).to_json() == first.to_json()
 
 
+def test_a_long_search_measures_known_peaks_once_more_and_keeps_the_larger(kept):
+    backend = Instructed()
+    first = with_peaks(backend, DEVICE, TARGET)
+    (entry,) = json.loads(kept.read_text()).values()
+    busy = [1e9, 4e9, {DOTS: 6e9, TILES: 1e9}]
+    kept.write_text(json.dumps({DEVICE.fingerprint: {**entry, str(TARGET): busy}}))
+    asked = backend.asked
+    device = with_peaks(backend, DEVICE, TARGET, again=True)
+    assert backend.asked == asked + 1
+    assert (told(device, "float32"), told(device, DOTS)) == (told(first, "float32"), 6e9)
+    assert device.bandwidth[TARGET.threads] == 4e9
+    assert with_peaks(backend, DEVICE, TARGET).to_json() == device.to_json()
+
+
 def test_a_backend_that_measures_float32_alone_keeps_working(kept):
     backend = Plain()
     device = with_peaks(backend, DEVICE, TARGET)

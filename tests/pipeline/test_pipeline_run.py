@@ -154,6 +154,16 @@ def test_peaks_are_measured_once(pipeline_file, tmp_path):
     assert run(pipeline_file()).report["device"]["peak_flops"] == {"1": 1e9}
 
 
+def test_a_long_search_raises_peaks_that_were_measured_in_a_busy_hour(pipeline_file, tmp_path):
+    run(pipeline_file())
+    kept = tmp_path / "cache" / "tilewright" / "peaks.json"
+    known = json.loads(kept.read_text())
+    kept.write_text(json.dumps({f: {"toy:threads=1": [1e3, 1e9]} for f in known}))
+    assert run(pipeline_file()).report["device"]["peak_flops"] == {"1": 1e3}
+    long = run(pipeline_file(), "tune.budget=20s", "tune.early_stopping=1")
+    assert long.report["device"]["peak_flops"] == {"1": 1e9}
+
+
 def test_the_folder_of_a_run_is_a_path_or_a_text(pipeline_file, tmp_path):
     path = pipeline_file()
     for out in (tmp_path / "own", str(tmp_path / "own")):

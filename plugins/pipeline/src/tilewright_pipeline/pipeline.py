@@ -17,6 +17,7 @@ from tilewright_pipeline.context.explaining import Explains, explainers
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.context.run_setup import make_context
 from tilewright_pipeline.options.budget_text import parse_budget, together
+from tilewright_pipeline.options.tune_options import TuneOptions
 from tilewright_pipeline.run.running import PipelineRun, RunResult
 from tilewright_pipeline.stages.values import RunValues
 from tilewright_pipeline.writing import check_folder
@@ -188,6 +189,7 @@ class Pipeline:
         writes     False: the records are only read
         """
         file, plan = self.file, self.plan
+        asked = [one.options for one in plan.stages if isinstance(one.options, TuneOptions)]
         try:
             return make_context(
                 plan.host,
@@ -206,6 +208,7 @@ class Pipeline:
                 foreign_records=foreign_records,
                 frozen=file.frozen or frozen,
                 measures=measures,
+                searches=any(one.takes_long for one in asked),
                 writes=writes,
             )
         except UsageError as error:

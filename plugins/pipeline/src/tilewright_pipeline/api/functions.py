@@ -191,6 +191,7 @@ def _tuned(
         builder=measure.builder,
         strategies=strategies,
         foreign_records=foreign_records,
+        searches=options.takes_long,
     )
     entries = TaskSet.merged(
         WeightedTask(

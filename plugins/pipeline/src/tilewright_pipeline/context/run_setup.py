@@ -54,6 +54,7 @@ def make_context(
     foreign_records: bool = False,
     frozen: bool | str = False,
     measures: bool = True,
+    searches: bool = False,
     writes: bool = True,
     saves: bool = True,
 ) -> RunContext:
@@ -67,6 +68,7 @@ def make_context(
     frozen    nothing is measured, peaks neither, and the records are only read; `sha256:...` pins
               them, see `records_hash`
     measures  False: nothing is run, so that any machine will do; the device is then `none`
+    searches  True: the peaks are measured once more, since a search takes far longer
     writes    False: the records are only read, so that any folder will do
     saves     False: stages leave nothing in the run's folder
     """
@@ -86,7 +88,7 @@ def make_context(
         if found.attributes.get("emulated") and isinstance(backend, EmulatesTargets):
             resolved = backend.emulated_target(resolved)
         backend.check_target(resolved, found)
-        found = found if frozen else with_peaks(backend, found, resolved)
+        found = found if frozen else with_peaks(backend, found, resolved, again=searches)
         found = _measured_on(found, runner, host)
     path = records or folder / "records.jsonl"
     if writes and not frozen:

@@ -29,6 +29,8 @@ BudgetOption = Annotated[
 ]
 
 
+_LONG_SECONDS = 20.0
+
 EFFORTS: Mapping[int, Mapping[str, Any]] = {
     0: {"budget": Budget(trials=0)},
     1: {"budget": "10s", "scheduler": "gradient"},
@@ -67,3 +69,8 @@ class TuneOptions(Options):
         effort = given.get("effort") if isinstance(given, Mapping) else None
         presets = EFFORTS.get(effort, {}) if type(effort) is int else {}
         return {**presets, **given} if presets else given
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether what is measured once before the search, in a second, is nothing beside it."""
+        return (self.budget.seconds or 0.0) >= _LONG_SECONDS
