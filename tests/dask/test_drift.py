@@ -93,11 +93,9 @@ def test_of_fellows_who_is_off_from_the_median_is_set_aside(speeds, off):
 
 def test_who_is_set_aside_again_and_again_is_so_for_longer():
     seat = Seat(None)
-    assert [seat.set_aside() for _ in range(7)] == [10, 20, 40, 80, 160, 320, 320]
+    assert [seat.set_aside() for _ in range(10)] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 320]
     seat.prove()
-    assert [seat.set_aside(alone=True) for _ in range(3)] == [1, 2, 4]
-    seat.prove()
-    assert seat.set_aside() == 10
+    assert seat.set_aside() == 1
 
 
 def test_the_reference_is_the_quickest_that_a_clock_can_tell_and_is_soon_measured_again():
@@ -137,7 +135,7 @@ def test_one_device_alone_measures_again_when_it_is_as_before(fleet, drive, spee
     speed(0.002)
     (slow,) = bench.start("right", time=3e-3)
     until(lambda: "is slower than usual by 100%" in caplog.text, "warning")
-    assert "it is set aside for 1 s" in caplog.text  # nothing would be measured meanwhile
+    assert "it is set aside for 1 s" in caplog.text
     assert not slow.done()
     speed(0.001)
     assert slow.result(120).seconds == 3e-3
@@ -146,7 +144,7 @@ def test_one_device_alone_measures_again_when_it_is_as_before(fleet, drive, spee
 def test_a_batch_that_no_device_measures_at_its_usual_speed_is_given_up(
     fleet, drive, speed, monkeypatch
 ):
-    monkeypatch.setattr("tilewright_dask.driver.seat._ALONE_SECONDS", 0.1)
+    monkeypatch.setattr("tilewright_dask.driver.seat._ASIDE_SECONDS", 0.1)
     monkeypatch.setattr("tilewright_dask.driver.dispatch._MOST_SLOWNESS", 2)
     fleet.scheduler()
     fleet.worker(environment=speed(0.001))
@@ -161,7 +159,10 @@ def test_a_batch_that_no_device_measures_at_its_usual_speed_is_given_up(
     assert "is slower than usual by 100%" in failure.text
 
 
-def test_another_device_measures_what_a_slow_one_did_not(fleet, drive, speed, tmp_path):
+def test_another_device_measures_what_a_slow_one_did_not(
+    fleet, drive, speed, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tilewright_dask.driver.seat._ASIDE_SECONDS", 60.0)
     steady = tmp_path / "steady"
     steady.write_text("0.001")
     fleet.scheduler()

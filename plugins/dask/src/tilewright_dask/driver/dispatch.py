@@ -230,8 +230,8 @@ class Dispatch:
                     await asyncio.wait_for(seat.gone.wait(), seconds)
         self._assign()
 
-    def _set_aside(self, seat: Seat[Any], why: str, *, alone: bool = False) -> float:
-        seconds = seat.set_aside(alone=alone)
+    def _set_aside(self, seat: Seat[Any], why: str) -> float:
+        seconds = seat.set_aside()
         if self._hopeful:  # else it is told where nothing else can be done
             _log.warning("%s %s; it is set aside for %.0f s", seat.name, why, seconds)
         return seconds
@@ -313,9 +313,7 @@ class Dispatch:
         elif (drift := self._drift_told(seat, answer)) is not None:
             self.log.note_use(seat.name, answer)
             if seat.serves:  # else the batch beside this one has told it
-                alone = not any(one.serves for one in self._seats.values() if one is not seat)
-                why = f"{drift}: what it measured since is measured again"
-                self._set_aside(seat, why, alone=alone)
+                self._set_aside(seat, f"{drift}: what it measured since is measured again")
             batch.slowness += 1
             self._again(batch, seat, "drift", drift)
         elif "results" in answer:

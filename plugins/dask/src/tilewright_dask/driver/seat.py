@@ -21,9 +21,8 @@ _MOST_FLYING = 2
 """One is measured or built, one waits beside it, so that none waits for the driver."""
 _SILENT_SECONDS = 15.0
 """Without a sign of life; a worker gives several in that time, however large the fleet is."""
-_ASIDE_SECONDS, _MOST_ASIDE_SECONDS = 10.0, 320.0
-_ALONE_SECONDS = 1.0
-"""Where no other device serves meanwhile, a run stands still for so long."""
+_ASIDE_SECONDS, _MOST_ASIDE_SECONDS = 1.0, 320.0
+"""At first and at most. What disturbs a device is often over at once, as another guest's burst."""
 
 
 @dataclass(eq=False, slots=True)
@@ -77,10 +76,9 @@ class Seat(Generic[M]):
         """Whether its worker gives no sign of life, stopped or without network."""
         return time.monotonic() - self._heard > _SILENT_SECONDS
 
-    def set_aside(self, *, alone: bool = False) -> float:
+    def set_aside(self) -> float:
         """Give it nothing for a while, each time in a row for twice as long: the seconds."""
-        first = _ALONE_SECONDS if alone else _ASIDE_SECONDS
-        seconds = min(first * 2.0**self._asides, _MOST_ASIDE_SECONDS)
+        seconds = min(_ASIDE_SECONDS * 2.0**self._asides, _MOST_ASIDE_SECONDS)
         self._asides += 1
         self._aside_until = time.monotonic() + seconds
         return seconds
