@@ -79,3 +79,15 @@ def test_no_verify_leaves_the_comparison_out_and_verify_brings_it_in(run, folder
     assert code == 0, err
     assert report["verify"]["passed"] is True
     assert report["stages"][-1]["name"] == "verify"
+
+
+def test_at_effort_0_no_stage_measures_a_kernel(call, folder):
+    code, out, err = call(
+        "run", "tiny.onnx", "--effort", "0", "--set=benchmark.runs=3", *SMALL[-2:], "--json"
+    )
+    assert code == 0, err
+    report = json.loads(out)
+    assert "graph" not in report
+    assert report["compile"]["configs"]["graph choice"] == 0
+    assert report["verify"]["passed"] is True
+    assert not any('"trial"' in path.read_text() for path in folder.rglob("records.jsonl"))

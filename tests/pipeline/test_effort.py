@@ -60,6 +60,12 @@ def test_a_flag_says_the_effort(call):
     assert json.loads(out)["trials"] == 3
 
 
+@pytest.mark.parametrize("more", [{}, {"effort": 1}, {"effort": 0, "budget": "3 trials"}])
+def test_only_effort_0_by_itself_measures_nothing(more):
+    assert TuneOptions(effort=0).measures_nothing
+    assert not TuneOptions(**more).measures_nothing
+
+
 def _records(folder):
     return [
         json.loads(line)["kind"]

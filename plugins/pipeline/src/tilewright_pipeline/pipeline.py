@@ -191,7 +191,7 @@ class Pipeline:
         file, plan = self.file, self.plan
         asked = [one.options for one in plan.stages if isinstance(one.options, TuneOptions)]
         try:
-            return make_context(
+            context = make_context(
                 plan.host,
                 name=self.name,
                 folder=self._folder(out),
@@ -213,6 +213,7 @@ class Pipeline:
             )
         except UsageError as error:
             raise error.placed(plan.target_place) from None
+        return replace(context, unmeasured=any(one.measures_nothing for one in asked))
 
     def _folder(self, out: str | Path | None) -> Path:
         return Path(out or Path("runs") / self.name)

@@ -6,11 +6,14 @@ from typing import Any
 
 import click
 
+from tilewright_cli.terminal.model_flags import flags_of
 from tilewright_cli.terminal.pipeline_verb import pipeline_of, pipeline_options, run_pipeline
+from tilewright_pipeline.options.tune_options import TuneOptions
 
 
 @click.command()
 @click.argument("source", metavar="FILE.yaml|MODEL")
+@flags_of(TuneOptions, ("effort",))
 @click.option("--more", metavar="BUDGET", help="Add to what tuning has left: 60s, or 200 trials.")
 @click.option(
     "--verify/--no-verify",
@@ -19,9 +22,20 @@ from tilewright_cli.terminal.pipeline_verb import pipeline_of, pipeline_options,
     "are, where an oracle is installed]",
 )
 @pipeline_options
-def run(*, source: str, more: str | None, verify: bool | None, **options: Any) -> int:
+def run(
+    *,
+    source: str,
+    effort: int | None,
+    settings: tuple[str, ...],
+    more: str | None,
+    verify: bool | None,
+    **options: Any,
+) -> int:
     """Run a pipeline from start to end: tune a network, compile it, check it.
 
     A MODEL is anything that the stage `import` takes. It is tuned and checked with default options.
     """
-    return run_pipeline(pipeline_of(source), more=more, verify=verify, **options)
+    asked = () if effort is None else (f"tune.effort={effort}",)
+    return run_pipeline(
+        pipeline_of(source), settings=(*settings, *asked), more=more, verify=verify, **options
+    )

@@ -62,7 +62,7 @@ class GraphTuneStage:
 
     def run(self, values: Mapping[type, Any]) -> StageResult:
         options, context = self._options, self._context
-        if context.frozen:  # the choice that its records hold counts
+        if context.frozen or context.unmeasured:  # the choice that its records hold counts
             return StageResult()
         extracted: ExtractedNetwork = values[ExtractedNetwork]
         tuner = context.host.choose("graph_tuner", options.graph_tuner, context.host)

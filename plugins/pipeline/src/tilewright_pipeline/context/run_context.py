@@ -34,6 +34,7 @@ class RunContext:
     saves            whether stages leave files in the folder; where not, it is gone afterwards
     packs            installed packs whose records are in the store, too
     frozen           the SHA-256 of the records where nothing may be measured, empty otherwise
+    unmeasured       whether the run's effort is 0: graph-tune is left out
     """
 
     name: str
@@ -56,6 +57,7 @@ class RunContext:
     saves: bool = True
     packs: tuple[UsedPack, ...] = ()
     frozen: str = ""
+    unmeasured: bool = False
 
     @cached_property
     def history(self) -> History:

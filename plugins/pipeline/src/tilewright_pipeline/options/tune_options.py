@@ -49,8 +49,8 @@ class TuneOptions(Options):
         le=3,
         strict=True,
         description="In place of budget, scheduler and early_stopping, each of which can still be "
-        "said. 0: nothing is measured, every config is chosen by model or strategy; 1: 10 s; 2: a "
-        "minute; 3: until nothing gains.",
+        "said. 0: nothing is measured, by graph-tune neither, every config is chosen by model or "
+        "strategy; 1: 10 s; 2: a minute; 3: until nothing gains.",
     )
 
     tuner: Choice = Field(default=DEFAULT, description="NAME or {NAME: {option: value}}.")
@@ -61,6 +61,11 @@ class TuneOptions(Options):
     early_stopping: int | None = Field(
         default=None, ge=1, description="End a task after so many trials without improvement."
     )
+
+    @property
+    def measures_nothing(self) -> bool:
+        """Whether that was asked for by the effort, and no budget beside it says otherwise."""
+        return self.effort == 0 and self.budget.trials == 0
 
     @model_validator(mode="before")
     @classmethod
