@@ -130,7 +130,7 @@ def test_explain_names_node_layout_own_best_and_savings(call, tuned, folder):
     (shown,) = (told["nodes"] for told in pages if "nodes" in told)
     assert set(node) == set(shown[0])
     assert set(node["chosen"]) == set(node["own_best"]) == set(shown[0]["chosen"])
-    for name in (node["name"], node["node"], node["task"]):
+    for name in (node["name"], node["node"], node["task"], "dense_8_11x8"):
         code, out, _ = call("explain", "tiny.yaml", *HERE, name)
         assert code == 0
         assert out.startswith("classifier: dense(1x8, 11x8)\n")
@@ -143,9 +143,10 @@ def test_explain_names_node_layout_own_best_and_savings(call, tuned, folder):
     assert "did you mean 'classifier'?" in err
 
 
-def test_explain_creates_nothing(call, folder):
+def test_explain_creates_nothing_and_names_the_kernels_where_none_was_measured(call, folder):
     before = sorted(folder.rglob("*"))
-    assert call("explain", "tiny.yaml")[0] == 0
+    code, out, _ = call("explain", "tiny.yaml")
+    assert (code, "nothing was measured; name a kernel" in out, "classifier" in out) == (0, 1, 1)
     assert sorted(folder.rglob("*")) == before
 
 

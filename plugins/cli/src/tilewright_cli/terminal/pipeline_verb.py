@@ -103,8 +103,7 @@ def run_pipeline(
 
     if precision is not None:
         settings = (*settings, f"precision={precision}")
-    if dims:
-        settings = (*settings, f"import.dims={json.dumps(dims)}")
+    settings = (*settings, *shared.dims_settings(dims))
     for role, text in (("runner", runner), ("builder", builder)):
         if text is not None:
             chosen = choice_of(f"--{role}", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,6 +149,12 @@ dims: Decorator = click.option(
     help="Sizes of a dimension that the model names, in place of the file's: one, or a range such "
     "as batch=1..32, any of which the network then takes; may be given several times.",
 )
+
+
+def dims_settings(sizes: Mapping[str, str]) -> tuple[str, ...]:
+    """What `--dim` sets of the stage `import`."""
+    return (f"import.dims={json.dumps(sizes)}",) if sizes else ()
+
 
 recorded_spaces: Decorator = click.option(
     "--spaces",

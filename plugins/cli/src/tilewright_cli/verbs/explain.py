@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 )
 @shared.precision
 @shared.device
+@shared.dims
 @shared.settings
 @shared.plugin_files
 @shared.as_json
@@ -37,6 +39,7 @@ def explain(
     target: str | None,
     precision: str | None,
     device: str | None,
+    dims: Mapping[str, str],
     settings: tuple[str, ...],
     plugin: tuple[Path, ...],
     as_json: bool,
@@ -45,12 +48,13 @@ def explain(
 
     For a TASK (its text, its key in the records of `tune` or of any run in `runs`, or a JSON file):
     which config it gets, from which record or rule, and what else was considered. For a network:
-    why its kernels have the layouts they have. PART is a kernel's name or key, or the key of a
-    task, for all its kernels; without it, every kernel that does not have its own best config is
+    why its kernels have the layouts they have. PART is a kernel's name or key, or those of a task,
+    for all its kernels; without it, every kernel that does not have its own best config is
     explained. Nothing is measured.
     """
     from tilewright_pipeline.api.task_text import names_a_task
 
+    settings = (*settings, *shared.dims_settings(dims))
     if names_a_task(source):
         if part is not None or settings:
             raise UsageError(
@@ -83,7 +87,7 @@ def explain(
         settings = (*settings, f"precision={precision}")
     if records is not None:
         settings = (*settings, f"records={json.dumps(str(records))}")
-    found = _of_network(
+    found, none = _of_network(
         source, part, out=out, target=target, device=device, settings=settings, plugin=plugin
     )
     if as_json:
@@ -92,7 +96,7 @@ def explain(
     for explanation in found:
         shared.say("\n".join(explanation.lines()))
     if not found:
-        shared.say("every node is at its own best")
+        shared.say(none)
 
 
 def _is_a_bare_name(source: str) -> bool:
@@ -135,7 +139,8 @@ def _of_network(
     device: str | None,
     settings: tuple[str, ...],
     plugin: tuple[Path, ...],
-) -> list[Explanation]:
+) -> tuple[list[Explanation], str]:
+    """The explanations, and what to say where there are none."""
     from tilewright_cli.terminal.pipeline_verb import pipeline_of
     from tilewright_pipeline.context.explaining import no_such_part
     from tilewright_pipeline.pipeline import Pipeline
@@ -145,9 +150,12 @@ def _of_network(
     )
     context = pipeline.context(out=out, device=device, writes=False)
     networks = pipeline.explainable(context)
+    none = "every node is at its own best"
     if not context.store.tasks():
         shared.say(f"no record in {context.store.path}: all times are estimates", err=True)
+        names = ", ".join(name for network in networks for name in network.parts)
+        none = f"nothing was measured; name a kernel to see what its config rests on: {names}"
     found = [one for network in networks for one in network.explain(part)]
     if part is not None and not found:
         raise no_such_part(part, networks).placed(source)
-    return found
+    return found, none

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     help="In place of the file's target; given several times, they are compared.",
 )
 @shared.device
+@shared.dims
 @shared.settings
 @shared.plugin_files
 @shared.as_json
@@ -32,6 +34,7 @@ def tasks(
     source: str,
     targets: tuple[str, ...],
     device: str | None,
+    dims: Mapping[str, str],
     settings: tuple[str, ...],
     plugin: tuple[Path, ...],
     as_json: bool,
@@ -40,6 +43,7 @@ def tasks(
     from tilewright_cli.terminal.pipeline_verb import pipeline_of
     from tilewright_pipeline.pipeline import Pipeline
 
+    settings = (*settings, *shared.dims_settings(dims))
     found = []
     for target in targets or (None,):
         pipeline = Pipeline.load(
@@ -75,7 +79,9 @@ def tasks(
             f"{row['configs']:>12} configs  {row['text']}"
         )
     if rows:
-        shared.say(f"more on one: tilewright explain {quote(source)} {rows[0]['key']}", err=True)
+        sizes = [f" --dim {quote(f'{name}={size}')}" for name, size in dims.items()]
+        asked = f"{quote(source)} {rows[0]['key']}{''.join(sizes)}"
+        shared.say(f"more on one: tilewright explain {asked}", err=True)
 
 
 def _compare(found: list[tuple[RunContext, TaskSet]], *, as_json: bool) -> None:

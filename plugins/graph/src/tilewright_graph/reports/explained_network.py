@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
-from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.extraction.extraction import ExtractedNetwork, readable_name
 from tilewright_graph.extraction.kernel_node import KernelNode
 from tilewright_graph.reports.explanation import Explainer, KernelExplanation
 from tilewright_graph.selection.candidates import Accuracy
@@ -50,7 +50,8 @@ class ExplainedNetwork:
 
 
 def _names(kernel: KernelNode) -> tuple[str, ...]:
-    return (kernel.name, kernel.key, kernel.task.workload.key, kernel.task.key)
+    workload = kernel.task.workload
+    return (kernel.name, kernel.key, readable_name(workload), workload.key, kernel.task.key)
 
 
 def explained(
