@@ -51,6 +51,38 @@ def test_a_run_chooses_for_tells_and_checks_every_bucket_and_saves_one_network(c
     code, out, _ = call("network", "verify", "runs/named", "--model", "named.onnx")
     assert (code, out.startswith("passed against")) == (0, True)
     assert call("network", "benchmark", "runs/named", "--runs", "3")[0] == 0
+    assert_frozen_compiles_are_alike(call)
+
+
+def assert_frozen_compiles_are_alike(call):
+    """Of `named.yaml`, whose kernels have records."""
+    manifests = []
+    for out in ("one", "other"):
+        records = ("--set", "records=runs/named/records.jsonl", "--out", out)
+        code, told, err = call("compile", "named.yaml", "--frozen", "--json", *records)
+        assert code == 0, err
+        each = json.loads(told)["buckets"]["each"]
+        assert all(one["network_ms"] == one["sum_of_kernels_ms"] for one in each)
+        manifests.append(Path(out, "network", "manifest.json").read_bytes())
+    assert manifests[0] == manifests[1]
+
+
+def test_a_frozen_range_lists_all_that_its_records_lack(call, named):
+    code, _, err = call("compile", *COMPILE, "--frozen", "--set", "records=none.jsonl")
+    assert code == 2
+    assert {f"no record of dense({rows}x8, 11x8)" in err for rows in (6, 7)} == {True}
+    assert f"no record of {err.count('error: ') - 1} kernels" in err
+
+
+def test_tasks_and_explanations_of_a_range_are_those_of_every_bucket(call, named):
+    asked = ("named.onnx", "--target", "x86:threads=1", "--dim", "batch=5..7")
+    code, out, err = call("tasks", *asked)
+    assert code == 0, err
+    assert {f"dense({rows}x8, 11x8)" in out for rows in (6, 7)} == {True}
+    assert err.endswith(" --dim batch=5..7\n")
+    code, out, err = call("explain", *asked[:1], "classifier", *asked[1:])
+    assert code == 0, err
+    assert [f"classifier: dense({n}x8, 11x8)" in out for n in (5, 6, 7)] == [False, True, True]
 
 
 def test_a_saved_range_is_shown_and_run_at_any_size(call, named):

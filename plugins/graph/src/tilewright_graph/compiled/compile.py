@@ -73,7 +73,24 @@ def compile_network(
     the run is frozen.
     """
     dispatched = dispatch_network(extracted, context, accuracy, best)
+    refuse_unrecorded([(extracted, dispatched)], context)
     return link_dispatched(extracted, dispatched, context)
+
+
+def refuse_unrecorded(
+    networks: Sequence[tuple[ExtractedNetwork, Dispatched]], context: RunContext
+) -> None:
+    """Raise UsageError that lists what has no record in any of the networks of a frozen run.
+
+    The layout transforms are listed once the kernels have their records.
+    """
+    refuse_missing((one for pair in networks for one in _unrecorded(*pair)), context)
+    transforms = (
+        one
+        for _, dispatched in networks
+        for one in _unrecorded_transforms(dispatched.assembly, context)
+    )
+    refuse_missing(transforms, context, "measure these layout transforms by graph-tune")
 
 
 def link_dispatched(
@@ -82,14 +99,8 @@ def link_dispatched(
     context: RunContext,
     packed: PackedConstants | None = None,
 ) -> tuple[CompiledNetwork, CompileReport]:
-    """The network whose kernels have their configs; see `lower_network` for `packed`.
-
-    Raises UsageError as `compile_network`.
-    """
+    """The network whose kernels have their configs; see `lower_network` for `packed`."""
     assembly = dispatched.assembly
-    refuse_missing(_unrecorded(extracted, dispatched), context)
-    how = "measure these layout transforms by graph-tune"
-    refuse_missing(_unrecorded_transforms(assembly, context), context, how)
     bound, untuned = dispatched.max_error, _untuned(assembly, context)
     compiled, memory = link_assembly(
         extracted, assembly, context, bound, packed=packed, untuned=untuned

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import median
 
 from tilewright_graph.compiled.bucketed_network import BucketedNetwork
-from tilewright_graph.compiled.compile import CompileReport, link_dispatched
+from tilewright_graph.compiled.compile import CompileReport, link_dispatched, refuse_unrecorded
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.packed_constants import pack_constants
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
@@ -25,15 +25,23 @@ def compile_buckets(
     """The network ready to run, each bucket timed, and by its sizes how each came about.
 
     Every bucket takes the best that is known for its own shapes. What its configs make of a weight
-    is in memory once for all buckets that make the same of it.
+    is in memory once for all buckets that make the same of it. In a frozen run the records say how
+    long each takes, so that equal records make equal tables. Raises UsageError as
+    `compile_network`.
     """
     dispatched = [dispatch_network(one, context, accuracy) for one in extracted]
+    refuse_unrecorded([*zip(extracted, dispatched, strict=True)], context)
     packed = pack_constants([one.assembly.constants for one in dispatched])
     compiled, reports = {}, {}
     parts = zip(extracted.networks.items(), dispatched, packed, strict=True)
     for (sizes, network), configs, constants in parts:
         compiled[sizes], reports[sizes] = link_dispatched(network, configs, context, constants)
-    seconds = {sizes: _seconds(network, context.seed) for sizes, network in compiled.items()}
+    seconds = {
+        sizes: reports[sizes].prediction.seconds
+        if context.frozen
+        else _seconds(network, context.seed)
+        for sizes, network in compiled.items()
+    }
     return BucketedNetwork(extracted.dimensions, compiled, seconds), reports
 
 

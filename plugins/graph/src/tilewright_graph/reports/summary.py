@@ -46,7 +46,7 @@ def _buckets(buckets: Mapping[str, Any]) -> list[Section]:
         for row in buckets["table"]
     ]
     sources = dict.fromkeys(source for one in each for source in one["configs"])
-    columns = (*names, "median ms", "kernels ms", *(f"by {source}" for source in sources))
+    columns = (*names, "ms", "kernels ms", *(f"by {source}" for source in sources))
     made = [
         (
             *(str(one["sizes"][name]) for name in names),

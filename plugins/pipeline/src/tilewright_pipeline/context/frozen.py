@@ -66,14 +66,15 @@ def refuse_missing(
     missing   what each is called, and the text of its task
     how       to get their records
     """
-    every = dict(missing)
-    if not context.frozen or not every:
+    if not context.frozen or not (every := dict.fromkeys(missing)):
         return
+    path = context.store.path
     head = UsageError(
         f"no record of {len(every)} kernels on {context.device.name} "
-        f"{context.device.fingerprint} in {context.store.path}",
+        f"{context.device.fingerprint} in {path}"
+        + ("" if exists(path) else ", which is not there"),
         where="frozen",
         remedy=f"{how} in a run that is not frozen, or install a pack that has them",
     )
-    each = [UsageError(f"no record of {text}", where=name) for name, text in every.items()]
+    each = [UsageError(f"no record of {text}", where=name) for name, text in every]
     raise UsageError.several([head, *each])
