@@ -247,8 +247,8 @@ def test_dimensions_that_cannot_be_given_are_told(model, make_model):
     for text in ("0..3", "4..3", "x", "1..", True):
         with pytest.raises(UsageError, match=r"dims"):
             compiled(made, text)
-    twice = make_model([node("Relu", ["x"], ["y"])], {"x": ("a", "a")})
-    with pytest.raises(UsageError, match=r"input 'x' has the dimension 'a' twice"):
-        tilewright.compile({"model": twice, "dims": {"a": "1..2"}})
+    given = {"model": made, "dims": {"batch": "1..3"}, "shapes": {"x": [2, 3, 5, 5]}}
+    with pytest.raises(UsageError, match=r"'batch'\n  leave out the shape of 'x', which says its"):
+        tilewright.compile(given)
     with pytest.raises(UsageError, match="that 'zoo' reads name no dimensions"):
         tilewright.compile({"model": "zoo:perceptron", "dims": {"batch": 2}})

@@ -68,6 +68,20 @@ ENCODER = (
 )  # fmt: skip
 """Embeddings of words and places, masked attention over the sequence, and the first token."""
 
+MASKED = (
+    [
+        node("MatMul", ["x", "q"], ["queries"]),
+        node("Transpose", ["x"], ["t"], perm=[0, 2, 1]),
+        node("MatMul", ["queries", "t"], ["scores"]),
+        node("Add", ["scores", "mask"], ["masked"]),
+        node("Softmax", ["masked"], ["shares"], axis=-1),
+        node("MatMul", ["shares", "x"], ["y"]),
+    ],
+    {"x": ("batch", "sequence", 6), "mask": ("batch", "sequence", "sequence")},
+    {"q": array(6, 6)},
+)
+"""Attention whose mask has the sequence in two axes."""
+
 
 @pytest.fixture(scope="module")
 def encoder(make_model):
@@ -214,3 +228,22 @@ def test_more_networks_than_are_compiled_are_refused_with_what_would_do(encoder)
 def test_sizes_that_the_model_cannot_have_are_told_with_what_was_read(encoder):
     with pytest.raises(UsageError, match=r"batch=2, sequence=41: graph: node "):
         compiled(encoder, batch="1..2", sequence="40..41")
+
+
+def test_a_mask_of_n_by_n_gets_a_network_for_each_size(make_model, caplog, tmp_path):
+    masked = make_model(*MASKED, outputs=("y", "masked"), opset=17)
+    network = compiled(masked, batch="1..3", sequence="2..4")
+    assert "sequence is no batch: several axes of the input 'mask' have it" in caplog.text
+    assert_right(network, masked, product((1, 2, 3), (2, 3, 4)))
+    for name, spec in (*network.inputs.items(), *network.outputs.items()):
+        last = "sequence" if name.startswith("mask") else 6
+        assert network.dimensions.text(name, spec) == f"float32[batch, sequence, {last}]"
+    with pytest.raises(UsageError, match=r"expected float32\[2, 3, 3\], got float32\[2, 3, 2\]"):
+        network.run({"x": array(2, 3, 6), "mask": array(2, 3, 2)})
+    network.save(tmp_path / "net")
+    assert_right(BucketedNetwork.load(tmp_path / "net"), masked, [(1, 2), (3, 3)])
+    for wrong in ({"mask": [[9, 1]]}, {"y": [[2, 1]]}, {"none": [[0, 1]]}, {"mask": 3}):
+        with forged_manifest(tmp_path / "net") as told:
+            told["dimensions"][1]["again"] = wrong
+        with pytest.raises(UsageError, match="the manifest is damaged"):
+            BucketedNetwork.load(tmp_path / "net")

@@ -44,6 +44,9 @@ class NamedDimensions:
         for name in sizes:
             if name not in known:
                 none = "all its dimensions have sizes: export it with a dynamic axis"
+                given = [one for one in shapes if name in (told.get(one) or ())]
+                if given:
+                    none = f"leave out the shape of {given[0]!r}, which says its size"
                 raise UsageError(
                     f"the model has no dimension named {name!r}",
                     where=where,
@@ -68,17 +71,10 @@ class NamedDimensions:
         }
         return {name: shape for name, shape in made.items() if min(shape) > 0}
 
-    def axes(self, dimension: str) -> dict[str, int]:
-        """The axis of a dimension, by input. Raises UsageError for two in one."""
-        found = {}
-        for name, dims in self.inputs.items():
-            places = [axis for axis, dim in enumerate(dims) if dim == dimension]
-            if len(places) > 1:
-                raise UsageError(
-                    f"input {name!r} has the dimension {dimension!r} twice: {list(dims)}",
-                    where="dims",
-                    remedy="give it one size",
-                )
-            if places:
-                found[name] = places[0]
-        return found
+    def axes(self, dimension: str) -> dict[str, tuple[int, ...]]:
+        """The axes of a dimension, by input that has it."""
+        found = {
+            name: tuple(axis for axis, dim in enumerate(dims) if dim == dimension)
+            for name, dims in self.inputs.items()
+        }
+        return {name: places for name, places in found.items() if places}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -42,7 +42,7 @@ class Buckets:
 
 def make_buckets(
     ranges: Mapping[str, SizeRange],
-    axes: Mapping[str, Mapping[str, int]],
+    axes: Mapping[str, Mapping[str, Sequence[int]]],
     read: Callable[[Mapping[str, int]], Network],
     operators: Operators,
 ) -> Buckets:
@@ -50,11 +50,16 @@ def make_buckets(
 
     axes   of inputs, by dimension: where it is
 
-    Where rows of a dimension meet, each of its sizes has a bucket. Raises UsageError where there
-    are too many.
+    Where rows of a dimension meet, or an input has it in several axes, each of its sizes has a
+    bucket. Raises UsageError where there are too many.
     """
-    grid = _Grid(ranges, axes, read, operators)
+    first = {name: {one: places[0] for one, places in axes[name].items()} for name in ranges}
+    grid = _Grid(ranges, first, read, operators)
     met: dict[str, RowsMeetError] = {}
+    for name in ranges:
+        if twice := next((one for one, places in axes[name].items() if len(places) > 1), None):
+            problem = f"several axes of the input {twice!r} have it"
+            met[name] = RowsMeetError(problem, where=grid.largest.name)
     while True:
         _check_count(ranges, met)
         padded = [name for name in ranges if name not in met]
@@ -67,19 +72,18 @@ def make_buckets(
         why = f"{meeting.message}, so each of {len(ranges[name])} sizes is compiled"
         _log.warning("%s: %s is no batch: %s", meeting.where, name, why)
     networks = {sizes: grid.network(sizes) for sizes in product(*_compiled(ranges, met).values())}
-    dimensions = tuple(
-        Dimension(
-            name,
-            sizes,
-            {
-                **{tensor: Rows(axis) for tensor, axis in axes[name].items()},
-                **(_told_by_shapes(networks, at) if name in met else rows[name]),
-            },
-            name not in met,
+    dimensions = []
+    for at, (name, sizes) in enumerate(ranges.items()):
+        every = {one: tuple(map(Rows, places)) for one, places in axes[name].items()}
+        every |= (
+            _told_by_shapes(networks, at)
+            if name in met
+            else {one: (lie,) for one, lie in rows[name].items()}
         )
-        for at, (name, sizes) in enumerate(ranges.items())
-    )
-    return Buckets(Dimensions(dimensions), networks)
+        again = {one: lie[1:] for one, lie in every.items() if len(lie) > 1}
+        own = {one: lie[0] for one, lie in every.items()}
+        dimensions.append(Dimension(name, sizes, own, name not in met, again))
+    return Buckets(Dimensions(tuple(dimensions)), networks)
 
 
 def _compiled(
@@ -128,6 +132,10 @@ class _Grid:
         self._places = {name: place for place, name in enumerate(ranges)}
         self._networks: dict[Sizes, Network] = {}
         self._proofs: dict[tuple[Sizes, str], RowProof] = {}
+
+    @property
+    def largest(self) -> Network:
+        return self.network(tuple(one.most for one in self._ranges.values()))
 
     def network(self, sizes: Sizes) -> Network:
         if sizes not in self._networks:
@@ -185,30 +193,43 @@ class _Grid:
         return self._proofs[sizes, name]
 
 
-def _told_by_shapes(networks: Mapping[Sizes, Network], place: int) -> dict[str, Rows]:
+def _told_by_shapes(networks: Mapping[Sizes, Network], place: int) -> dict[str, tuple[Rows, ...]]:
     """Where a dimension is in results whose shapes say so at every size."""
     most = max(networks)
     found = {}
     for tensor in networks[most].results:
-        for axis, extent in enumerate(networks[most].specs[tensor].shape):
-            rows = Rows(axis, extent // most[place])
-            if all(_is_told(networks, sizes, place, tensor, rows) for sizes in networks):
-                found[tensor] = rows
-                break
+        shape = networks[most].specs[tensor].shape
+        rows = tuple(
+            placed
+            for placed in (Rows(axis, n // most[place]) for axis, n in enumerate(shape))
+            if placed.within
+            and all(_is_told(networks, one, place, tensor, (placed,)) for one in networks)
+        )
+        if rows and all(
+            _is_told(networks, one, place, tensor, rows, whole=True) for one in networks
+        ):
+            found[tensor] = rows
     return found
 
 
 def _is_told(
-    networks: Mapping[Sizes, Network], sizes: Sizes, place: int, tensor: str, rows: Rows
+    networks: Mapping[Sizes, Network],
+    sizes: Sizes,
+    place: int,
+    tensor: str,
+    rows: tuple[Rows, ...],
+    *,
+    whole: bool = False,
 ) -> bool:
-    """Whether the shape at these sizes is that at the dimension's largest, but for the axis."""
+    """Whether these axes are as long as the size says; `whole`: all others as at the largest."""
     top = (*sizes[:place], max(networks)[place], *sizes[place + 1 :])
-    shape = list(networks[top].specs[tensor].shape)
     own = networks[sizes].specs[tensor].shape
+    shape = list(networks[top].specs[tensor].shape)
     if len(own) != len(shape):
         return False
-    shape[rows.axis] = sizes[place] * rows.within
-    return tuple(shape) == own
+    for one in rows:
+        shape[one.axis] = sizes[place] * one.within
+    return tuple(shape) == own if whole else all(shape[r.axis] == own[r.axis] for r in rows)
 
 
 def _check_alike(largest: Network, network: Network, first: RowProof, proof: RowProof) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from tilewright.errors import UsageError
@@ -16,12 +17,15 @@ class Dimension:
     """Its name, its sizes, and where its rows lie in inputs and results, by tensor.
 
     independent   no row depends on others: rows may be added and left out, and run by themselves
+    again         where else they lie in a tensor that has the dimension in several axes, as a mask
+                  of N x N has; none of an independent dimension
     """
 
     name: str
     sizes: SizeRange
     rows: Mapping[str, Rows]
     independent: bool
+    again: Mapping[str, tuple[Rows, ...]] = field(default_factory=dict)
 
     def check(self, size: int, where: str) -> None:
         """Raise UsageError for a size outside of the range."""
@@ -34,18 +38,27 @@ class Dimension:
 
     def to_json(self) -> dict[str, Any]:
         rows = {name: [rows.axis, rows.within] for name, rows in self.rows.items()}
+        again = {name: [[r.axis, r.within] for r in more] for name, more in self.again.items()}
         return {
             "name": self.name,
             "sizes": str(self.sizes),
             "rows": rows,
             "independent": self.independent,
+            **({"again": again} if again else {}),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Dimension:
         """Raises ValueError, KeyError or TypeError for data of another form."""
         rows = {name: Rows(*map(int, parts)) for name, parts in data["rows"].items()}
-        if any(min(one.axis, one.within - 1) < 0 for one in rows.values()):
+        again = {
+            name: tuple(Rows(*map(int, parts)) for parts in more)
+            for name, more in data.get("again", {}).items()
+        }
+        every = [*rows.values(), *chain.from_iterable(again.values())]
+        if any(min(one.axis, one.within - 1) < 0 for one in every):
             raise ValueError("rows below 0")
-        sizes = SizeRange.parse(data["sizes"])
-        return cls(str(data["name"]), sizes, rows, bool(data["independent"]))
+        independent = bool(data["independent"])
+        if again and (independent or not again.keys() <= rows.keys()):
+            raise ValueError("rows in several axes")
+        return cls(str(data["name"]), SizeRange.parse(data["sizes"]), rows, independent, again)

@@ -107,3 +107,4 @@ class Dimensions:
         for one, of_it in zip(self.each, told, strict=True):
             if rows := one.rows.get(name):
                 yield rows, of_it
+                yield from ((more, of_it) for more in one.again.get(name, ()))

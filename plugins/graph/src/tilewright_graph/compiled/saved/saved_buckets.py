@@ -77,8 +77,13 @@ def _check_rows(dimensions: Dimensions, sizes: Sizes, signature: NetworkSignatur
     """Raise ValueError or KeyError unless tensors have the rows that the dimensions say."""
     for one in dimensions.each:
         for name, rows in one.rows.items():
+            axes = (rows.axis, *(more.axis for more in one.again.get(name, ())))
+            if max(axes) >= len(signature.tensors[name].shape):
+                raise ValueError(f"rows of {name!r}")
+    for one in dimensions.each:
+        for name in one.rows:
             spec = signature.tensors[name]
-            if rows.axis >= len(spec.shape) or dimensions.spec(name, spec, sizes) != spec:
+            if dimensions.spec(name, spec, sizes) != spec:
                 raise ValueError(f"rows of {name!r}")
         if one.rows.keys().isdisjoint(signature.inputs):
             raise ValueError("no input has the dimension")
