@@ -27,6 +27,14 @@ def test_of_two_tasks_it_says_what_the_best_of_one_becomes_on_the_other(call, to
     assert "nothing to propose: no record of the first" in nothing
 
 
+def test_a_best_that_the_other_task_cannot_have_is_named(call, toy, monkeypatch):
+    toys = (f"--{role}=toy" for role in ("tuner", "scheduler", "runner", "builder"))
+    assert call("tune", "toyadd(64)", "--target=toynative", "--budget=20", *toys)[0] == 0
+    monkeypatch.setattr("tilewright.space.nearest.nearest_config", lambda *_: None)
+    told = call("similar", "toyadd(64)", "toyadd(96)", "--target=toynative")[1]
+    assert "nothing to propose: the best of the first is by toy.loop, which the second" in told
+
+
 @pytest.mark.parametrize(
     ("device", "said"),
     [("toy0", "records of one count on the other"), ("other", "are first proposals on the other")],

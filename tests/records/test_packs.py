@@ -115,6 +115,17 @@ def test_what_is_of_one_machine_or_of_one_budget_stays_out_of_a_package(
     assert other["failure"]["text"] == ""
 
 
+def test_records_of_another_system_are_said_to_be_of_no_use_in_a_pack(
+    samples, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    strange = samples.record(1, strategy="autotvm:dense.x86")
+    strange = replace(strange, device="llvm", fingerprint="autotvm:llvm")
+    JsonlRecordStore(Path("log.jsonl")).append([strange])
+    assert run(["records", "pack", "log.jsonl", "--name", "log", "--licence", "CC0-1.0"]) == 0
+    assert "of another system: of use where its log is imported" in capsys.readouterr().out
+
+
 def test_a_run_on_an_equal_machine_has_the_packs_records_and_says_so(
     package, install, pipeline_file, call
 ):
@@ -203,6 +214,14 @@ def test_what_is_wrong_with_a_pack_is_told_in_one_line_and_the_run_goes_on(
     (said,) = [one for one in caplog.messages if "pack" in one]
     assert said.startswith("the pack 'theirs' is passed over: ")
     assert "\n" not in said
+
+
+def test_what_to_do_about_a_pack_of_a_later_version_is_told(
+    package, install, pipeline_file, caplog
+):
+    with_manifest(install(package), version=2)
+    Pipeline.load(pipeline_file()).run()
+    assert "a pack of version 2, expected 1; install a pack that this release" in caplog.text
 
 
 def test_nonsense_among_a_packs_lines_is_no_record_and_costs_no_budget(

@@ -78,6 +78,9 @@ def test_distil_takes_the_best_of_another_systems_log_and_of_what_was_imported_f
     times = [record.seconds for record in JsonlRecordStore(Path("few.jsonl")).records()]
     assert times == [1e-3, 2e-3]
     assert told(capsys, "distil", "few.jsonl", "--into", "best.jsonl")["added"] == 1
+    assert run(["records", "diff", "few.jsonl", "old.jsonl", *files]) == 0
+    err = capsys.readouterr().err
+    assert err == "few.jsonl: 2 records of strategies not installed here left out\n"
 
 
 def test_ls_lists_the_tasks_most_similar_to_one_first(files, capsys):

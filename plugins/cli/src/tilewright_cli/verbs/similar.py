@@ -72,13 +72,15 @@ def _of_tasks(
     store = open_store(records, host)
     resolved = host.resolve_target(target) if target else None
     first, second = (find_task(text, resolved, host, store) for text in (a, b))
-    found = [_adapted(one.record.config, second, host) for one in fastest(first, store, 1, host)]
+    best = [one.record.config for one in fastest(first, store, 1, host)]
+    found = [_adapted(config, second, host) for config in best]
     both = {one.name for one in host.strategies(first)} & {s.name for s in host.strategies(second)}
     return {
         "tasks": [task.key for task in (first, second)],
         "similarity": similarity(first.workload, second.workload),
         "strategies": sorted(both),
         "records": str(records),
+        "best": [config.to_json() for config in best],
         "transfers": [config.to_json() for config in found if config is not None],
     }
 
@@ -116,10 +118,12 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
             "nothing": "records of one are of no use on the other, but with --foreign-records",
         }[told["records_are"]]
         return
+    none_of_the_first = f"no record of the first in {told['records']}"
     yield f"  strategies of both: {', '.join(told['strategies']) or 'none'}"
     for config in told["transfers"]:
         shown = f"{config['strategy']} {config['values']}"
         yield f"  first proposal, from the best of the first: {shown}"
     if not told["transfers"]:
-        why = f"no record of the first in {told['records']}, or no such strategy"
-        yield f"  nothing to propose: {why}"
+        names = ", ".join(config["strategy"] for config in told["best"])
+        best = f"the best of the first is by {names}, which the second has not"
+        yield f"  nothing to propose: {best if names else none_of_the_first}"

@@ -87,7 +87,8 @@ def _usable(device: Device, host: PluginHost, *, similar: bool) -> Iterator[Used
                 sha256 = pack.manifest.sha256
                 yield UsedPack(name, source, sha256, records, donors, pack.lines())
         except UsageError as error:
-            _log.warning("the pack '%s' is passed over: %s", name, " ".join(str(error).split()))
+            told = "; ".join(map(str.strip, str(error).splitlines()))
+            _log.warning("the pack '%s' is passed over: %s", name, told)
 
 
 def _donors(pack: RecordPack, device: Device) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from tilewright_pipeline.context.time_text import time_text
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
-    from tilewright.roles import Ranked
+    from tilewright.roles import Ranked, RecordStore
 
 _Part = tuple[str, str, str]
 """Task key, fingerprint, conditions."""
@@ -26,8 +26,11 @@ _Part = tuple[str, str, str]
 @shared.as_json
 def diff(*, before: Path, after: Path, plugin: tuple[Path, ...], as_json: bool) -> None:
     """Compare the best times of the tasks of two files, by device and conditions."""
+    from tilewright_pipeline.context.run_setup import open_store
+
     host = shared.load_host(plugin)
-    old, new = _best(before, host), _best(after, host)
+    stores = [open_store(path, host) for path in (before, after)]
+    old, new = (_best(store, host) for store in stores)
     rows = [_row(part, old.get(part), new.get(part)) for part in {**old, **new}]
     if as_json:
         shared.print_json({"tasks": rows})
@@ -37,13 +40,15 @@ def diff(*, before: Path, after: Path, plugin: tuple[Path, ...], as_json: bool) 
     both = sum(row["before"] is not None and row["after"] is not None for row in rows)
     alone = [sum(row[name] is None for row in rows) for name in ("after", "before")]
     shared.say(f"{both} tasks in both, {alone[0]} only in {before}, {alone[1]} only in {after}")
+    for path, store in zip((before, after), stores, strict=True):
+        if strange := store.devices().total() - store.devices(host.revisions).total():
+            left_out = f"{strange} records of strategies not installed here left out"
+            shared.say(f"{path}: {left_out}", err=True)
 
 
-def _best(path: Path, host: PluginHost) -> dict[_Part, Ranked]:
-    from tilewright_pipeline.context.run_setup import open_store
+def _best(store: RecordStore, host: PluginHost) -> dict[_Part, Ranked]:
     from tilewright_records.distillation import fastest
 
-    store = open_store(path, host)
     each = (ranked for task in store.tasks() for ranked in fastest(task, store, 1, host))
     return {
         (r.record.task.key, r.record.fingerprint, r.record.trial.input.conditions.constants): r

@@ -46,6 +46,8 @@ def pack(
     """
     from tilewright.json_object import BadLineError
     from tilewright.plugins.loading.distributions import CORE, is_installed, known_distributions
+    from tilewright.strategies.strategy import strategy_of
+    from tilewright.vocabulary.record import Record
     from tilewright_pipeline.context.run_setup import open_store
     from tilewright_pipeline.writing import writing
     from tilewright_records.packs.package import PackText, package_files
@@ -73,8 +75,14 @@ def pack(
         f"{folder}: {manifest['records']} records of {manifest['tasks']} tasks, "
         f"{len(files[next(path for path in files if path.endswith('.gz'))])} bytes, {licence}"
     )
+    trials = [one for one in records if isinstance(one, Record)]
+    strange = {one.fingerprint for one in trials} - {
+        one.fingerprint for one in trials if strategy_of(one.config.strategy) in host.revisions
+    }
     for device in manifest["devices"]:
         lacks = "" if "attributes" in device else "; not described: of use on equal machines only"
+        if lacks and device["fingerprint"] in strange:
+            lacks = "; of another system: of use where its log is imported, not from a pack"
         shared.say(f"{device['name']} {device['fingerprint']}: {device['records']}{lacks}")
     shared.say(f"now: pip install {folder}")
 
