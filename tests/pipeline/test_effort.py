@@ -72,3 +72,15 @@ def _records(folder):
         for file in folder.rglob("records.jsonl")
         for line in file.read_text().splitlines()
     ]
+
+
+def test_the_flag_of_run_counts_in_place_of_what_the_file_says(call, pipeline_file):
+    path = pipeline_file(tune="tuner: toy, budget: 5 trials")
+
+    def trials(*asked):
+        code, out, err = call("run", str(path), "--json", *asked)
+        assert code == 0, err
+        return json.loads(out)["measurement"]["trials"]
+
+    assert trials("--effort", "0") == 0
+    assert trials("--effort", "0", "--set", "tune.budget=3 trials") == 3

@@ -8,7 +8,7 @@ import click
 
 from tilewright_cli.terminal.model_flags import flags_of
 from tilewright_cli.terminal.pipeline_verb import pipeline_of, pipeline_options, run_pipeline
-from tilewright_pipeline.options.tune_options import TuneOptions
+from tilewright_pipeline.options.tune_options import EFFORTS, TuneOptions
 
 
 @click.command()
@@ -35,7 +35,9 @@ def run(
 
     A MODEL is anything that the stage `import` takes. It is tuned and checked with default options.
     """
-    asked = () if effort is None else (f"tune.effort={effort}",)
+    asked = [] if effort is None else [f"tune.effort={effort}"]
+    # it counts in place of what a file says; `--set` counts after it
+    asked += [f"tune.{name}=null" for name in EFFORTS.get(effort, ())]
     return run_pipeline(
-        pipeline_of(source), settings=(*settings, *asked), more=more, verify=verify, **options
+        pipeline_of(source), settings=(*asked, *settings), more=more, verify=verify, **options
     )

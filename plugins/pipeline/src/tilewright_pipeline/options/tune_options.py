@@ -70,10 +70,13 @@ class TuneOptions(Options):
     @model_validator(mode="before")
     @classmethod
     def _with_effort(cls, given: Any) -> Any:
-        """What the effort stands for, where nothing else is said."""
+        """What the effort stands for, where nothing else is said; null says nothing."""
         effort = given.get("effort") if isinstance(given, Mapping) else None
         presets = EFFORTS.get(effort, {}) if type(effort) is int else {}
-        return {**presets, **given} if presets else given
+        if not presets:
+            return given
+        said = {name: one for name, one in given.items() if one is not None or name not in presets}
+        return {**presets, **said}
 
     @property
     def takes_long(self) -> bool:
