@@ -20,9 +20,9 @@ conv2d(1x17x7x5, 3x17x3x3)
 conv2d(2x32x11x6, 48x32x3x3, padding=[1,0,2,1])
 conv2d(2x16x13x11, 24x16x3x3, padding=[2,1,2,3], dilation=2)
 conv2d(1x9x17x16, 8x9x3x3, padding=3, dilation=[3,1])
-conv2d(1x16x7x6, 8x16x3x3, padding=3, dilation=3)
+conv2d(1x16x13x12, 8x16x3x3, dilation=3)
 conv3d(2x16x5x9x7, 17x16x3x3x3, padding=[1,1,0,1,2,1])
-conv3d(1x32x3x5x6, 8x32x2x3x3, padding=[1,2,1,0,2,1], dilation=[1,2,1])
+conv3d(1x32x3x7x6, 8x32x2x3x3, padding=[1,2,1,0,2,1], dilation=[1,2,1])
 """.strip().splitlines()
 
 
@@ -104,7 +104,6 @@ def test_strict_accuracy_keeps_it_out(name: str) -> None:
         ("conv2d(1x64x4x4, 64x64x3x3, padding=1)", None),
         ("conv2d(1x3x224x224, 64x3x3x3, padding=1)", None),
         ("conv2d(1x512x28x28, 512x512x3x3, padding=2, dilation=2)", "F4"),
-        ("conv2d(1x512x28x28, 512x512x3x3, padding=12, dilation=12)", "F4"),
         ("conv3d(1x64x16x56x56, 64x64x3x3x3, padding=1)", "F4"),
     ],
 )
@@ -137,6 +136,7 @@ def test_the_scratch_of_a_thread_fits_its_stack(channels: int) -> None:
         "conv2d(1x64x14x14, 64x64x3x3, strides=2, padding=1)",
         "conv2d(1x64x14x14, 64x32x3x3, groups=2)",
         "conv2d(1x64x14x14, 64x64x5x5, padding=1)",
+        "conv2d(1x64x28x28, 64x64x3x3, padding=12, dilation=12)",
         "conv2d(1x64x28x28, 64x64x3x3, padding=24, dilation=24)",
         "conv2d(1x64x28x28, 64x64x3x3, padding=36, dilation=36)",
         "conv3d(1x64x4x14x14, 64x64x3x3x3, strides=[2,1,1], padding=1)",

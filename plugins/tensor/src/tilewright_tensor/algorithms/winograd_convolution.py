@@ -18,6 +18,7 @@ from operator import add
 
 from tilewright.vocabulary.workload import Workload
 from tilewright_tensor.algorithms.matrix_product import MatrixProduct, Padded
+from tilewright_tensor.algorithms.terms_inside import terms_inside
 from tilewright_tensor.expressions.affine import Index
 from tilewright_tensor.expressions.expr import (
     Const,
@@ -116,14 +117,17 @@ class WinogradConvolution:
     def saves(self) -> bool:
         """Whether tiles of dilated images, which the last ones may fill little of, save products.
 
-        Without a dilation, true: small images aside, they do.
+        The direct algorithm leaves out those with zeros of the margins. Without a dilation, true:
+        small images aside, they do.
         """
         if self.dilation == (1, 1):
             return True
-        extents = self.result[-2:]
-        direct = TAPS**2 * self.images * prod(extents)
-        whole = all(step <= n for step, n in zip(self.dilation, extents, strict=True))
-        return whole and self.matrices.inputs**2 * self.places < direct
+        axes = zip(self.image[-2:], self.result[-2:], self.padding[-2:], self.dilation, strict=True)
+        inside = prod(
+            terms_inside(TAPS, extent, outputs, before=before, dilation=step)
+            for extent, outputs, before, step in axes
+        )
+        return self.matrices.inputs**2 * self.places < self.images * inside
 
     def product(self, factors: Sequence[Tensor] = ()) -> MatrixProduct:
         """For each element of a tile: filters by places, or places by filters.
