@@ -42,6 +42,7 @@ conv2d(1x16x7x7, 32x16x3x3, padding=1) + add(1x32x1x1:const) + add(1x32x7x7) + r
 conv2d(1x3x23x23, 32x3x7x7, strides=2, padding=3) + add(1x32x1x1:const) + relu()
 conv2d(2x17x5x11, 13x17x3x3, padding=[1,0,2,1]) + add(1x13x1x1:const) + tanh()
 conv2d(1x64x14x14, 64x64x1x1)
+conv2d(1x24x9x7, 16x24x3x3, padding=6, dilation=[5,6]) + relu()
 conv2d(1x20x9x9, 21x20x1x1) + relu()
 conv2d(1x32x9x9, 32x1x3x3, padding=1, groups=32) + add(1x32x1x1:const) + relu()
 dense(7x64, 129x64) + add(1x129:const) + relu()

@@ -50,6 +50,7 @@ _POOLS = "max_pool2d", "avg_pool2d", "global_avg_pool2d"
 
 STRATEGIES = (
     _strategy("conv2d_direct", _CONV2D, revision=3),
+    _strategy("conv2d_taps", _CONV2D, priority=11),
     _bfloat16("conv2d_direct", _CONV2D, "bfloat16.conv2d_direct", arithmetic=_DOTS),
     _bfloat16(
         "conv2d_tiles",

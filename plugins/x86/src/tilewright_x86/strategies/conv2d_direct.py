@@ -58,13 +58,15 @@ _NARROW = 8
 class Conv2dDirect(ScheduledImplementation):
     """Convolutions whose groups hold several filters; knobs choose layouts, tile and loop order.
 
-    terms   input channels that one instruction multiplies and adds
-    axes    letters of the image's spatial axes; tiles are cut of the last two
+    terms          input channels that one instruction multiplies and adds
+    axes           letters of the image's spatial axes; tiles are cut of the last two
+    taps_outside   whether a tile adds up all channels of a tap before those of the next
     """
 
     name = "conv2d_direct.x86"
     terms = 1
     axes = "HW"
+    taps_outside = False
 
     def applies(self, task: Task) -> bool:
         """Floats of at most 32 bits, constant filters, of which groups have at least four."""
@@ -95,16 +97,17 @@ class Conv2dDirect(ScheduledImplementation):
             "tile_oh", height, num_outputs=2, policy="candidate", candidate=heights
         )
         outer = knobs.define_knob("outer", ["filters", "rows"])
-        unroll_kw = knobs.define_knob("unroll_kw", [False, True] if taps > 1 else [False])
+        unrolls = taps > 1 and not self.taps_outside
+        unroll_kw = knobs.define_knob("unroll_kw", [False, True] if unrolls else [False])
         unroll_ic = knobs.define_knob("unroll_ic", self._unrolled(max(block_ics)))
-        pixels_too = ["pixels"] if self.reads_single_pixels(task) else []
-        prefetch = knobs.define_knob("prefetch", ["none", "filters", *pixels_too])
+        prefetches = self._prefetches(task)
+        prefetch = knobs.define_knob("prefetch", prefetches)
         shared = outer == "filters"
-        if pixels_too:
+        if "pixels" in prefetches:
             # with rows outermost it is the tiles of a row that share filters, of a long one many
             shared |= tile_oh[-1] == 1
         knobs.constrain((prefetch == "filters") <= shared)
-        if pixels_too:
+        if "pixels" in prefetches:
             knobs.constrain((prefetch == "pixels") <= (block_ic > unroll_ic * self.terms))
             knobs.constrain((prefetch == "pixels") <= (tile_oh[-1] == 1))
         pixels = tile_ow[-1] * tile_oh[-1]
@@ -214,11 +217,14 @@ class Conv2dDirect(ScheduledImplementation):
         factors = [config["unroll_ic"]] if self.terms == 1 else [config["unroll_ic"], self.terms]
         s = s.split(total, f"{ic}.1", factors)
         block, step, unrolled = f"{ic}.0", f"{ic}.1.0", f"{ic}.1.1"
-        taps = [step, kw] if config["unroll_kw"] else [kw, step]
+        inner = [step, kw] if config["unroll_kw"] else [kw, step]
+        order = (
+            [*outer_taps, kw, block, step] if self.taps_outside else [block, *outer_taps, *inner]
+        )
         return tile.accumulated(
             s,
             total,
-            [block, *outer_taps, *taps, unrolled],
+            [*order, unrolled],
             [unrolled, kw] if config["unroll_kw"] else [unrolled],
             self._dot(f"{ic}.1.2", tile.width),
         )
@@ -227,15 +233,20 @@ class Conv2dDirect(ScheduledImplementation):
         """Whether tiles read pixels of the image itself, each but once for their filters."""
         return is_pointwise(task.workload)
 
+    def _prefetches(self, task: Task) -> list[str]:
+        """What may be fetched ahead."""
+        return ["none", "filters", *(["pixels"] if self.reads_single_pixels(task) else [])]
+
     def input_blocks(self, channels: int, lane_count: int) -> list[int]:
         """Blocks of the image's layout, 1 for none."""
         return [1] if channels < _NARROW else channel_blocks(channels, lane_count)
 
     def _filters_layout(self, block_ic: int, inner: int) -> str:
-        """A block of input channels, each with the filters of a tile."""
+        """A block of input channels of a tap, each with the filters of a tile."""
         channels = f"{block_ic}i" if block_ic > 1 else ""
         filters = f"{inner}o" if inner > 1 else ""
-        return f"OI{self.axes}{channels}{filters}"
+        order = f"{self.axes}I" if self.taps_outside else f"I{self.axes}"
+        return f"O{order}{channels}{filters}"
 
     def _dot(self, loop: str, width: int) -> tuple[str, TensorInstruction] | None:
         """The instruction that adds the terms of a loop to a vector of filters; None for one."""
