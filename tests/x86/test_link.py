@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_network import arrays, binary, network
+from small_network import COUNT, arrays, binary, network
 
 from tilewright.errors import UsageError
 from tilewright.vocabulary.target import Target
@@ -117,6 +117,11 @@ FORGED = {
     "objects of no length": lambda a: {"object_bytes": [-1, "x"]},
     "a pool that is none": lambda a: {"pool": "0"},
     "no instruction set": lambda a: {"isa": None},
+    "rows that it does not count": lambda a: {"rows": [3]},
+    "rows in place of an output": lambda a: {
+        "operands": a.metadata["operands"][:-1],
+        "rows": [4 * COUNT],
+    },
 }
 
 

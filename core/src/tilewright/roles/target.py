@@ -145,6 +145,23 @@ class ReadsInPlace(Protocol):
 
 
 @runtime_checkable
+class RunsParts(Protocol):
+    """An optional part of a `Kernel`: operands are written, computed and read in part."""
+
+    def write_part(self, operand: int, array: Array) -> None:
+        """Overwrite the beginning of every axis of an operand in one place; the rest stays."""
+
+    def read_part(self, operand: int, shape: Sequence[int]) -> Array:
+        """The beginning of every axis, as a copy."""
+
+    def take_rows(self, rows: Sequence[int] | None) -> None:
+        """From now on launches need compute no more than the first so many rows of each dimension.
+
+        None is all that the network was linked for. What was linked for none computes all.
+        """
+
+
+@runtime_checkable
 class HandsOver(Protocol):
     """An optional part of a `Kernel`: timed launches meet operands as the launch before left them.
 

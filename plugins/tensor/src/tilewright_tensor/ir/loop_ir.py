@@ -26,16 +26,53 @@ LoopKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class OutputRows:
+    """Where rows of a network lie in a kernel's output: element i of `axis` is of row i // within.
+
+    dimension   which rows: the number of the network's dimension, such as its batch
+    """
+
+    axis: int
+    within: int = 1
+    dimension: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowCount:
+    """How many iterations of a loop reach the first so many rows: one at least.
+
+    Iteration i writes at `step * (stride*i // length)` elements or behind it; a row has `within`.
+
+    dimension   of which rows are counted
+    """
+
+    within: int
+    step: int
+    length: int = 1
+    stride: int = 1
+    dimension: int = 0
+
+    def of(self, rows: int) -> int:
+        """The number, which may be more than the loop has."""
+        steps = -(-rows * self.within // self.step)
+        return -(-steps * self.length // self.stride)
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """`for var in range(extent): body`, carried out as `kind` says.
 
     A vectorised loop holds stores and guards only.
+
+    rows   where the program may be asked for fewer rows than its output has: how many iterations
+           are enough. A target whose kernels lack `RunsParts` carries out all.
     """
 
     var: Var
     extent: int
     kind: LoopKind
     body: Statement
+    rows: RowCount | None = None
 
 
 @dataclass(frozen=True, slots=True)

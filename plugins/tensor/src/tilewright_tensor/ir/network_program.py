@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.ir.loop_ir import LoopProgram, OutputRows
 
 BufferKind = Literal["input", "constant", "intermediate", "output"]
 
@@ -33,12 +33,15 @@ class KernelCall:
 
     others  programs of the same operands that may take the program's place once the network is
             loaded (see `SwapsKernels`); a backend without that leaves them out
+    rows    where rows of the network's dimensions lie in the output; behind those that are asked
+            for, the kernel may write anything or nothing (see `with_row_loops`)
     """
 
     node: str
     program: LoopProgram
     operands: tuple[str, ...]
     others: tuple[LoopProgram, ...] = ()
+    rows: tuple[OutputRows, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class NetworkProgram:
 
     A backend links it into one artefact whose kernel has the operands that `operands` lists. Arena
     and workspace are the kernel's own.
+
+    rows   of each dimension, the most that may be asked for (see `RunsParts`)
     """
 
     name: str
@@ -54,6 +59,7 @@ class NetworkProgram:
     calls: tuple[KernelCall, ...]
     arena_bytes: int
     constant_bytes: int
+    rows: tuple[int, ...] = ()
 
     @property
     def operands(self) -> tuple[tuple[tuple[int, ...], str], ...]:

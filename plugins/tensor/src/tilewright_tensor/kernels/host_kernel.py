@@ -98,6 +98,14 @@ class HostKernel(ABC):
         """The first copy's present content, as a copy."""
         return self.operand(operand).copy()
 
+    def write_part(self, operand: int, array: Any) -> None:
+        """As `RunsParts` says, of the first copy."""
+        self.operand(operand)[tuple(map(slice, array.shape))] = array
+
+    def read_part(self, operand: int, shape: Sequence[int]) -> NDArray[Any]:
+        """As `RunsParts` says, of the first copy."""
+        return np.array(self.operand(operand)[tuple(map(slice, shape))])
+
     def operand(self, position: int) -> NDArray[Any]:
         """The first copy itself, not a copy of it.
 

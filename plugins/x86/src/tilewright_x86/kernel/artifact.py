@@ -28,6 +28,9 @@ NETWORK = "network"
 CALLS = "tilewright_calls"
 """The table of a network whose calls have a choice of kernels: a pointer a call."""
 
+ROWS = "tilewright_rows"
+"""The number of rows of each dimension that a network's kernels are asked for."""
+
 _SIZES = ".tilewright"
 """The section in which a network's code says what it was compiled for."""
 
@@ -42,6 +45,7 @@ def artifact_of(
     workspace_bytes: int,
     programs: Sequence[Sequence[int]] = (),
     pool: bytes | None = None,
+    rows: Sequence[int] = (),
 ) -> Artifact:
     """An artefact of object files.
 
@@ -50,6 +54,7 @@ def artifact_of(
     operands  (shape, dtype) in its order
     programs  by call, the numbers of the kernels that it may launch; empty where none has a choice
     pool      object code of the thread pool, of which whoever loads it without LLVM has no other
+    rows      of each dimension, those that it was made for; empty where it computes all of them
     """
     objects = objects if pool is None else [pool, *objects]
     data = b"".join(objects)
@@ -66,6 +71,7 @@ def artifact_of(
             "sha256": sha256(data).hexdigest(),
             "object_bytes": [len(data) for data in objects],
             **({"programs": programs} if programs else {}),
+            **({"rows": rows} if rows else {}),
             **({} if pool is None else {"pool": pool_hash()}),
         },
     )
@@ -101,10 +107,13 @@ def code_of(artifact: Artifact) -> Code:
 
 
 def sizes_text(
-    threads: int, workspace_bytes: int, operands: Sequence[tuple[Sequence[int], str]]
+    threads: int,
+    workspace_bytes: int,
+    operands: Sequence[tuple[Sequence[int], str]],
+    rows: Sequence[int],
 ) -> str:
     """A constant for the code of a network: the sizes without which it must not be run."""
-    sizes = _sizes(threads, workspace_bytes, operands)
+    sizes = _sizes(threads, workspace_bytes, operands, rows)
     listed = ", ".join(f"i64 {size}" for size in sizes)
     kind = f"[{len(sizes)} x i64]"
     return f'@tilewright_sizes = constant {kind} [{listed}], section "{_SIZES}", align 8'
@@ -122,7 +131,8 @@ def _checked(data: bytes, metadata: Mapping[str, Any], threads: int) -> Code:
     if start != len(data):
         raise ValueError("more or less than its object files")
     *_, sizes = [section(each, _SIZES) for each in objects]  # of a network, the last calls them all
-    told = _sizes(threads, metadata["workspace_bytes"], metadata["operands"])
+    rows = metadata.get("rows", ())
+    told = _sizes(threads, metadata["workspace_bytes"], metadata["operands"], rows)
     symbol = metadata["symbol"]
     if not isinstance(symbol, str) or not symbol or threads != metadata["threads"]:
         raise ValueError("no function, or not of this target")
@@ -135,9 +145,13 @@ def _checked(data: bytes, metadata: Mapping[str, Any], threads: int) -> Code:
 
 
 def _sizes(
-    threads: int, workspace_bytes: int, operands: Sequence[tuple[Sequence[int], str]]
+    threads: int,
+    workspace_bytes: int,
+    operands: Sequence[tuple[Sequence[int], str]],
+    rows: Sequence[int],
 ) -> list[int]:
-    if any(n < 0 for shape, _ in operands for n in shape):
+    """Numbers of rows stand behind the bytes of operands, and below 0, as those never are."""
+    if any(n < 0 for shape, _ in operands for n in shape) or any(count < 1 for count in rows):
         raise ValueError("a negative size")
     each = (prod(shape) * ITEM_BYTES[dtype] for shape, dtype in operands)
-    return [threads, workspace_bytes, *each]
+    return [threads, workspace_bytes, *each, *(-count for count in rows)]

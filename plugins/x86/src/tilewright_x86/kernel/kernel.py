@@ -12,7 +12,7 @@ from tilewright.errors import UsageError
 from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
 from tilewright_tensor.kernels.host_kernel import HostKernel
-from tilewright_x86.kernel.artifact import CALLS, Code, code_of
+from tilewright_x86.kernel.artifact import CALLS, ROWS, Code, code_of
 from tilewright_x86.kernel.loader import Loaded
 from tilewright_x86.kernel.parallel import hold_pool, parallel_for
 from tilewright_x86.machine.isa import ISAS, features, isa_of
@@ -39,6 +39,9 @@ class X86Kernel(HostKernel):
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._address)
         self._programs: Sequence[Sequence[int]] = metadata.get("programs", ())
         self._handed: Collection[int] = ()
+        self._most_rows = tuple(metadata.get("rows", ()))
+        kind = ctypes.c_int64 * len(self._most_rows)
+        self._rows = kind.from_address(self._code.address(ROWS)) if self._most_rows else None
 
     def run(self, row: int) -> None:
         """Call the code."""
@@ -49,6 +52,11 @@ class X86Kernel(HostKernel):
         address = self._code.address(f"kernel{self._programs[call][program]}")
         table = (ctypes.c_void_p * len(self._programs)).from_address(self._code.address(CALLS))
         table[call] = address
+
+    def take_rows(self, rows: Sequence[int] | None) -> None:
+        """As `RunsParts` says. Loops end by themselves where more is asked for than they reach."""
+        if self._rows is not None:
+            self._rows[:] = list(self._most_rows if rows is None else rows)
 
     def bind(self, arrays: Sequence[Any], copies: Mapping[int, int]) -> None:
         """As `HostKernel`, with fewer copies where that many are not needed: they are evicted."""

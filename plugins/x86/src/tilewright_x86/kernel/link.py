@@ -5,21 +5,24 @@ Every distinct kernel compiled once, a main function that calls them in order.
 The main function `void @network(ptr %operands)` gets the inputs, the constants, the outputs and one
 block of memory that holds the arena and, behind it, the workspace that all kernels share. It writes
 each call's pointers to its stack and calls; no Python runs between operators. A call that has other
-programs goes through `@tilewright_calls`, a table of one pointer a call. Of several threads, the
+programs goes through `@tilewright_calls`, a table of one pointer a call. Kernels that may leave out
+rows read how many are asked for in `@tilewright_rows`. Of several threads, the
 thread pool comes along as object code, so that nothing is compiled where the network is loaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from tilewright.roles import Artifact
 from tilewright.vocabulary.target import Target
-from tilewright_tensor.ir.loop_ir import LoopProgram
+from tilewright_tensor.ir.loop_ir import LoopProgram, OutputRows
 from tilewright_tensor.ir.network_program import KernelCall, NetworkBuffer, NetworkProgram
+from tilewright_tensor.ir.row_loops import with_row_loops
 from tilewright_x86.kernel import jit
-from tilewright_x86.kernel.artifact import CALLS, NETWORK, artifact_of, sizes_text
+from tilewright_x86.kernel.artifact import CALLS, NETWORK, ROWS, artifact_of, sizes_text
 from tilewright_x86.kernel.parallel import compiled_pool
 from tilewright_x86.kernel.program import X86Program, as_x86_program
 from tilewright_x86.llvm_ir.module_text import KernelText, module_text
@@ -34,23 +37,29 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
     """Compile a network. Raises ValueError for a program the target cannot run."""
     isa = isa_of_code(target)
     programs: dict[X86Program, int] = {}
-    by_identity: dict[int, int] = {}
+    by_identity: dict[tuple[int, tuple[OutputRows, ...]], int] = {}
 
-    def number_of(program: LoopProgram) -> int:
-        number = by_identity.get(id(program))
+    def number_of(program: LoopProgram, rows: tuple[OutputRows, ...]) -> int:
+        number = by_identity.get((id(program), rows))
         if number is None:
-            number = programs.setdefault(as_x86_program(program), len(programs))
-            by_identity[id(program)] = number
+            own = as_x86_program(program)
+            if rows:
+                own = replace(own, loops=with_row_loops(own.loops, rows))
+            number = programs.setdefault(own, len(programs))
+            by_identity[id(program), rows] = number
         return number
 
-    calls = [[*map(number_of, (call.program, *call.others))] for call in network.calls]
+    calls = [
+        [number_of(one, call.rows) for one in (call.program, *call.others)]
+        for call in network.calls
+    ]
     kernels = [
         emit(program.loops, isa, target.threads, f"kernel{number}")
         for program, number in programs.items()
     ]
     arena_bytes = -(-network.arena_bytes // 64) * 64
     workspace_bytes = arena_bytes + max((k.workspace_bytes for k in kernels), default=0)
-    told = sizes_text(target.threads, workspace_bytes, network.operands)
+    told = sizes_text(target.threads, workspace_bytes, network.operands, network.rows)
     main = _main_function(network, kernels, calls, arena_bytes, told)
     objects = [
         jit.compile_kernel(kernel, isa_needed(isa, kernel.features), program.passes)
@@ -66,6 +75,7 @@ def link_network(network: NetworkProgram, target: Target) -> Artifact:
         workspace_bytes=workspace_bytes,
         programs=calls if any(call.others for call in network.calls) else (),
         pool=compiled_pool() if target.threads > 1 else None,
+        rows=network.rows,
     )
 
 
@@ -84,12 +94,14 @@ def _main_function(
     buffers = {buffer.name: buffer for buffer in network.buffers}
     places, memory = network.places, (len(network.operands), arena_bytes)
     called = frozenset(f"void @{kernel.name}(ptr)" for kernel in kernels)
-    data = (sizes, *_table_of(calls))
+    counts = ", ".join(f"i64 {count}" for count in network.rows)
+    rows = (f"@{ROWS} = global [{len(network.rows)} x i64] [{counts}]",) if counts else ()
+    data = (sizes, *_table_of(calls), *rows)
     if len(parts) < 2:
-        whole = _launching("@network", launches, buffers, places, memory)
+        whole = _launching("@network", launches, buffers, places, memory, rows=network.rows)
         return module_text((*data, whole), called)
     functions = [
-        _launching(f"@network.{number}", part, buffers, places, memory)
+        _launching(f"@network.{number}", part, buffers, places, memory, rows=network.rows)
         for number, part in enumerate(parts)
     ]
     steps = [f"  call void @network.{number}(ptr %operands)" for number in range(len(parts))]
@@ -111,12 +123,15 @@ def _launching(
     buffers: Mapping[str, NetworkBuffer],
     places: Mapping[str, tuple[int, int]],
     memory: tuple[int, int],
+    *,
+    rows: Sequence[int],
 ) -> str:
     """A function that makes some of the calls; only pointers to what they touch are in it.
 
     `memory`: the operand that holds the arena, and the bytes of that.
     """
-    widest = max((len(call.operands) for *_, call in launches), default=0) + 1
+    last_ones = ["%workspace", f"@{ROWS}"] if rows else ["%workspace"]
+    widest = max((len(call.operands) for *_, call in launches), default=0) + len(last_ones)
     lines = [f"  %call = alloca [{widest} x ptr], align 64"]
     last, arena_bytes = memory
     touched = dict.fromkeys(name for *_, call in launches for name in call.operands)
@@ -134,7 +149,7 @@ def _launching(
         for program in (call.program, *call.others):
             _check_call(call.node, program, [buffers[name] for name in call.operands])
         arguments = [pointers[name] for name in call.operands]
-        for slot, argument in enumerate((*arguments, "%workspace")):
+        for slot, argument in enumerate((*arguments, *last_ones)):
             lines.append(f"  store ptr {argument}, ptr %slot{slot}")
         kernel = f"@kernel{choice[0]}"
         if len(choice) > 1:

@@ -33,6 +33,7 @@ from tilewright_x86.llvm_ir.stack_memory import StackMemory
 from tilewright_x86.machine.isa import Isa
 from tilewright_x86.text.arithmetic_text import check_dtype
 from tilewright_x86.text.instruction_text import InstructionText
+from tilewright_x86.text.loop_ends import ROWS, LoopEnds, ends_early
 from tilewright_x86.text.loop_facts import LoopFacts
 from tilewright_x86.text.needs import Needs
 from tilewright_x86.text.value_text import Values
@@ -80,10 +81,12 @@ class _Kernel:
         self.functions: list[str] = []
         self.facts = LoopFacts(isa)
         self.joins = False
+        self.ends_early = ends_early(program)
 
     def emit(self) -> KernelText:
         body = self.program.body
-        if isinstance(body, Loop) and body.extent > 1 and self.is_shared(body):
+        fixed = not self.ends_early
+        if fixed and isinstance(body, Loop) and body.extent > 1 and self.is_shared(body):
             function = _Function(self, outlined=True)
             workspace_bytes = self._operands(function)
             function.chunk(body)
@@ -124,6 +127,8 @@ class _Kernel:
             for number, (name, offset) in enumerate(offsets.items()):
                 entry.append(f"  %ws{number} = getelementptr i8, ptr {base}, i64 {offset}")
                 bases[name] = f"%ws{number}"
+        if self.ends_early:
+            bases[ROWS] = _loaded(entry, "ptr", "%operands", len(operands) + 1, "rows")
         return workspace_bytes
 
 
@@ -140,6 +145,7 @@ class _Function:
         self.values = Values(self.text, self.indexes, self.memory, kernel.needs)
         self.instructions = InstructionText(self.memory, kernel.needs)
         self.stack = StackMemory(self.text)
+        self.ends = LoopEnds(self.text, self.memory.bases)
 
     def statement(self, node: Statement) -> None:
         """Write a statement at the present place."""
@@ -234,9 +240,9 @@ class _Function:
     ) -> None:
         """A bottom-tested loop that runs at least once; `node.var` is `scale` times its counter.
 
-        The counter runs from 0 to `count`, or between `bounds` that lie inside.
+        The counter runs from 0 to `count`, or ends early, or runs between `bounds` that lie inside.
         """
-        begin, end = bounds or ("0", str(count))
+        begin, end = bounds or ("0", self.ends.of(node) if node.rows else str(count))
         text, registers = self.text, self.registers
         stored = self.kernel.facts.stored_buffers(node.body)
         names = {buffer.name for buffer in stored}
@@ -332,7 +338,7 @@ class _Function:
             self.text.effect(f"store {slot}, ptr {at}, align 8")
         self.kernel.needs.declare("void @tw_parallel_for(ptr, ptr, i64, i64)")
         self.text.effect(
-            f"call void @tw_parallel_for(ptr @{name}, ptr {context}, i64 {node.extent}, "
+            f"call void @tw_parallel_for(ptr @{name}, ptr {context}, i64 {self.ends.of(node)}, "
             f"i64 {self.kernel.threads})"
         )
         names = {buffer.name for buffer in self.kernel.facts.stored_buffers(node.body)}
