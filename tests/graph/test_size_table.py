@@ -8,10 +8,11 @@ from tilewright_graph.network.dimensions import Dimensions
 from tilewright_graph.network.size_range import SizeRange
 
 
-def table(seconds, *, least=1, independent=True):
+def table(seconds, *, of_least=(), least=1, independent=True):
     dimension = Dimension("batch", SizeRange(least, max(seconds)), {}, independent)
     dimensions = Dimensions((dimension,))
-    rows = size_table(dimensions, {(size,): cost for size, cost in seconds.items()})
+    times = ({(size,): cost for size, cost in each.items()} for each in (seconds, dict(of_least)))
+    rows = size_table(dimensions, *times)
     found = [(str(*row.sizes), tuple(run for (run,) in row.runs)) for row in rows]
     return found, table_text(dimensions, rows)
 
@@ -40,6 +41,30 @@ def test_where_time_grows_with_the_rows_a_size_runs_as_several():
 def test_a_larger_bucket_serves_where_it_is_faster_for_certain():
     assert table({1: 1e-5, 2: 5e-5, 3: 3e-5})[0] == [("1", (1,)), ("2..3", (3,))]
     assert table({2: 3.1e-5, 3: 3e-5})[0] == [("1..2", (2,)), ("3", (3,))]
+
+
+def test_where_rows_are_left_out_time_grows_with_the_size_and_nothing_runs_as_several():
+    seconds = {1: 0.011, 4: 0.04, 8: 0.08}
+    whole = table(seconds, least=3)[0]
+    assert max(len(runs) for _, runs in whole) > 1
+    found, text = table(seconds, of_least={4: 0.013, 8: 0.014}, least=1)
+    assert found == [("1", (1,)), ("2..4", (4,)), ("5..8", (8,))]
+    assert text.splitlines()[2].split() == ["2..4", "4", "40.00"]
+
+
+def test_the_time_that_is_told_is_that_of_the_largest_size_in_a_bucket_that_leaves_out_rows():
+    found, text = table({2: 0.9, 3: 1.0, 5: 0.5}, of_least={5: 0.1})
+    assert found == [("1..5", (5,))]
+    assert text.splitlines()[1].split() == ["1..5", "5", "500.0"]
+
+
+def test_a_larger_bucket_of_the_other_dimension_serves_where_it_is_faster():
+    batch = Dimension("batch", SizeRange(4, 4), {}, independent=True)
+    sequence = Dimension("sequence", SizeRange(5, 10), {}, independent=True)
+    seconds = {(4, 6): 0.5, (4, 10): 0.4}
+    (first, second) = size_table(Dimensions((batch, sequence)), seconds)
+    assert [str(row.sizes[1]) for row in (first, second)] == ["5..6", "7..10"]
+    assert first.runs == second.runs == ((4, 10),)
 
 
 def test_of_two_dimensions_a_row_has_a_range_of_each_and_one_of_them_is_divided():

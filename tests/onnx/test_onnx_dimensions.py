@@ -130,6 +130,7 @@ def test_a_size_that_is_faster_as_several_runs_in_them_one_after_the_other(model
     network = compiled(made, "1..8")
     slow = {(size,): 1e-2 * size - 1e-6 * size**2 for (size,) in network.networks}
     apart = BucketedNetwork(network.dimensions, network.networks, slow)
+    assert network.networks[6,].parts()[0].metadata["rows"] == (6,)
     assert [sorted(apart.runs_as((size,))) for size in (5, 7)] == [[(1,), (4,)], [(1,), (6,)]]
     assert_right(apart, made, range(1, 9))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from tilewright.errors import UsageError
@@ -14,15 +16,26 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.given_arrays import by_name, checked_arrays
-from tilewright_graph.compiled.padding import Padding
 from tilewright_graph.compiled.saved import saved_buckets
 from tilewright_graph.compiled.saved.saved_buckets import SavedBucket
 from tilewright_graph.compiled.size_table import size_table, table_text
 from tilewright_graph.network.dimensions import Dimensions, Sizes
 
-Answer = Callable[[CompiledNetwork, Mapping[str, Any]], dict[str, Any]]
-_Way = tuple[tuple[Sizes, ...], dict[str, TensorSpec]]
 _MOST_WAYS = 4096  # that are kept: of several dimensions there may be very many
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A run of a bucket's network on so many sizes, from the first row of the divided dimension."""
+
+    network: CompiledNetwork
+    sizes: Sizes
+    first: int
+    outputs: Mapping[str, TensorSpec]
+    results: Mapping[str, TensorSpec]
+
+
+_Way = tuple[Mapping[str, TensorSpec], Sequence[_Step]]
 
 
 class BucketedNetwork:
@@ -38,13 +51,15 @@ class BucketedNetwork:
     >>> answers = network.run({"data": six_images})  # by the network for 7, and cut to 6
     >>> network.save("folder"); BucketedNetwork.load("folder")
 
-    Sizes run in the next bucket that is below them in no dimension, padded by their last rows, or
-    in several one after the other; where rows of a dimension meet, each of its sizes has buckets
-    of its own. Sizes are tuples, in the order of `dimensions`.
+    Sizes run in the next bucket that is below them in no dimension, or in several one after the
+    other; where rows of a dimension meet, each of its sizes has buckets of its own. In a larger
+    bucket, kernels that can do without leave out rows of dimensions whose rows do not meet. Sizes
+    are tuples, in the order of `dimensions`.
 
     inputs, outputs, observed  specs as those of `CompiledNetwork`, at the largest sizes
     networks   a CompiledNetwork for each bucket, by its sizes, ascending
     seconds    of a run of each, as measured when it was compiled
+    least_seconds   the same, of the least size of the dimension along which it leaves out rows
     table      which sizes run as which buckets, ascending
     """
 
@@ -53,13 +68,13 @@ class BucketedNetwork:
         dimensions: Dimensions,
         networks: Mapping[Sizes, CompiledNetwork],
         seconds: Mapping[Sizes, float],
+        least_seconds: Mapping[Sizes, float] = MappingProxyType({}),
     ) -> None:
         self.dimensions = dimensions
         self.networks = dict(networks)
-        self.seconds = seconds
-        self.table = size_table(dimensions, seconds)
+        self.seconds, self.least_seconds = seconds, least_seconds
+        self.table = size_table(dimensions, seconds, least_seconds)
         self._known_ways: dict[Sizes, _Way] = {}
-        self._paddings = {sizes: Padding(dimensions, one.inputs) for sizes, one in networks.items()}
         largest = networks[dimensions.most]
         self.name, self.target, self.device = largest.name, largest.target, largest.device
         self.precision, self.max_error = largest.precision, largest.max_error
@@ -90,10 +105,11 @@ class BucketedNetwork:
 
     def __copy__(self) -> BucketedNetwork:
         copies = {sizes: copy(network) for sizes, network in self.networks.items()}
-        return BucketedNetwork(self.dimensions, copies, self.seconds)
+        return BucketedNetwork(self.dimensions, copies, self.seconds, self.least_seconds)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return BucketedNetwork, (self.dimensions, self.networks, self.seconds)
+        least = dict(self.least_seconds)
+        return BucketedNetwork, (self.dimensions, self.networks, self.seconds, least)
 
     @property
     def untuned(self) -> tuple[Workload, ...]:
@@ -121,11 +137,11 @@ class BucketedNetwork:
 
         Raises UsageError for other sizes, and for inputs that disagree.
         """
-        return self._answer(inputs, CompiledNetwork.run)
+        return self._answer(inputs, observes=False)
 
     def observe(self, inputs: Any) -> dict[str, Any]:
         """Outputs and observed tensors by name, of the same run."""
-        return self._answer(inputs, CompiledNetwork.observe)
+        return self._answer(inputs, observes=True)
 
     def save(self, folder: str | Path) -> None:
         """All of it in a folder, which is replaced whole."""
@@ -133,7 +149,9 @@ class BucketedNetwork:
         constants = None
         for sizes, network in self.networks.items():
             artifact, constants, signature = network.parts()
-            saved[sizes] = SavedBucket(artifact, signature, self.seconds[sizes])
+            saved[sizes] = SavedBucket(
+                artifact, signature, self.seconds[sizes], self.least_seconds.get(sizes)
+            )
         saved_buckets.save(Path(folder).absolute(), self.dimensions, saved, constants)
 
     @classmethod
@@ -147,45 +165,50 @@ class BucketedNetwork:
         for sizes, one in buckets.items():
             parts = (one.artifact, constants, one.signature)
             networks[sizes] = CompiledNetwork.of_parts(parts, host, device, str(folder))
-        return cls(dimensions, networks, {sizes: one.seconds for sizes, one in buckets.items()})
+        seconds = {sizes: one.seconds for sizes, one in buckets.items()}
+        told = {sizes: one.least_seconds for sizes, one in buckets.items()}
+        least = {sizes: one for sizes, one in told.items() if one is not None}
+        return cls(dimensions, networks, seconds, least)
 
     def close(self) -> None:
         """Free the memory; the network cannot be run afterwards."""
         for network in self.networks.values():
             network.close()
 
-    def _answer(self, inputs: Any, answer: Answer) -> dict[str, Any]:
+    def _answer(self, inputs: Any, *, observes: bool) -> dict[str, Any]:
         named = by_name(inputs, self.inputs, self.name)
-        sizes = self._sizes(named)
-        (runs, specs), dimensions = self._way(sizes), self.dimensions
-        if runs == (sizes,):  # it checks them itself
-            return answer(self.networks[sizes], named)
+        specs, steps = self._way(self._sizes(named))
         arrays = checked_arrays(named, specs, self.name)
-        along = dimensions.along
-        answers, first = [], 0
-        for bucket in runs:
-            count = min(bucket[along], sizes[along] - first)
-            own = (*sizes[:along], count, *sizes[along + 1 :])
-            part = dimensions.part(arrays, own, first) if len(runs) > 1 else arrays
-            if own == bucket:
-                answers.append(answer(self.networks[bucket], part))
-            else:
-                padding = self._paddings[bucket]
-                with padding.turn:
-                    whole = answer(self.networks[bucket], padding.filled(part))
-                answers.append(dimensions.part(whole, own))
-            first += count
-        return dimensions.joined(answers)
+        answers = [
+            step.network.run_part(
+                arrays if len(steps) == 1 else self.dimensions.part(arrays, step.sizes, step.first),
+                step.results if observes else step.outputs,
+                step.sizes,
+            )
+            for step in steps
+        ]
+        return self.dimensions.joined(answers)
 
     def _way(self, sizes: Sizes) -> _Way:
         """What is looked up of sizes, kept for those that were asked last."""
         way = self._known_ways.get(sizes)
         if way is None:
-            way = self.runs_as(sizes), self.specs(sizes)
+            way = self.specs(sizes), [*self._steps(sizes)]
             if len(self._known_ways) >= _MOST_WAYS:
                 self._known_ways.clear()
             self._known_ways[sizes] = way
         return way
+
+    def _steps(self, sizes: Sizes) -> Iterator[_Step]:
+        along, first = self.dimensions.along, 0
+        for bucket in self.runs_as(sizes):
+            count = min(bucket[along], sizes[along] - first)
+            own = (*sizes[:along], count, *sizes[along + 1 :])
+            told = {**self.outputs, **self.observed}
+            results = {n: self.dimensions.spec(n, spec, own) for n, spec in told.items()}
+            outputs = {name: results[name] for name in self.outputs}
+            yield _Step(self.networks[bucket], own, first, outputs, results)
+            first += count
 
     def _sizes(self, named: Mapping[str, Any]) -> Sizes:
         """Those that the inputs have which tell them."""

@@ -17,6 +17,7 @@ from tilewright_graph.compiled.linking import lower_network
 from tilewright_graph.compiled.packed_constants import PackedConstants
 from tilewright_graph.compiled.saved.saved_network import NetworkSignature
 from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.extraction.inner_rows import InnerRows
 from tilewright_graph.extraction.memory_plan import MemoryPlan
 from tilewright_graph.extraction.transforms import TRANSFORM
 from tilewright_graph.network.counted_rows import counted_results
@@ -98,12 +99,13 @@ def link_dispatched(
     dispatched: Dispatched,
     context: RunContext,
     packed: PackedConstants | None = None,
+    rows: InnerRows | None = None,
 ) -> tuple[CompiledNetwork, CompileReport]:
-    """The network whose kernels have their configs; see `lower_network` for `packed`."""
+    """The network whose kernels have their configs; see `lower_network` for `packed`, `rows`."""
     assembly = dispatched.assembly
     bound, untuned = dispatched.max_error, _untuned(assembly, context)
     compiled, memory = link_assembly(
-        extracted, assembly, context, bound, packed=packed, untuned=untuned
+        extracted, assembly, context, bound, packed=packed, untuned=untuned, rows=rows
     )
     report = CompileReport(
         dispatched.prediction,
@@ -142,11 +144,12 @@ def link_assembly(
     others: Mapping[int, Sequence[ConfigEntity]] | None = None,
     packed: PackedConstants | None = None,
     untuned: tuple[Workload, ...] = (),
+    rows: InnerRows | None = None,
 ) -> tuple[CompiledNetwork, MemoryPlan]:
     """The network as an assembly computes it, and how its memory is planned.
 
     `others`: by number of a call, configs of equal layouts that `CompiledNetwork.swap` may take.
-    `packed`: see `lower_network`; `untuned`: what the network is to say that it has of such.
+    `packed`, `rows`: see `lower_network`; `untuned`: what the network is to say of such.
     """
     host, network = context.host, extracted.network
     backend = host.backend(extracted.target.kind)
@@ -157,7 +160,13 @@ def link_assembly(
     )
     names = (network.name, network.fed, network.made)
     lowered = lower_network(
-        *names, assembly, host, reuse_distance=distance, others=others, packed=packed
+        *names,
+        assembly,
+        host,
+        reuse_distance=distance,
+        others=others,
+        packed=packed,
+        rows=rows,
     )
     try:
         artifact = backend.link(lowered.program, extracted.target)

@@ -10,6 +10,7 @@ from tilewright_graph.compiled.compile import CompileReport, link_dispatched, re
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.packed_constants import pack_constants
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
+from tilewright_graph.extraction.inner_rows import InnerRows
 from tilewright_graph.network.dimensions import Sizes
 from tilewright_graph.network.random_inputs import random_arrays
 from tilewright_graph.selection.candidates import Accuracy
@@ -32,19 +33,26 @@ def compile_buckets(
     dispatched = [dispatch_network(one, context, accuracy) for one in extracted]
     refuse_unrecorded([*zip(extracted, dispatched, strict=True)], context)
     packed = pack_constants([one.assembly.constants for one in dispatched])
-    compiled, reports = {}, {}
+    compiled, reports, dimensions = {}, {}, extracted.dimensions
     parts = zip(extracted.networks.items(), dispatched, packed, strict=True)
-    for (sizes, network), configs, constants in parts:
-        compiled[sizes], reports[sizes] = link_dispatched(network, configs, context, constants)
-    seconds = {
-        sizes: reports[sizes].prediction.seconds
-        if context.frozen
-        else _seconds(network, context.seed)
-        for sizes, network in compiled.items()
-    }
-    return BucketedNetwork(extracted.dimensions, compiled, seconds), reports
+    inner: dict[Sizes, InnerRows | None] = {}
+    for (sizes, one), configs, constants in parts:
+        inner[sizes] = rows = InnerRows.of(one, dimensions, sizes)
+        made = link_dispatched(one, configs, context, constants, rows)
+        compiled[sizes], reports[sizes] = made
+    if context.frozen:
+        told = {sizes: report.prediction.seconds for sizes, report in reports.items()}
+        return BucketedNetwork(dimensions, compiled, told), reports
+    seconds, least_seconds, along = {}, {}, dimensions.along
+    least = dimensions.each[along].sizes.least
+    for sizes, network in compiled.items():
+        network.run(random_arrays(network.inputs, context.seed))
+        seconds[sizes] = _seconds(network, None)
+        if inner[sizes] is not None and least < sizes[along]:
+            fewest = (*sizes[:along], least, *sizes[along + 1 :])
+            least_seconds[sizes] = _seconds(network, fewest)
+    return BucketedNetwork(dimensions, compiled, seconds, least_seconds), reports
 
 
-def _seconds(network: CompiledNetwork, seed: int) -> float:
-    network.run(random_arrays(network.inputs, seed))
-    return median(network.benchmark(_RUNS, _WARMUP, _SECONDS).seconds)
+def _seconds(network: CompiledNetwork, rows: Sizes | None) -> float:
+    return median(network.benchmark(_RUNS, _WARMUP, _SECONDS, rows).seconds)

@@ -22,6 +22,7 @@ from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.target import Target
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.compiled.given_arrays import given_arrays
+from tilewright_graph.compiled.operand_parts import OperandParts
 from tilewright_graph.compiled.saved import saved_network
 from tilewright_graph.network.counted_rows import counted_rows
 from tilewright_graph.network.network import signature_text
@@ -125,6 +126,7 @@ class CompiledNetwork:
         else:
             kernel.bind(operands, {})
         self._kernel: Kernel | None = kernel
+        self._parts = OperandParts(kernel)
         self._turn = Lock()
         self._places = {name: place for place, name in enumerate([*fed, "", *made]) if name}
         self._fed = fed
@@ -166,20 +168,42 @@ class CompiledNetwork:
         """Outputs and observed tensors by name, of the same run."""
         return self._answer(inputs, {**self.outputs, **self.observed})
 
-    def benchmark(self, runs: int = 100, warmup: int = 10, seconds: float = inf) -> Latency:
+    def benchmark(
+        self,
+        runs: int = 100,
+        warmup: int = 10,
+        seconds: float = inf,
+        rows: Sequence[int] | None = None,
+    ) -> Latency:
         """Latency of whole runs on the inputs written last, one sample a run.
 
-        Fewer runs, at least three, where so many would take more than `seconds`.
+        Fewer runs, at least three, where so many would take more than `seconds`. `rows` as for
+        `run_part`.
         """
         for _ in range(warmup):
-            self.time()
-        count = affordable_runs(runs, self.time(), seconds)
-        return Latency(tuple(self.time() for _ in range(count)))
+            self.time(rows)
+        count = affordable_runs(runs, self.time(rows), seconds)
+        return Latency(tuple(self.time(rows) for _ in range(count)))
 
-    def time(self) -> float:
-        """Seconds of one run on the inputs written last."""
+    def run_part(
+        self, arrays: Mapping[str, Any], results: Mapping[str, TensorSpec], rows: Sequence[int]
+    ) -> dict[str, Any]:
+        """The results, each from the beginning of its axes, of arrays that begin its inputs.
+
+        rows      of each dimension that may be smaller; those behind them are computed only by
+                  kernels that cannot do without
+        """
+        with self._turn:
+            kernel, parts = self._open(), self._parts
+            for name in self._fed:
+                parts.write(self._places[name], arrays[name], self.inputs[name].shape)
+            parts.with_rows(rows, kernel.launch)
+            return {name: self._result(arrays, name, results[name]) for name in results}
+
+    def time(self, rows: Sequence[int] | None = None) -> float:
+        """Seconds of one run on the inputs written last; `rows` as for `run_part`."""
         with self._alone() as kernel:
-            return kernel.time(1)
+            return self._parts.with_rows(rows, lambda: kernel.time(1))
 
     def swap(self, call: int, program: int) -> None:
         """Let a call launch another of the programs that it was linked with; 0 is its own.
@@ -257,16 +281,14 @@ class CompiledNetwork:
             for name in self._fed:
                 kernel.write(self._places[name], arrays[name])
             kernel.launch()
-            return {name: self._result(kernel, arrays, name, wanted[name]) for name in wanted}
+            return {name: self._result(arrays, name, wanted[name]) for name in wanted}
 
-    def _result(
-        self, kernel: Kernel, arrays: Mapping[str, Any], name: str, spec: TensorSpec
-    ) -> Any:
+    def _result(self, arrays: Mapping[str, Any], name: str, spec: TensorSpec) -> Any:
         if name in arrays:
             return arrays[name].copy()
         if name not in self._places:
             return _zeros(spec)
-        array = kernel.read(self._places[name]).reshape(spec.shape)
+        array = self._parts.read(self._places[name], spec.shape)
         return counted_rows(array) if name in self._signature.counted else array
 
 

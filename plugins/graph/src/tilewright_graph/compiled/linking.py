@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright_graph.compiled.packed_constants import PackedConstants, pack_constants
+from tilewright_graph.extraction.inner_rows import InnerRows
 from tilewright_graph.extraction.memory_plan import Lifetime, MemoryPlan, plan_memory, rested
 from tilewright_graph.network.network_bytes import check_network_bytes
 from tilewright_graph.selection.assembly import Assembly
@@ -34,12 +35,13 @@ def lower_network(
     reuse_distance: int = 0,
     others: Mapping[int, Sequence[ConfigEntity]] | None = None,
     packed: PackedConstants | None = None,
+    rows: InnerRows | None = None,
 ) -> LoweredNetwork:
     """The program of an assembly; equal kernels share one lowered program.
 
     `reuse_distance`: see `TellsReuseDistance`; `others`: by number of a call, configs of equal
     layouts that may take its place (see `SwapsKernels`). `packed`: its constants, where they lie
-    beside those of other networks.
+    beside those of other networks. `rows`: of which fewer rows may be asked for.
     """
     memory = plan_memory(rested(_lifetimes(assembly), _touched(assembly), reuse_distance))
     outside = [t.bytes for t in assembly.tensors.values() if t.kind != "intermediate"]
@@ -65,8 +67,10 @@ def lower_network(
             if which not in lowered:
                 lowered[which] = host.lower(*which)
         own, *rest = (lowered[call.task, config] for config in configs)
-        calls.append(KernelCall(call.node, own, (*call.reads, call.write), tuple(rest)))
-    program = NetworkProgram(name, buffers, tuple(calls), memory.arena_bytes, packed.block.nbytes)
+        written = () if rows is None else rows.in_output(*call.makes)
+        calls.append(KernelCall(call.node, own, (*call.reads, call.write), tuple(rest), written))
+    sizes = memory.arena_bytes, packed.block.nbytes, () if rows is None else rows.sizes
+    program = NetworkProgram(name, buffers, tuple(calls), *sizes)
     return LoweredNetwork(program, packed.block, memory)
 
 

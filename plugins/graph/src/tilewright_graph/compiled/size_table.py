@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise, product
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from tilewright_graph.network.dimension import Dimension
 from tilewright_graph.network.dimensions import Dimensions, Sizes
 from tilewright_graph.network.size_range import SizeRange
 from tilewright_pipeline.context.time_text import milliseconds_text
+
+_T = TypeVar("_T")
 
 _CALL_SECONDS = 2.5e-5
 """What one more run costs besides the network's own time: arrays are taken apart and joined.
@@ -27,10 +30,10 @@ _GAIN = 0.05
 class SizesRow:
     """A row of the table: these sizes run as these buckets, one after the other.
 
-    The last one is padded where they hold more rows than there are.
+    The last one has fewer rows than it holds, or is padded.
 
     sizes     a range of each dimension
-    seconds   of these buckets, as measured when they were compiled
+    seconds   that the largest of them take, by what was measured of the buckets
     """
 
     sizes: tuple[SizeRange, ...]
@@ -52,63 +55,100 @@ class SizesRow:
         }
 
 
-def size_table(dimensions: Dimensions, seconds: Mapping[Sizes, float]) -> list[SizesRow]:
-    """The rows, given the seconds of each bucket.
+def size_table(
+    dimensions: Dimensions,
+    seconds: Mapping[Sizes, float],
+    least_seconds: Mapping[Sizes, float] = MappingProxyType({}),
+) -> list[SizesRow]:
+    """The rows, given the seconds of each bucket, and of those that leave rows out, of one with the
+    least size of the dimension that is divided: between these, time grows with the rows.
 
-    A size runs in the next bucket that is not below it in any dimension, unless along one of them
-    it is faster in a larger one, or in several. Where rows may depend on each other, it runs in its
-    own.
+    Sizes run in the next bucket that is not below them in any dimension, unless they are faster in
+    a larger one, or, along the one dimension, in several. Where rows may depend on each other, they
+    run in their own.
     """
     along = dimensions.along
-    divided = dimensions.each[along]
+    divided, others = dimensions.each[along], _without(dimensions.each, along)
+    firsts = divided.sizes.least
+    buckets = [
+        _Bucket(sizes, sizes[along], cost, firsts, least_seconds.get(sizes, cost))
+        for sizes, cost in sorted(seconds.items(), key=lambda one: (-one[0][along], one[0]))
+    ]
     spans = [
-        _served(one, sorted({sizes[at] for sizes in seconds}))
+        _served_sizes(one, {sizes[at] for sizes in seconds})
         for at, one in enumerate(dimensions.each)
     ]
     table = []
-    for others in product(*(*spans[:along], *spans[along + 1 :])):
-        before = tuple(span.most for span in others[:along])
-        behind = tuple(span.most for span in others[along:])
-        line = {
-            sizes[along]: cost
-            for sizes, cost in seconds.items()
-            if (sizes[:along], sizes[along + 1 :]) == (before, behind)
-        }
-        rows = _fastest(divided, line) if divided.independent else ((n, (n,)) for n in line)
-        for runs, group in groupby(rows, key=lambda row: row[1]):
-            sizes = [size for size, _ in group]
-            served = (*others[:along], SizeRange(sizes[0], sizes[-1]), *others[along:])
-            buckets = tuple((*before, run, *behind) for run in runs)
-            table.append(SizesRow(served, buckets, sum(line[run] for run in runs)))
+    for served in product(*_without(spans, along)):
+        next_ones = tuple(span.most for span in served)
+        usable = [
+            bucket for bucket in buckets if _holds(_without(bucket.sizes, along), next_ones, others)
+        ]
+        plain = {one.rows: one for one in usable if _without(one.sizes, along) == next_ones}
+        best = _fastest(divided, plain, usable)
+        for runs, group in groupby(divided.sizes, key=lambda size: best[size][1]):
+            sizes = [*group]
+            span = SizeRange(sizes[0], sizes[-1])
+            row = (*served[:along], span, *served[along:])
+            table.append(SizesRow(row, runs, best[span.most][0]))
     return table
 
 
-def _served(dimension: Dimension, buckets: Sequence[int]) -> list[SizeRange]:
+@dataclass(frozen=True, slots=True)
+class _Bucket:
+    """What a run of it takes, by how many rows it has along the dimension that is divided."""
+
+    sizes: Sizes
+    rows: int
+    seconds: float
+    least_rows: int
+    least_seconds: float
+
+    def of(self, rows: int) -> float:
+        """Of so many, no more than its own."""
+        missing = (self.rows - max(rows, self.least_rows)) / max(1, self.rows - self.least_rows)
+        return self.seconds - missing * (self.seconds - self.least_seconds)
+
+
+def _without(each: Sequence[_T], place: int) -> tuple[_T, ...]:
+    return (*each[:place], *each[place + 1 :])
+
+
+def _holds(bucket: Sizes, sizes: Sizes, dimensions: Sequence[Dimension]) -> bool:
+    """Whether these sizes of all dimensions but the divided one run in a bucket."""
+    return all(
+        own >= size if one.independent else own == size
+        for own, size, one in zip(bucket, sizes, dimensions, strict=True)
+    )
+
+
+def _served_sizes(dimension: Dimension, buckets: Iterable[int]) -> list[SizeRange]:
     """The sizes for which each bucket is the next one."""
-    firsts = [dimension.sizes.least - 1, *buckets]
+    firsts = [dimension.sizes.least - 1, *sorted({*buckets})]
     return [SizeRange(below + 1, bucket) for below, bucket in pairwise(firsts)]
 
 
 def _fastest(
-    dimension: Dimension, seconds: Mapping[int, float]
-) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """(size, the buckets that it runs as), by the fastest of the smaller sizes."""
-    best: dict[int, tuple[float, tuple[int, ...]]] = {}
-    buckets = sorted(seconds, reverse=True)
+    dimension: Dimension, plain: Mapping[int, _Bucket], buckets: Sequence[_Bucket]
+) -> Mapping[int, tuple[float, tuple[Sizes, ...]]]:
+    """By size: seconds, and the buckets that it runs as, by the fastest of the smaller sizes.
+
+    plain   by their rows, those of which the next one is taken where none is faster for certain
+    """
+    best: dict[int, tuple[float, tuple[Sizes, ...]]] = {}
     for size in range(1, dimension.sizes.most + 1):
-        plain = min(bucket for bucket in buckets if bucket >= size)
-        found: tuple[float, tuple[int, ...]] = (seconds[plain], (plain,))
-        for bucket in buckets:
-            cost: float = seconds[bucket]
-            runs: tuple[int, ...] = (bucket,)
-            if bucket < size:
-                rest, others = best[size - bucket]
-                cost, runs = cost + _CALL_SECONDS + rest, (bucket, *others)
-            if cost < found[0] * (1 if found[1] != (plain,) else 1 - _GAIN):
+        next_one = plain[min(rows for rows in plain if rows >= size)]
+        found: tuple[float, tuple[Sizes, ...]] = (next_one.of(size), (next_one.sizes,))
+        for bucket in buckets if dimension.independent else ():
+            cost = bucket.of(min(size, bucket.rows))
+            runs: tuple[Sizes, ...] = (bucket.sizes,)
+            if bucket.rows < size:
+                rest, others = best[size - bucket.rows]
+                cost, runs = cost + _CALL_SECONDS + rest, (bucket.sizes, *others)
+            if cost < found[0] * (1 if found[1] != (next_one.sizes,) else 1 - _GAIN):
                 found = cost, runs
         best[size] = found
-        if size in dimension.sizes:
-            yield size, found[1]
+    return best
 
 
 def runs_text(runs: Sequence[Sequence[int]]) -> str:

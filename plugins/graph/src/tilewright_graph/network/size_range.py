@@ -14,9 +14,10 @@ _MOST_SIZES = 4096
 """Of a range."""
 
 _PADDING = 1.25
-"""The size of a bucket over the least that it serves, at most: what padding may cost.
+"""The size of a bucket over the least that it serves, at most: what all its rows may cost.
 
-A network over independent rows takes at most as much longer as it has more of them.
+A network over independent rows takes at most as much longer as it has more of them. Kernels that
+leave rows out (see `RunsParts`) take less; others, and other targets, do not.
 """
 
 

@@ -47,13 +47,17 @@ class PlacedTensor:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A kernel launch before lowering; it reads and writes placed tensors, by name and in order."""
+    """A kernel launch before lowering; it reads and writes placed tensors, by name and in order.
+
+    makes   the tensor, and the layout that it is written in
+    """
 
     node: str
     task: Task
     config: ConfigEntity
     reads: tuple[str, ...]
     write: str
+    makes: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ class _Assembler:
                 inside = replace(self._tensors[placed[part]], within=(placed[parts.whole], place))
                 self._tensors[placed[part]] = inside
             return
-        self._calls.append(Call(kernel.name, kernel.task, config, reads, write))
+        self._calls.append(Call(kernel.name, kernel.task, config, reads, write, (output, layout)))
         if leaves and write != output:
             result = self._place(output, logical, output, "output")
             self._transform(output, layout, write, logical, result)
@@ -161,7 +165,8 @@ class _Assembler:
         spec = self._network.specs[name]
         task = transform_task(spec, source, layout, self._extracted.target)
         node = f"{name}:{source}->{layout}"
-        self._calls.append(Call(node, task, self._choose(task, ""), (read,), write))
+        config = self._choose(task, "")
+        self._calls.append(Call(node, task, config, (read,), write, (name, layout)))
 
     def _pack(self, name: str, layout: str) -> str:
         placed = self._inner(name, layout)

@@ -22,11 +22,15 @@ from tilewright_graph.network.dimensions import Dimensions, Sizes
 
 @dataclass(frozen=True, slots=True)
 class SavedBucket:
-    """A network at the sizes of its bucket; `seconds` as measured when it was compiled."""
+    """A network at the sizes of its bucket; seconds as measured when it was compiled.
+
+    least_seconds   of the least size of the dimension along which it leaves out rows
+    """
 
     artifact: Artifact
     signature: NetworkSignature
     seconds: float
+    least_seconds: float | None = None
 
 
 def save(
@@ -34,7 +38,12 @@ def save(
 ) -> None:
     """Write the folder, whole or not at all. Raises UsageError where it cannot be."""
     told = [
-        {"sizes": sizes, "seconds": one.seconds, **entry(one.artifact, one.signature)}
+        {
+            "sizes": sizes,
+            "seconds": one.seconds,
+            **({} if one.least_seconds is None else {"least_seconds": one.least_seconds}),
+            **entry(one.artifact, one.signature),
+        }
         for sizes, one in buckets.items()
     ]
     of_each = [one.to_json() for one in dimensions.each]
@@ -57,7 +66,8 @@ def load(folder: Path) -> tuple[Dimensions, dict[Sizes, SavedBucket], Any]:
         for sizes in sorted(found):
             told = found[sizes]
             parts = from_entry(told, codes[_code(sizes)])
-            buckets[sizes] = SavedBucket(*parts, float(told["seconds"]))
+            least = float(told["least_seconds"]) if "least_seconds" in told else None
+            buckets[sizes] = SavedBucket(*parts, float(told["seconds"]), least)
             _check_rows(dimensions, sizes, parts[1])
     return dimensions, buckets, constants
 

@@ -1,0 +1,57 @@
+"""The rows of a network's dimensions inside it, of which a run may leave out the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tilewright.vocabulary.workload import TensorSpec
+from tilewright_graph.extraction.extraction import ExtractedNetwork
+from tilewright_graph.network.dimensions import Dimensions, Sizes
+from tilewright_graph.network.rows import Rows, RowsMeetError, prove_rows
+from tilewright_tensor.ir.loop_ir import OutputRows
+from tilewright_tensor.layouts.layout import Layout
+
+
+@dataclass(frozen=True)
+class InnerRows:
+    """Where they lie in tensors, by the number of the dimension: none depends on another.
+
+    sizes   of each dimension
+    """
+
+    sizes: Sizes
+    rows: Mapping[int, Mapping[str, Rows]]
+    specs: Mapping[str, TensorSpec]
+
+    @classmethod
+    def of(
+        cls, extracted: ExtractedNetwork, dimensions: Dimensions, sizes: Sizes
+    ) -> InnerRows | None:
+        """Those of dimensions of two rows or more that do not meet; None where there are none.
+
+        The proof is that of the network as the graph passes left it.
+        """
+        network, found = extracted.network, {}
+        for place, (one, count) in enumerate(zip(dimensions.each, sizes, strict=True)):
+            if one.independent and count > 1:
+                axes = {name: one.rows[name].axis for name in network.inputs if name in one.rows}
+                try:
+                    proof = prove_rows(network, axes, count, extracted.operators)
+                except RowsMeetError:
+                    continue
+                found[place] = proof.rows
+        return cls(sizes, found, network.specs) if found else None
+
+    def in_output(self, tensor: str, layout: str) -> tuple[OutputRows, ...]:
+        """Where they lie in a tensor that is written in a layout, of those that lie in order."""
+        return tuple(self._in_order(tensor, Layout.parse(layout)))
+
+    def _in_order(self, tensor: str, layout: Layout) -> Iterator[OutputRows]:
+        for dimension, of_tensors in self.rows.items():
+            rows = of_tensors.get(tensor)
+            if rows is None or layout.blocks[rows.axis] > 1:
+                continue
+            if self.specs[tensor].shape[rows.axis] == self.sizes[dimension] * rows.within:
+                axis = next(at for at, one in enumerate(layout.dims) if one.axis == rows.axis)
+                yield OutputRows(axis, rows.within, dimension)
