@@ -15,6 +15,7 @@ from tilewright_search.models.objective import Objective
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright.roles import TaskState
+    from tilewright.vocabulary.target import Target
     from tilewright.vocabulary.task import Task
     from tilewright.vocabulary.task_set import TaskSet
 
@@ -85,12 +86,16 @@ class GradientScheduler:
         cold = [place for place in open_tasks if states[place].trials < self._options.round]
         if cold:
             return max(cold, key=lambda place: slopes[place] * times[place])
-        return max(open_tasks, key=lambda place: slopes[place] * self._gain(place, states, times))
+        reachable = self._reachable(states, times)
 
-    def _gain(self, place: int, states: Sequence[TaskState], times: Sequence[float]) -> float:
+        def worth(place: int) -> float:
+            return slopes[place] * self._gain(states[place], times[place], reachable[place])
+
+        return max(open_tasks, key=worth)
+
+    def _gain(self, state: TaskState, seconds: float, reachable: float) -> float:
         """Seconds of the task's time that a round is expected to save."""
-        state, seconds = states[place], times[place]
-        gap = max(seconds - self._reachable(place, states, times), _LEAST_GAP * seconds)
+        gap = max(seconds - reachable, _LEAST_GAP * seconds)
         forward = gap * self._options.round / state.trials
         alpha = self._options.alpha
         return alpha * self._backward(state) + (1 - alpha) * forward
@@ -104,20 +109,18 @@ class GradientScheduler:
         gained = 0.0 if before is None else before - state.best_seconds
         return gained / self._options.backward_window_size
 
-    def _reachable(self, place: int, states: Sequence[TaskState], times: Sequence[float]) -> float:
-        """Seconds at beta times the speed of the fastest task that is alike; 0 where none is."""
-        own, task = self._count(states[place].task), states[place].task
-        if own is None:
-            return 0.0
-        speeds = [
-            count / times[other]
-            for other, state in enumerate(states)
-            if state.task.workload.operator == task.workload.operator
-            and state.task.target == task.target
-            and state.best_seconds is not None
-            and (count := self._count(state.task)) is not None
+    def _reachable(self, states: Sequence[TaskState], times: Sequence[float]) -> list[float]:
+        """By task, seconds at beta times the speed of the fastest that is alike; 0: none is."""
+        kinds = [(state.task.workload.operator, state.task.target) for state in states]
+        counts = [self._count(state.task) for state in states]
+        fastest: dict[tuple[str, Target], float] = {}
+        for kind, state, count, seconds in zip(kinds, states, counts, times, strict=True):
+            if state.best_seconds is not None and count is not None:
+                fastest[kind] = max(fastest.get(kind, 0.0), count / seconds)
+        return [
+            count / (self._options.beta * fastest[kind]) if count and kind in fastest else 0.0
+            for kind, count in zip(kinds, counts, strict=True)
         ]
-        return own / (self._options.beta * max(speeds)) if speeds else 0.0
 
     def _count(self, task: Task) -> int | None:
         """Operations of a task, None where its operator is not installed."""
