@@ -32,7 +32,8 @@ class Rejection:
         closing = [
             [c.holds for c in constraints if c.levels[-1] == level] for level in range(len(knobs))
         ]
-        self._levels = list(zip(knobs, closing, pools, map(len, pools), strict=True))
+        asked = [knob.at for knob in knobs]
+        self._levels = list(zip(asked, closing, pools, map(len, pools), strict=True))
 
     @cached_property
     def finds(self) -> bool:
@@ -64,13 +65,15 @@ class Rejection:
 
     def _attempt(self, rng: random.Random) -> list[int] | None:
         """A point drawn knob by knob; None as soon as a constraint does not hold."""
+        draw = rng.random
         atoms: list[Interval] = []  # of the levels so far, in order of their slots
         digits = []
-        for knob, closing, pool, size in self._levels:
-            digit = pool[int(rng.random() * size)]
-            atoms += knob.at(digit)
-            if closing and not all_hold(closing, atoms):
-                return None
+        for at, closing, pool, size in self._levels:
+            digit = pool[int(draw() * size)]
+            atoms += at(digit)
+            for holds in closing:
+                if not holds(atoms):
+                    return None
             digits.append(digit)
         return digits
 
