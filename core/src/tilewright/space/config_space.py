@@ -175,11 +175,12 @@ class ConfigSpace:
         if self._has_at_most(2 * (count + (len(exclude) if isinstance(exclude, Sized) else 0))):
             left = [index for index in self._listed if index not in exclude]
             return rng.sample(left, min(count, len(left)))
-        roughly = [alternative.roughly for alternative in self.alternatives]
         chosen: dict[int, None] = {}
         if balanced:
-            self._draw(rng, count, [1.0] * len(roughly), exclude, chosen)
-        self._draw(rng, count, roughly, exclude, chosen)
+            self._draw(rng, count, [1.0] * len(self.alternatives), exclude, chosen)
+        if len(chosen) < count:
+            roughly = [alternative.roughly for alternative in self.alternatives]
+            self._draw(rng, count, roughly, exclude, chosen)
         if len(chosen) < count:  # few are left: luck would find them late
             others = (i for i in self.indexes() if i not in exclude and i not in chosen)
             chosen.update(dict.fromkeys(tuple(islice(others, count - len(chosen)))))
