@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -63,7 +64,7 @@ def unmeasured(
 
 def advice(task: Task, space: ConfigSpace, host: PluginHost, device: Device) -> Advice | None:
     """What a plugin knows of a task on a device; None where none does."""
-    if space.first() is None:
+    if not space.sample_indexes(random.Random(0), 1, balanced=True):  # `first` takes far longer
         return None
     return _asked(UnmeasuredTask(task, space, host.fallback_config(task, space), device), host)
 

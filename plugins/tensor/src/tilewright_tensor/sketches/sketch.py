@@ -35,7 +35,7 @@ class Sketch:
     def alternative(self, prefix: str) -> Alternative:
         """Its open choices as knobs."""
         alternative = self._declared(prefix, self.problem)
-        if next(alternative.indexes(), None) is None and self.problem.limits.threads > 1:
+        if self.problem.limits.threads > 1 and next(alternative.indexes(), None) is None:
             # too small to keep every thread busy
             limits = replace(self.problem.limits, threads=1)
             return self._declared(prefix, replace(self.problem, limits=limits))
