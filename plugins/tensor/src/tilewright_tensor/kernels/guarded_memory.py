@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,14 +27,17 @@ class GuardedMemory:
         self._before = raw[start - _ZONE_BYTES : start]
         self._behind = raw[start + size : start + padded + _ZONE_BYTES]
         zone = np.full((_ZONE_BYTES + _ALIGNMENT) // 4 + 1, word, "<u4").view(np.uint8)
-        self._intact_before = zone[:_ZONE_BYTES]
-        self._intact_behind = zone[size % 4 :][: len(self._behind)]
-        self._before[...] = self._intact_before
-        self._behind[...] = self._intact_behind
+        self._before[...] = zone[:_ZONE_BYTES]
+        self._behind[...] = zone[size % 4 :][: len(self._behind)]
+        self._intact = self._before.tobytes(), self._behind.tobytes()
 
     def overrun(self) -> tuple[int, int]:
         """How many bytes were changed before the memory and after it."""
-        return (
-            int(np.count_nonzero(self._before != self._intact_before)),
-            int(np.count_nonzero(self._behind != self._intact_behind)),
-        )
+        before, behind = self._intact
+        return _changed(self._before.tobytes(), before), _changed(self._behind.tobytes(), behind)
+
+
+def _changed(zone: bytes, intact: bytes) -> int:
+    if zone == intact:  # looked at after every check, and counting takes ten times as long
+        return 0
+    return sum(map(operator.ne, zone, intact))
