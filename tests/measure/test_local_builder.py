@@ -4,10 +4,13 @@ import json
 import re
 import signal
 import threading
+from dataclasses import replace
 
 import pytest
 
-from tilewright.vocabulary.measure import FailureKind
+from tilewright.roles import Artifact
+from tilewright.vocabulary.measure import Conditions, FailureKind
+from tilewright_measure.local.kept_artifacts import KeptArtifacts
 
 
 def test_results_come_in_order_and_a_failure_costs_its_own_candidate(make_bench):
@@ -71,3 +74,30 @@ def test_an_interrupted_build_stops_at_once_and_the_builder_goes_on(make_bench, 
         bench.builder.build([bench.ask(lower="hang_deaf")] * 4)
     (result,) = bench.builder.build([bench.ask()])
     assert result.artifact is not None
+
+
+def test_what_was_built_is_not_built_again(bench):
+    asked, other = bench.ask(), bench.ask(shape=(41,))
+    (first,) = bench.builder.build([asked])
+    again, new = bench.builder.build([asked, other])
+    assert again.artifact == first.artifact
+    assert not again.timings
+    assert set(new.timings) == {"lower", "compile"}
+
+
+def test_what_failed_is_built_again(bench):
+    refused = bench.ask(lower="refuse")
+    builds = bench.builder.build([refused]), bench.builder.build([refused])
+    assert all(built.failure and built.timings for (built,) in builds)
+
+
+def test_artefacts_are_kept_by_candidate_as_far_as_they_fit(bench):
+    kept = KeptArtifacts(10)
+    asked = [bench.ask(shape=(size,)) for size in (3, 5, 7)]
+    for each, size in zip(asked, (4, 5, 3), strict=True):
+        kept.add(each, Artifact("fault", "json", bytes(size)))
+        assert kept.find(asked[0])
+    assert [kept.find(each) is not None for each in asked] == [True, False, True]
+    assert kept.find(replace(asked[2], conditions=Conditions(turns=3))).data == bytes(3)
+    kept.add(asked[2], Artifact("fault", "json", bytes(11)))
+    assert not any(map(kept.find, asked))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ from tilewright_measure.local.local_builder import LocalBuilder
 from tilewright_measure.local.local_runner import LocalRunner
 from tilewright_measure.local.options import LocalBuilderOptions, LocalRunnerOptions
 from tilewright_measure.worker.scratch import Scratch
-
-_BUILT = 64  # candidates whose code is kept: references and finalists are run again and again
 
 
 class Session:
@@ -56,7 +53,6 @@ class Session:
             self._scratch.close()
             raise
         self._builder: LocalBuilder | None = None
-        self._built: OrderedDict[tuple[str, str], BuildResult] = OrderedDict()
         self._making = threading.Lock()
         self._closed = False
 
@@ -71,20 +67,13 @@ class Session:
         building: Mapping[str, Any],
     ) -> list[BuildResult]:
         """One result an input; what comes without an artefact is built here, by these options."""
-        found: list[BuildResult | None] = [
-            BuildResult(artifact_from_json(sent)) if sent else self._kept(_key(each))
-            for each, sent in zip(inputs, artifacts, strict=True)
+        asked = list(zip(inputs, artifacts, strict=True))
+        missing = [each for each, sent in asked if sent is None]
+        made = iter(self._made_builder(building).build(missing) if missing else ())
+        return [
+            next(made) if sent is None else BuildResult(artifact_from_json(sent))
+            for _, sent in asked
         ]
-        missing = [place for place, built in enumerate(found) if built is None]
-        if missing:
-            made = self._made_builder(building).build([inputs[place] for place in missing])
-            for place, built in zip(missing, made, strict=True):
-                found[place] = built
-                if built.artifact is not None:  # without timings: they were spent once
-                    self._built[_key(inputs[place])] = BuildResult(built.artifact)
-            while len(self._built) > _BUILT:
-                self._built.popitem(last=False)
-        return [built for built in found if built is not None]
 
     def measure(
         self, inputs: Sequence[MeasureInput], builds: Sequence[BuildResult]
@@ -112,12 +101,3 @@ class Session:
                     raise RuntimeError("the session was closed")
                 self._builder = LocalBuilder(LocalBuilderOptions(**options), self._context)
             return self._builder
-
-    def _kept(self, key: tuple[str, str]) -> BuildResult | None:
-        if key in self._built:
-            self._built.move_to_end(key)
-        return self._built.get(key)
-
-
-def _key(wanted: MeasureInput) -> tuple[str, str]:
-    return wanted.task.key, wanted.config.text

@@ -10,18 +10,21 @@ from tilewright.roles import BuildResult
 from tilewright.vocabulary.measure import Failure, FailureKind, MeasureInput
 from tilewright_measure.local.building import build_result_from_json
 from tilewright_measure.local.device_lease import DeviceLease
+from tilewright_measure.local.kept_artifacts import KeptArtifacts
 from tilewright_measure.local.options import LocalBuilderOptions
 from tilewright_measure.worker.pool import WorkerPool
 from tilewright_measure.worker.process import WorkerLostError, WorkerProcess
 
 _SUSPECT = (FailureKind.CRASH, FailureKind.OUT_OF_MEMORY)
+_KEPT_BYTES = 64 << 20  # of code: some thousands of kernels
 
 
 class LocalBuilder:
     """Builds a batch in parallel; every worker is idle when `build` returns.
 
     A candidate that kills a worker which has built others is tried again in a fresh one, so that
-    no candidate fails for memory that an earlier one overwrote. While another run measures on the
+    no candidate fails for memory that an earlier one overwrote. One that was built lately is not
+    built again (see `KeptArtifacts`), and has no timings then. While another run measures on the
     device nothing is built: the compilers take every core.
     """
 
@@ -31,22 +34,33 @@ class LocalBuilder:
         self._lease = DeviceLease(context.device)
         self._threads = ThreadPoolExecutor(options.workers)
         self._idle: list[WorkerProcess] = []
+        self._kept = KeptArtifacts(_KEPT_BYTES)
         self._stopping = False
 
     def build(self, inputs: Sequence[MeasureInput]) -> Sequence[BuildResult]:
         """One result an input, in order. An interrupt kills the workers at once and goes on up."""
-        with self._lease.held():
-            futures = [self._threads.submit(self._build, each) for each in inputs]
-            try:
-                return [future.result() for future in futures]
-            except BaseException:
-                self._stop(futures)
-                raise
+        kept = [self._kept.find(each) for each in inputs]
+        missing = [each for each, artifact in zip(inputs, kept, strict=True) if artifact is None]
+        made = iter(self._build_all(missing) if missing else ())
+        return [next(made) if artifact is None else BuildResult(artifact) for artifact in kept]
 
     def close(self) -> None:
         self._pool.stop()
         self._threads.shutdown(cancel_futures=True)
         self._pool.close()
+
+    def _build_all(self, inputs: Sequence[MeasureInput]) -> list[BuildResult]:
+        with self._lease.held():
+            futures = [self._threads.submit(self._build, each) for each in inputs]
+            try:
+                builds = [future.result() for future in futures]
+            except BaseException:
+                self._stop(futures)
+                raise
+        for wanted, built in zip(inputs, builds, strict=True):
+            if built.artifact is not None:
+                self._kept.add(wanted, built.artifact)
+        return builds
 
     def _stop(self, futures: Sequence[Future[BuildResult]]) -> None:
         self._stopping = True
