@@ -48,3 +48,11 @@ def test_who_sets_no_limit_gets_more_time_on_an_emulated_device(
     assert make_bench(builder=unset, runner=unset, device=attributes).measure().costs
     assert limits["build"] == seconds
     assert limits["measure"] == pytest.approx(seconds, abs=1)  # and what sampling takes
+
+
+def test_a_spare_starts_once_a_worker_was_lost(make_bench, workers_folder, living_in):
+    bench = make_bench(builder={"n_parallel": 1})
+    for launch, workers in (("right", 2), ("abort", 3)):  # one of them builds
+        for each in (launch, "right", "right"):  # what starts after a batch is there after the next
+            bench.measure(each)
+        assert len(living_in(workers_folder)) == workers

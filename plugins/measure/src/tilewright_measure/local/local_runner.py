@@ -36,9 +36,10 @@ class LocalRunner:
 
     A candidate that fails in a worker which has measured others is tried again in a fresh one, so
     that no candidate fails for memory that an earlier one overwrote. It is checked longer
-    there: it may be one whose threads race, and be right by chance. A spare worker starts while
-    the first batch is built and after a batch, never during one: it would disturb the times. Two
-    runs on one device take turns, batch by batch.
+    there: it may be one whose threads race, and be right by chance. The worker starts while the
+    first batch is built. Where one was lost, others may be: from then on a spare starts after a
+    batch, not during one, for it would disturb the times. Two runs on one device take turns, batch
+    by batch.
     """
 
     def __init__(self, options: LocalRunnerOptions, context: MeasureContext) -> None:
@@ -54,6 +55,7 @@ class LocalRunner:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tilewright-runner")
         self._worker: WorkerProcess | None = None
         self._measured = 0  # candidates the present worker has measured
+        self._lost = False  # whether there was a worker before the present one
         # the task and strategy of the last of them
         self._prepared: tuple[Task, str] | None = None
         self._best: dict[tuple[str, str], float] = {}
@@ -89,7 +91,7 @@ class LocalRunner:
                     future.set_result(self._result(wanted, built))
                 except Exception as error:  # noqa: BLE001  a bug here must leave no caller waiting
                     future.set_exception(error)
-        if not self._closing:
+        if self._lost and not self._closing:
             self._pool.restock()
 
     def _result(self, wanted: MeasureInput, built: BuildResult) -> MeasureResult:
@@ -171,6 +173,7 @@ class LocalRunner:
     def _drop_worker(self) -> None:
         if self._worker is not None:
             self._pool.discard(self._worker)
+            self._lost = True
         self._worker = None
         self._measured = 0
         self._prepared = None
