@@ -51,3 +51,42 @@ def test_where_nothing_is_finite_nobody_is_to_blame():
     with pytest.raises(RefusedError, match="nothing can be checked") as error:
         compare(nothing, nothing, 1e-5, "output 0")
     assert error.value.kind is FailureKind.INTERNAL
+
+
+def _case(text, folder):
+    reference = PluginHost.load().reference("relu")
+    return Case.of(reference.parse(text, ""), reference, 0, "float32", folder)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC", "NCHW4c", "N4cCHW"])
+def test_an_output_is_compared_as_it_lies(tmp_path, layout):
+    """Eleven channels in blocks of four: what stands in the place of a twelfth does not count."""
+    case = _case("(1x11x3x5)", tmp_path)
+    (expected,) = case.outputs
+    right = np.array(case.reference.pack(expected, layout))
+    case.check(0, layout, right)
+    if layout == "NCHW4c":
+        right[0, 2, :, :, 3] = np.nan
+        case.check(0, layout, right)
+    wrong = right.copy()
+    wrong.reshape(-1)[0] += np.float32(2)
+    with pytest.raises(RefusedError, match=r"1 of 165 elements are wrong, first at \(0, 0, 0, 0\)"):
+        case.check(0, layout, wrong)
+
+
+def test_an_output_of_fewer_digits_is_compared_with_what_was_not_rounded(tmp_path):
+    """Rounded to bfloat16 it is farther off than float32 may be, be it rounded as expected."""
+    case = _case("(1x11x3x5)", tmp_path)
+    rounded = case.reference.pack(case.outputs[0], "NCHW4c:bfloat16")
+    with pytest.raises(RefusedError, match="elements are wrong"):
+        case.check(0, "NCHW4c:bfloat16", rounded)
+
+
+def test_a_nan_and_an_infinity_are_compared_in_every_layout(tmp_path):
+    case = _case("(1x4x3x5)", tmp_path)
+    case.outputs[0][0, 1, 2, 3], case.outputs[0][0, 3, 0, 0] = np.nan, np.inf
+    right = np.array(case.reference.pack(case.outputs[0], "NCHW4c"))
+    case.check(0, "NCHW4c", right)
+    right[np.isnan(right)] = 0
+    with pytest.raises(RefusedError, match=r"1 of 60 elements are wrong, first at \(0, 1, 2, 3\)"):
+        case.check(0, "NCHW4c", right)

@@ -84,7 +84,7 @@ class Measurer:
                     arrays = [case.packed(i, layout) for i, layout in enumerate(layouts.inputs)]
                     arrays += [case.poison(i, layout) for i, layout in enumerate(layouts.outputs)]
                     kernel.bind(arrays, _copies(task, arrays, device, conditions))
-                if isinstance(kernel, HandsOver) and conditions.constants == "network":
+                if conditions.constants == "network" and isinstance(kernel, HandsOver):
                     kernel.hand_over(_activations(task))
             with phase(timings, "check"):
                 check = AnswerCheck(kernel, case, layouts)
