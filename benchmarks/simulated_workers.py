@@ -54,8 +54,8 @@ class SimulatedStation:
     def state(self) -> dict[str, Any]:
         return {"state": "idle", "trials": self._trials, "trials_per_second": 0.0, "drift": 0.0}
 
-    def keep(self, wanted: Callable[[str], bool]) -> None:
-        pass
+    def holds_unwanted(self, wanted: Callable[[str], bool]) -> bool:
+        return False
 
     def close(self) -> None:
         pass

@@ -111,4 +111,5 @@ class FleetWorker:
                 task = worker.state.tasks.get(key)
                 return not ending and task is not None and task.state not in _GONE
 
-            await asyncio.to_thread(self.station.keep, wanted)
+            if self.station.holds_unwanted(wanted):  # to end processes takes its time
+                await asyncio.to_thread(self.station.keep, wanted)

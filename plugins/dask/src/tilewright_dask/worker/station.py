@@ -24,7 +24,8 @@ class Station(ABC):
 
     >>> station.serve("key", request)   # a reply; on a thread of Dask's
     >>> station.state()                 # {"state": "idle", ...}; on any thread
-    >>> station.keep(wanted)            # ends the sessions that nobody holds any more
+    >>> station.holds_unwanted(wanted)  # whether there are sessions that nobody holds any more
+    >>> station.keep(wanted)            # ends them
     >>> station.close()                 # no process is left
 
     A session has the key of the request that opened it, and lives as long as that is wanted.
@@ -66,13 +67,15 @@ class Station(ABC):
         finally:
             self._serving = ""
 
+    def holds_unwanted(self, wanted: Callable[[str], bool]) -> bool:
+        """Whether `keep` would end any session; returns at once."""
+        with self._lock:
+            return bool(self._unwanted(wanted))
+
     def keep(self, wanted: Callable[[str], bool]) -> None:
         """End the sessions whose keys are not wanted any more, and one whose request is not."""
         with self._lock:
-            unwanted = [key for key in self._sessions if not wanted(key)]
-            if self._serving and self._used and not wanted(self._serving):
-                unwanted.append(self._used)
-            gone = [self._sessions.pop(key) for key in dict.fromkeys(unwanted)]
+            gone = [self._sessions.pop(key) for key in self._unwanted(wanted)]
         for session in gone:
             session.close()
 
@@ -98,6 +101,12 @@ class Station(ABC):
         finally:
             self._used = ""
         return {"closed": True} if session.closed else reply
+
+    def _unwanted(self, wanted: Callable[[str], bool]) -> list[str]:
+        found = [key for key in self._sessions if not wanted(key)]
+        if self._serving and self._used in self._sessions and not wanted(self._serving):
+            found.append(self._used)
+        return [*dict.fromkeys(found)]
 
     def _open(self, request: Mapping[str, Any], key: str) -> dict[str, Any]:
         own = self._own
