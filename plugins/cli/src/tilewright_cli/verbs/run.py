@@ -35,9 +35,12 @@ def run(
 
     A MODEL is anything that the stage `import` takes. It is tuned and checked with default options.
     """
-    asked = [] if effort is None else [f"tune.effort={effort}"]
-    # it counts in place of what a file says; `--set` counts after it
-    asked += [f"tune.{name}=null" for name in EFFORTS.get(effort, ())]
+    asked = []
+    if effort is not None:  # it counts in place of what a file says, and `--set` in place of it
+        asked = [
+            f"tune.effort={effort}",
+            *(f"tune.{name}=null" for name in EFFORTS.get(effort, ())),
+        ]
     return run_pipeline(
         pipeline_of(source), settings=(*asked, *settings), more=more, verify=verify, **options
     )
