@@ -19,6 +19,7 @@ ROUNDING = any(isa.name == "avx512_bf16" for isa in available())
 TASKS = (
     "conv2d(1x16x9x9, 16x16x3x3, strides=1, padding=1)",
     "conv2d(1x3x13x11, 32x3x5x5, strides=2, padding=2)",
+    "conv2d(1x16x7x9, 24x16x3x3, dilation=5, padding=5)",
     "conv2d(1x32x7x7, 48x32x1x1)",
     "conv2d(1x17x5x7, 19x17x1x1)",
     "conv3d(1x16x3x5x7, 16x16x3x3x3, padding=1) + relu()",
