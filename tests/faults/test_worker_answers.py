@@ -101,9 +101,11 @@ def test_cold_copies_of_the_constants_fill_twice_the_cache_before_one_comes_agai
     assert set(bench.measure(time="copies", conditions=conditions).costs) == {copies}
 
 
-def test_every_part_of_a_trial_is_timed(bench):
+def test_every_part_of_a_trial_is_timed(make_bench):
+    bench = make_bench()
     assert set(bench.measure().timings) == {"lower", "compile", "load", "check", "time"}
     assert set(bench.measure("writes_nan").timings) == {"lower", "compile", "load", "check"}
+    assert set(bench.measure().timings) == {"load", "check", "time"}  # built before
 
 
 def test_error_is_the_largest_difference_over_the_largest_value():

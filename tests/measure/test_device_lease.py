@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tilewright.roles import BuildResult
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.measure import FailureKind
 from tilewright_measure.local.device_lease import DeviceLease
@@ -85,12 +86,16 @@ def test_a_runner_that_waits_can_be_closed(make_bench):
 def test_nothing_is_built_while_another_run_measures(make_bench, monkeypatch):
     bench = make_bench()
     held = []
-    monkeypatch.setattr(bench.builder, "_build", lambda _: held.append(waits(take)))
 
     def take(stopped):
         with DeviceLease(bench.device).held(stopped):
             pass
 
+    def build(_):
+        held.append(waits(take))
+        return BuildResult(None)
+
+    monkeypatch.setattr(bench.builder, "_build", build)
     bench.builder.build([bench.ask()])
     assert held == [True]
 

@@ -34,7 +34,7 @@ _GPU = Device(
 def tune(emulated_libcuda, workers_folder, monkeypatch, capsys):
     """tune(task, ...): exit status, what the command told, and kinds of failure by config."""
     monkeypatch.setattr(run_setup, "find_device", lambda *_: _GPU)
-    monkeypatch.setattr(run_setup, "with_peaks", lambda _, device, __: device)
+    monkeypatch.setattr(run_setup, "with_peaks", lambda _, device, __, again: device)
     monkeypatch.setenv("EMULATED_GPU", "1")
     monkeypatch.setenv("LD_LIBRARY_PATH", str(emulated_libcuda))
     for replaced in ("compiled", "module_resources"):  # by the plugin file, once it is loaded here
