@@ -6,8 +6,8 @@
 Wang et al., "Optimizing CNN Model Inference on CPUs", 2019, and TVM's RFC "Graph Tuner" have five
 networks, each with the best config of every kernel (history best) and with those that a dynamic
 program or PBQP chooses; `exact` proves the best, and `finals` goes on from the last of them while
-the network runs. Each network is tuned by itself, then all of its
-choices run in turns: medians, and history's over each. The tuning's seconds are those of the
+the network runs. Each network is tuned by itself, then all of its choices run in turns: medians,
+and history's over each, of neighbouring runs. The tuning's seconds are those of the
 network, the measuring's those of the transforms that a tuner asks for first, which later ones find
 in the records. A second run goes on from the records, and tells its own seconds.
 """
@@ -82,7 +82,7 @@ def show(rows: Sequence[Row]) -> None:
             f"{row.configs} (history)" if row.kept == "history best" else row.configs,
             f"{row.predicted_ms:.2f}",
             f"{row.measured_ms:.2f}",
-            f"{history.measured_ms / row.measured_ms:.3f}",
+            f"{row.speedup:.3f}",
             row.transforms,
             "" if row.tuning_s is None else f"{row.tuning_s:.1f}",
             "" if row is history else f"{row.measuring_s:.1f}",

@@ -55,14 +55,15 @@ MODELS = (
     "alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet",
     "squeezenet", "vgg19", "zfnet512",
 )  # fmt: skip
-ROUNDS, RUNS, SECONDS = 9, 3, 20.0
-"""Turns of each variant, runs in a turn, and about what all of them may take for one network."""
+ROUNDS, SECONDS = 30, 30.0
+"""Turns of each variant, and about what all of them may take for one network."""
 
 
 @dataclass
 class Row:
     """One way to choose a network's configs; milliseconds.
 
+    speedup      over history's, the median of neighbouring runs
     tuning_s     of the network's tasks, where they were tuned by themselves
     measuring_s  of transforms, and of what else a choice is to rest on
     """
@@ -73,6 +74,7 @@ class Row:
     predicted_ms: float | None = None
     without_record: float = 0.0
     measured_ms: float = 0.0
+    speedup: float = 1.0
     transforms: int = 0
     tuning_s: float | None = None
     measuring_s: float = 0.0
@@ -148,8 +150,10 @@ class Bench:
             timers[(peer,)] = oracle.time(self._network.original, inputs, threads)
             self._rows.append((Row(self._network.name, threads, peer), (peer,)))
         samples = _in_turns(timers)
+        history = next(samples[key] for row, key in self._rows if row.configs == "history")
         for row, key in self._rows:
             row.measured_ms = median(samples[key]) * 1e3
+            row.speedup = median(a / b for a, b in zip(history, samples[key], strict=True))
         for compiled, _ in self._compiled.values():
             compiled.close()
         return [row for row, _ in self._rows]
@@ -161,7 +165,7 @@ def _in_turns(timers: dict[tuple, Callable[[], float]]) -> dict[tuple, list[floa
     for _ in range(ROUNDS):
         for key, timed in timers.items():
             timed()
-            samples[key] += [timed() for _ in range(RUNS)]
+            samples[key].append(timed())
         if time.perf_counter() - start > SECONDS:
             break
     return samples
@@ -264,18 +268,26 @@ def saved(rows: Sequence[Row]) -> list[result_data.Row]:
         case = f"{network}, {threads} thread{'s' * (threads > 1)}"
         found.append(
             result_data.Row(
-                case=case, ours=ours.measured_ms, peer=history.measured_ms, details=details
+                case=case,
+                ours=ours.measured_ms,
+                peer=history.measured_ms,
+                speedup=ours.speedup,
+                details=details,
             )
         )
     return found
 
 
 def read(name: str, host: PluginHost) -> Network:
-    """A light model of the onnx package, or what a name with a prefix or a path says."""
-    model = name if ":" in name else f"onnx-light:{name}"
+    model = model_name(name)
     frontend = host.choose("frontend", Choice(frontend_for(model, host)), host)
     network: Network = frontend.read(model, {}, 0)
     return network
+
+
+def model_name(name: str) -> str:
+    """A light model of the onnx package, or what a name with a prefix or a path says."""
+    return name if ":" in name else f"onnx-light:{name}"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tilewright_graph.network.size_range import SizeRange
+from tilewright_graph.ranges.size_range import SizeRange
 
 
 @pytest.mark.parametrize(("least", "most"), [(1, 1), (1, 2), (1, 37), (5, 7), (9, 300), (17, 18)])

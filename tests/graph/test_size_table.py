@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tilewright_graph.compiled.size_table import size_table, table_text
-from tilewright_graph.network.dimension import Dimension
-from tilewright_graph.network.dimensions import Dimensions
-from tilewright_graph.network.size_range import SizeRange
+from tilewright_graph.ranges.dimension import Dimension
+from tilewright_graph.ranges.dimensions import Dimensions
+from tilewright_graph.ranges.size_range import SizeRange
 
 
 def table(seconds, *, of_least=(), least=1, independent=True):

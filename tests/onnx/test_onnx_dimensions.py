@@ -204,17 +204,18 @@ def test_one_size_gives_a_network_of_that_size(model):
 
 
 MEETING = {
-    "reduced": [node("ReduceMean", ["x"], ["m"], axes=[0], name="mean"), node("Sub", ["x", "m"], ["y"])],
-    "normalised": [node("Softmax", ["x"], ["y"], axis=0, name="mean")],
-    "attended": [node("Transpose", ["x"], ["t"]), node("MatMul", ["x", "t"], ["y"], name="mean")],
     "flattened": [
         node("Transpose", ["x"], ["t"]), node("Flatten", ["t"], ["f"], axis=0),
         node("Softmax", ["f"], ["y"], axis=1, name="mean"),
     ],
     "shifted": [node("Pad", ["x", "margins"], ["p"], name="mean"), node("Slice", ["p", "from", "to"], ["s"]),
                 node("Add", ["x", "s"], ["y"])],
+    "last": [node("Slice", ["x", "last", "end"], ["l"], name="mean"), node("Sub", ["x", "l"], ["y"])],
 }  # fmt: skip
-NUMBERS = {"margins": np.array([1, 0, 0, 0]), "from": np.array([0, 0]), "to": np.array([-1, 9])}
+NUMBERS = {
+    "margins": np.array([1, 0, 0, 0]), "from": np.array([0, 0]), "to": np.array([-1, 9]),
+    "last": np.array([-1]), "end": np.array([9999]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("nodes", MEETING.values(), ids=MEETING)
@@ -228,6 +229,18 @@ def test_rows_that_meet_get_a_network_for_each_size(make_model, nodes, caplog):
     assert "batch is no batch: rows meet in node 'mean' (" in caplog.text
     with pytest.raises(UsageError, match=r"rows meet in node 'mean' .*\n  .* at most 128 sizes"):
         compiled(made, "4..140")
+
+
+def test_a_mean_over_rows_gets_a_network_for_each_size(make_model, caplog):
+    nodes = [
+        node("ReduceMean", ["x"], ["m"], axes=[0], name="mean"),
+        node("Sub", ["x", "m"], ["y"]),
+    ]
+    made = make_model(nodes, {"x": ("batch", 3)})
+    network = compiled(made, "4..7")
+    assert list(network.networks) == [(4,), (5,), (6,), (7,)]
+    assert_right(network, made, range(4, 8))
+    assert "batch is no batch: node 'mean' (reduce_mean) depends on the size" in caplog.text
 
 
 def test_a_size_that_is_computed_with_is_no_batch(make_model, caplog):

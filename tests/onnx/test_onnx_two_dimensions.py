@@ -34,60 +34,19 @@ TOKENS = (
 )
 """A layer of each token by itself: both dimensions may be padded."""
 
-ENCODER = (
+AVERAGED = (
     [
-        node("Gather", ["words", "ids"], ["embedded"]),
-        node("Shape", ["ids"], ["shape"]),
-        node("Slice", ["shape", "one", "two"], ["length"]),
-        node("Slice", ["table", "zero", "length"], ["places"]),
-        node("Add", ["embedded", "places"], ["x"]),
-        node("MatMul", ["x", "q"], ["queries"]),
-        node("Reshape", ["queries", "heads"], ["split"]),
-        node("Transpose", ["split"], ["h"], perm=[0, 2, 1, 3]),
-        node("Transpose", ["split"], ["t"], perm=[0, 2, 3, 1]),
-        node("MatMul", ["h", "t"], ["scores"]),
-        node("Sub", ["mask", "single"], ["absent"]),
-        node("Mul", ["absent", "large"], ["masking"]),
-        node("Unsqueeze", ["masking", "axes"], ["added"]),
-        node("Add", ["scores", "added"], ["masked"]),
-        node("Softmax", ["masked"], ["shares"], axis=-1, name="attend"),
-        node("MatMul", ["shares", "h"], ["mixed"]),
-        node("Transpose", ["mixed"], ["back"], perm=[0, 2, 1, 3]),
-        node("Reshape", ["back", "joined"], ["rows"]),
-        node("Add", ["rows", "x"], ["sum"]),
-        node("LayerNormalization", ["sum", "s"], ["y"], axis=-1),
-        node("Gather", ["y", "first"], ["pooled"], axis=1),
+        node("ReduceMean", ["x"], ["m"], axes=[1], name="average"),
+        node("Sub", ["x", "m"], ["y"]),
     ],
-    {"ids": ("batch", "sequence"), "mask": ("batch", "sequence")},
-    {
-        "words": array(9, 6), "table": array(40, 6), "q": array(6, 6), "s": array(6),
-        "heads": np.array([0, 0, 2, 3]), "joined": np.array([0, 0, 6]), "zero": np.array([0]),
-        "one": np.array([1]), "two": np.array([2]), "axes": np.array([1, 2]),
-        "single": np.float32(1), "large": np.float32(1e4), "first": np.array(0),
-    },
-)  # fmt: skip
-"""Embeddings of words and places, masked attention over the sequence, and the first token."""
-
-MASKED = (
-    [
-        node("MatMul", ["x", "q"], ["queries"]),
-        node("Transpose", ["x"], ["t"], perm=[0, 2, 1]),
-        node("MatMul", ["queries", "t"], ["scores"]),
-        node("Add", ["scores", "mask"], ["masked"]),
-        node("Softmax", ["masked"], ["shares"], axis=-1),
-        node("MatMul", ["shares", "x"], ["y"]),
-    ],
-    {"x": ("batch", "sequence", 6), "mask": ("batch", "sequence", "sequence")},
-    {"q": array(6, 6)},
+    {"x": ("batch", "sequence", 6)},
 )
-"""Attention whose mask has the sequence in two axes."""
+"""A mean over the sequence: it divides by its length, so none may be padded."""
 
 
 @pytest.fixture(scope="module")
-def encoder(make_model):
-    made = make_model(*ENCODER, outputs=("y", "pooled"), opset=17)
-    made.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
-    return made
+def averaged(make_model):
+    return make_model(*AVERAGED, outputs=("y", "m"))
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +87,8 @@ def of_tokens(tokens):
 
 
 @pytest.fixture(scope="module")
-def of_encoder(encoder):
-    return compiled(encoder, batch="4..5", sequence="2..4")
+def of_averaged(averaged):
+    return compiled(averaged, batch="4..5", sequence="2..4")
 
 
 def test_every_pair_of_sizes_is_answered_as_by_onnx_runtime_from_a_grid_of_buckets(
@@ -139,15 +98,15 @@ def test_every_pair_of_sizes_is_answered_as_by_onnx_runtime_from_a_grid_of_bucke
     assert_right(of_tokens, tokens, product(range(4, 7), range(9, 13)))
 
 
-def test_a_sequence_that_is_attended_to_is_compiled_at_each_size_and_its_batch_is_padded(
-    of_encoder, encoder
+def test_a_sequence_that_is_averaged_is_compiled_at_each_size_and_its_batch_is_padded(
+    of_averaged, averaged
 ):
-    batch, sequence = of_encoder.dimensions.each
+    batch, sequence = of_averaged.dimensions.each
     assert (batch.independent, sequence.independent) == (True, False)
-    assert tuple(of_encoder.networks) == ((5, 2), (5, 3), (5, 4))
-    assert_right(of_encoder, encoder, product((4, 5), (2, 3, 4)))
-    told = {name: of_encoder.dimensions.text(name, s) for name, s in of_encoder.outputs.items()}
-    assert told == {"y": "float32[batch, sequence, 6]", "pooled": "float32[batch, 6]"}
+    assert tuple(of_averaged.networks) == ((5, 2), (5, 3), (5, 4))
+    assert_right(of_averaged, averaged, product((4, 5), (2, 3, 4)))
+    told = {name: of_averaged.dimensions.text(name, s) for name, s in of_averaged.outputs.items()}
+    assert told == {"y": "float32[batch, sequence, 6]", "m": "float32[batch, 1, 6]"}
 
 
 def test_the_order_of_the_ranges_is_that_of_the_sizes(tokens):
@@ -165,16 +124,16 @@ def test_pairs_that_are_faster_as_several_runs_are_divided_along_the_first_that_
     assert_right(apart, tokens, product((5, 6), (9, 10, 11)))
 
 
-def test_saved_loaded_and_pickled_it_answers_every_pair(of_encoder, encoder, tmp_path):
-    of_encoder.save(tmp_path / "net")
+def test_saved_loaded_and_pickled_it_answers_every_pair(of_averaged, averaged, tmp_path):
+    of_averaged.save(tmp_path / "net")
     with BucketedNetwork.load(tmp_path / "net") as again:
-        assert str(again) == str(of_encoder)
-        for other in (again, pickle.loads(pickle.dumps(of_encoder))):
-            assert_right(other, encoder, [(4, 2), (5, 3), (4, 4)])
+        assert str(again) == str(of_averaged)
+        for other in (again, pickle.loads(pickle.dumps(of_averaged))):
+            assert_right(other, averaged, [(4, 2), (5, 3), (4, 4)])
 
 
-def test_a_folder_that_lacks_a_bucket_is_refused_in_one_line(of_encoder, tmp_path):
-    of_encoder.save(tmp_path / "net")
+def test_a_folder_that_lacks_a_bucket_is_refused_in_one_line(of_averaged, tmp_path):
+    of_averaged.save(tmp_path / "net")
     for lacking in ([5, 3], [5, 4]):
         with forged_manifest(tmp_path / "net") as told:
             told["buckets"] = [one for one in told["buckets"] if one["sizes"] != lacking]
@@ -216,34 +175,22 @@ def test_a_result_that_only_sizes_make_gets_a_network_for_each(make_model, caplo
     assert "batch is no batch: the shape of the result 'zeros'" in caplog.text
 
 
-def test_more_networks_than_are_compiled_are_refused_with_what_would_do(encoder):
+def test_more_networks_than_are_compiled_are_refused_with_what_would_do(averaged):
     with pytest.raises(UsageError) as refused:
-        compiled(encoder, batch="1..8", sequence="1..40")
+        compiled(averaged, batch="1..8", sequence="1..40")
     problem, remedy = str(refused.value).splitlines()
     assert "batch=1..8, sequence=1..40: 240 networks, expected at most 128; sequence is" in problem
-    assert "rows meet in node" in problem
+    assert "node 'average' (reduce_mean) depends on the size" in problem
     assert remedy == "  give sequence at most 21 sizes"
 
 
-def test_sizes_that_the_model_cannot_have_are_told_with_what_was_read(encoder):
+def test_sizes_that_the_model_cannot_have_are_told_with_what_was_read(make_model):
+    nodes = [
+        node("Shape", ["x"], ["shape"]), node("Slice", ["shape", "one", "two"], ["length"]),
+        node("Slice", ["table", "zero", "length"], ["places"]), node("Add", ["x", "places"], ["y"]),
+    ]  # fmt: skip
+    numbers = {"zero": np.array([0]), "one": np.array([1]), "two": np.array([2])}
+    inputs = {"x": ("batch", "sequence", 6)}
+    made = make_model(nodes, inputs, {"table": array(40, 6), **numbers})
     with pytest.raises(UsageError, match=r"batch=2, sequence=41: graph: node "):
-        compiled(encoder, batch="1..2", sequence="40..41")
-
-
-def test_a_mask_of_n_by_n_gets_a_network_for_each_size(make_model, caplog, tmp_path):
-    masked = make_model(*MASKED, outputs=("y", "masked"), opset=17)
-    network = compiled(masked, batch="1..3", sequence="2..4")
-    assert "sequence is no batch: several axes of the input 'mask' have it" in caplog.text
-    assert_right(network, masked, product((1, 2, 3), (2, 3, 4)))
-    for name, spec in (*network.inputs.items(), *network.outputs.items()):
-        last = "sequence" if name.startswith("mask") else 6
-        assert network.dimensions.text(name, spec) == f"float32[batch, sequence, {last}]"
-    with pytest.raises(UsageError, match=r"expected float32\[2, 3, 3\], got float32\[2, 3, 2\]"):
-        network.run({"x": array(2, 3, 6), "mask": array(2, 3, 2)})
-    network.save(tmp_path / "net")
-    assert_right(BucketedNetwork.load(tmp_path / "net"), masked, [(1, 2), (3, 3)])
-    for wrong in ({"mask": [[9, 1]]}, {"y": [[2, 1]]}, {"none": [[0, 1]]}, {"mask": 3}):
-        with forged_manifest(tmp_path / "net") as told:
-            told["dimensions"][1]["again"] = wrong
-        with pytest.raises(UsageError, match="the manifest is damaged"):
-            BucketedNetwork.load(tmp_path / "net")
+        compiled(made, batch="1..2", sequence="40..41")

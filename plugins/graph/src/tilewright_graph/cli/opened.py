@@ -83,7 +83,7 @@ def import_model(
     values = {type(value): value for value in made}
     network: Network = values[Network]
     ours = {**compiled.inputs, **compiled.outputs, **compiled.observed}
-    theirs = {name: network.specs[name] for name in (*network.inputs, *network.results)}
+    theirs = {name: network.specs[name] for name in (*network.asked, *network.results)}
     for name, spec in theirs.items():
         if (name not in ours) or (ours[name].shape, ours[name].dtype) != (spec.shape, spec.dtype):
             raise _another(f"this one has {name!r}, {spec}", model)

@@ -19,20 +19,24 @@ from tilewright_graph.compiled.given_arrays import by_name, checked_arrays
 from tilewright_graph.compiled.saved import saved_buckets
 from tilewright_graph.compiled.saved.saved_buckets import SavedBucket
 from tilewright_graph.compiled.size_table import size_table, table_text
-from tilewright_graph.network.dimensions import Dimensions, Sizes
+from tilewright_graph.ranges.dimensions import Dimensions, Sizes
 
 _MOST_WAYS = 4096  # that are kept: of several dimensions there may be very many
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A run of a bucket's network on so many sizes, from the first row of the divided dimension."""
+    """A run of a bucket's network on so many sizes, from the first row of the divided dimension.
+
+    masks   which of its rows are given, by input of the network
+    """
 
     network: CompiledNetwork
     sizes: Sizes
     first: int
     outputs: Mapping[str, TensorSpec]
     results: Mapping[str, TensorSpec]
+    masks: Mapping[str, Any]
 
 
 _Way = tuple[Mapping[str, TensorSpec], Sequence[_Step]]
@@ -52,7 +56,8 @@ class BucketedNetwork:
     >>> network.save("folder"); BucketedNetwork.load("folder")
 
     Sizes run in the next bucket that is below them in no dimension, or in several one after the
-    other; where rows of a dimension meet, each of its sizes has buckets of its own. In a larger
+    other; where rows of a dimension meet, each of its sizes has buckets of its own, unless masks
+    keep those apart that were not given. In a larger
     bucket, kernels that can do without leave out rows of dimensions whose rows do not meet. Sizes
     are tuples, in the order of `dimensions`.
 
@@ -181,13 +186,16 @@ class BucketedNetwork:
         arrays = checked_arrays(named, specs, self.name)
         answers = [
             step.network.run_part(
-                arrays if len(steps) == 1 else self.dimensions.part(arrays, step.sizes, step.first),
+                {**self._part(arrays, step, len(steps)), **step.masks},
                 step.results if observes else step.outputs,
                 step.sizes,
             )
             for step in steps
         ]
         return self.dimensions.joined(answers)
+
+    def _part(self, arrays: Mapping[str, Any], step: _Step, steps: int) -> Mapping[str, Any]:
+        return arrays if steps == 1 else self.dimensions.part(arrays, step.sizes, step.first)
 
     def _way(self, sizes: Sizes) -> _Way:
         """What is looked up of sizes, kept for those that were asked last."""
@@ -207,7 +215,8 @@ class BucketedNetwork:
             told = {**self.outputs, **self.observed}
             results = {n: self.dimensions.spec(n, spec, own) for n, spec in told.items()}
             outputs = {name: results[name] for name in self.outputs}
-            yield _Step(self.networks[bucket], own, first, outputs, results)
+            masks = self.dimensions.masks(bucket, own)
+            yield _Step(self.networks[bucket], own, first, outputs, results, masks)
             first += count
 
     def _sizes(self, named: Mapping[str, Any]) -> Sizes:

@@ -183,6 +183,7 @@ def link_assembly(
         max_error,
         counted_results(network, Operators.of(host)),
         untuned,
+        network.masks,
     )
     compiled = CompiledNetwork(artifact, lowered.constants, signature, host, context.device)
     return compiled, lowered.memory

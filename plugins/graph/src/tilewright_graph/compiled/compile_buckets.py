@@ -11,8 +11,8 @@ from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.packed_constants import pack_constants
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.inner_rows import InnerRows
-from tilewright_graph.network.dimensions import Sizes
 from tilewright_graph.network.random_inputs import random_arrays
+from tilewright_graph.ranges.dimensions import Sizes
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.selection.dispatching import dispatch_network
 from tilewright_pipeline.context.run_context import RunContext

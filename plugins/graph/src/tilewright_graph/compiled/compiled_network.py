@@ -106,20 +106,19 @@ class CompiledNetwork:
         self.max_error, self.untuned = signature.max_error, signature.untuned
         self.target = Target.parse(artifact.target)
         self.device = device
-        self.inputs, self.outputs, self.observed = (
-            signature.inputs,
-            signature.outputs,
-            signature.observed,
-        )
+        specs, masks = signature.inputs, signature.masks
+        self.inputs = {name: spec for name, spec in specs.items() if name not in masks}
+        self.outputs, self.observed = signature.outputs, signature.observed
+        self._every_row = {name: np.ones(specs[name].shape, np.bool_) for name in masks}
         self._artifact = artifact
         self._constants = constants
         self._signature = signature
         self._host = host
         kernel: Kernel = host.backend(self.target.kind).load(artifact, device)
         results = {**self.outputs, **self.observed}
-        fed = [name for name, spec in self.inputs.items() if 0 not in spec.shape]
-        made = [n for n, spec in results.items() if 0 not in spec.shape and n not in self.inputs]
-        arrays = [_zeros(self.inputs[name]) for name in fed]
+        fed = [name for name, spec in specs.items() if 0 not in spec.shape]
+        made = [n for n, spec in results.items() if 0 not in spec.shape and n not in specs]
+        arrays = [self._every_row.get(name, _zeros(specs[name])) for name in fed]
         operands = [*arrays, constants, *(_zeros(results[name]) for name in made)]
         if isinstance(kernel, ReadsInPlace):
             kernel.bind_shared(operands, {len(fed)})
@@ -190,13 +189,14 @@ class CompiledNetwork:
     ) -> dict[str, Any]:
         """The results, each from the beginning of its axes, of arrays that begin its inputs.
 
+        arrays    of masks, too
         rows      of each dimension that may be smaller; those behind them are computed only by
                   kernels that cannot do without
         """
         with self._turn:
             kernel, parts = self._open(), self._parts
             for name in self._fed:
-                parts.write(self._places[name], arrays[name], self.inputs[name].shape)
+                parts.write(self._places[name], arrays[name], self._signature.inputs[name].shape)
             parts.with_rows(rows, kernel.launch)
             return {name: self._result(arrays, name, results[name]) for name in results}
 
@@ -275,7 +275,7 @@ class CompiledNetwork:
         return self._kernel
 
     def _answer(self, inputs: Any, wanted: Mapping[str, TensorSpec]) -> dict[str, Any]:
-        arrays = given_arrays(inputs, self.inputs, self.name)
+        arrays = {**given_arrays(inputs, self.inputs, self.name), **self._every_row}
         with self._turn:  # not `_alone`: its generator takes a microsecond
             kernel = self._open()
             for name in self._fed:

@@ -8,9 +8,9 @@ from itertools import groupby, pairwise, product
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from tilewright_graph.network.dimension import Dimension
-from tilewright_graph.network.dimensions import Dimensions, Sizes
-from tilewright_graph.network.size_range import SizeRange
+from tilewright_graph.ranges.dimension import Dimension
+from tilewright_graph.ranges.dimensions import Dimensions, Sizes
+from tilewright_graph.ranges.size_range import SizeRange
 from tilewright_pipeline.context.time_text import milliseconds_text
 
 _T = TypeVar("_T")
@@ -64,8 +64,8 @@ def size_table(
     least size of the dimension that is divided: between these, time grows with the rows.
 
     Sizes run in the next bucket that is not below them in any dimension, unless they are faster in
-    a larger one, or, along the one dimension, in several. Where rows may depend on each other, they
-    run in their own.
+    a larger one, or, along the one dimension, in several. Where no rows may be added, they run in
+    their own.
     """
     along = dimensions.along
     divided, others = dimensions.each[along], _without(dimensions.each, along)
@@ -117,7 +117,7 @@ def _without(each: Sequence[_T], place: int) -> tuple[_T, ...]:
 def _holds(bucket: Sizes, sizes: Sizes, dimensions: Sequence[Dimension]) -> bool:
     """Whether these sizes of all dimensions but the divided one run in a bucket."""
     return all(
-        own >= size if one.independent else own == size
+        own >= size if one.padded else own == size
         for own, size, one in zip(bucket, sizes, dimensions, strict=True)
     )
 
@@ -139,7 +139,9 @@ def _fastest(
     for size in range(1, dimension.sizes.most + 1):
         next_one = plain[min(rows for rows in plain if rows >= size)]
         found: tuple[float, tuple[Sizes, ...]] = (next_one.of(size), (next_one.sizes,))
-        for bucket in buckets if dimension.independent else ():
+        for bucket in buckets if dimension.padded else ():
+            if bucket.rows < size and not dimension.independent:
+                continue
             cost = bucket.of(min(size, bucket.rows))
             runs: tuple[Sizes, ...] = (bucket.sizes,)
             if bucket.rows < size:

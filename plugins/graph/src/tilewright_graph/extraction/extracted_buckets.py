@@ -8,7 +8,7 @@ from itertools import chain
 
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_graph.extraction.extraction import ExtractedNetwork
-from tilewright_graph.network.dimensions import Dimensions, Sizes
+from tilewright_graph.ranges.dimensions import Dimensions, Sizes
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""The rows of a network's dimensions inside it, of which a run may leave out the last."""
+"""The rows of a network's dimensions inside it, of which a run may leave out the last.
+
+What a mask made of rows beyond the last is read, so it is always computed.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ from dataclasses import dataclass
 
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.extraction.extraction import ExtractedNetwork
-from tilewright_graph.network.dimensions import Dimensions, Sizes
-from tilewright_graph.network.rows import Rows, RowsMeetError, prove_rows
+from tilewright_graph.ranges.dimensions import Dimensions, Sizes
+from tilewright_graph.ranges.rows import RowsMeetError, prove_rows
+from tilewright_graph.ranges.stage_rows import Rows
 from tilewright_tensor.ir.loop_ir import OutputRows
 from tilewright_tensor.layouts.layout import Layout
 
 
 @dataclass(frozen=True)
 class InnerRows:
-    """Where they lie in tensors, by the number of the dimension: none depends on another.
+    """Where they lie in tensors, by the number of the dimension: given ones need no others.
 
     sizes   of each dimension
     """
@@ -28,19 +32,31 @@ class InnerRows:
     def of(
         cls, extracted: ExtractedNetwork, dimensions: Dimensions, sizes: Sizes
     ) -> InnerRows | None:
-        """Those of dimensions of two rows or more that do not meet; None where there are none.
+        """Those of dimensions of two rows or more that may be padded; None where there are none.
 
         The proof is that of the network as the graph passes left it.
         """
         network, found = extracted.network, {}
         for place, (one, count) in enumerate(zip(dimensions.each, sizes, strict=True)):
-            if one.independent and count > 1:
-                axes = {name: one.rows[name].axis for name in network.inputs if name in one.rows}
+            if one.padded and count > 1:
+                given = {
+                    name: (one.rows[name], *one.again.get(name, ()))
+                    for name in network.asked
+                    if name in one.rows
+                }
+                masks = {name: (Rows(0),) for name in network.masks if name == one.mask}
+                tails = {name: {0: 0.0} for name in masks}
                 try:
-                    proof = prove_rows(network, axes, count, extracted.operators)
+                    proof = prove_rows(network, given | masks, count, extracted.operators, tails)
                 except RowsMeetError:
                     continue
-                found[place] = proof.rows
+                if not proof.masks:
+                    found[place] = {
+                        name: next(lie for lie in rows if lie.axis not in ends)
+                        for name, rows in proof.rows.items()
+                        for ends in (proof.tails.get(name, {}),)
+                        if any(lie.axis not in ends for lie in rows)
+                    }
         return cls(sizes, found, network.specs) if found else None
 
     def in_output(self, tensor: str, layout: str) -> tuple[OutputRows, ...]:

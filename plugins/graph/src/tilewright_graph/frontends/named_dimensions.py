@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright_graph.frontends.frontend import Frontend, NamesDimensions
-from tilewright_graph.network.size_range import SizeRange
+from tilewright_graph.ranges.size_range import SizeRange
 
 
 @dataclass(frozen=True)

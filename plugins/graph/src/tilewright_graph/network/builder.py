@@ -42,6 +42,7 @@ class NetworkBuilder:
         self._nodes: list[Node] = []
         self._producers: dict[str, Node] = {}
         self._inputs: list[str] = []
+        self._masks: list[str] = []
         self._node_names: set[str] = set()
         # by name, the number to go on with: names are only ever added
         self._tensor_numbers: dict[str, int] = {}
@@ -56,6 +57,7 @@ class NetworkBuilder:
         builder = cls(network.name, operators)
         builder.reserve(network.specs)
         builder._inputs += network.inputs
+        builder._masks += network.masks
         builder.constants |= network.constants
         for name in (*network.inputs, *network.constants):
             builder.specs[name] = network.specs[name]
@@ -84,6 +86,11 @@ class NetworkBuilder:
         except UsageError as error:
             raise error.within(f"{self.name}: input {name!r}") from None
         self._inputs.append(self._declare(name, spec))
+        return name
+
+    def mask(self, name: str, rows: int) -> str:
+        """An input that says which of so many rows are given; see `Network.masks`."""
+        self._masks.append(self.input(name, (rows,), "bool"))
         return name
 
     def constant(self, array: Any, name: str = "constant") -> str:
@@ -188,6 +195,7 @@ class NetworkBuilder:
             outputs,
             observed,
             source,
+            tuple(self._masks),
         )
 
     def _call(self, operator: str, *operands: Any, name: str = "", **attributes: Any) -> str:

@@ -16,7 +16,8 @@ from tilewright_tensor.operators.operators import Operators
 def evaluate(network: Network, inputs: Mapping[str, Any], operators: Operators) -> dict[str, Any]:
     """Outputs and observed tensors by name, in float64, nothing rounded in between. Slow."""
     values = {name: np.asarray(array) for name, array in network.constants.items()}
-    values.update({name: np.asarray(inputs[name]) for name in network.inputs})
+    values |= {name: np.ones(network.specs[name].shape, np.bool_) for name in network.masks}
+    values |= {name: np.asarray(array) for name, array in inputs.items()}
     for node in network.nodes:
         values[node.output] = evaluate_node(node, network.specs, values, operators)
     for name in counted_results(network, operators):

@@ -37,13 +37,15 @@ class Network:
 
     specs      shape, dtype and role of every tensor, in logical axis order
     constants  numpy arrays by tensor name
-    inputs     what a caller gives, in order
+    inputs     what a caller gives, in order; then masks
     outputs    what a caller gets, in order; an input may be one, too
     observed   inner tensors that stay readable in the compiled network, such as the logits before a
                softmax: passes and fusion treat them like outputs, so that what is verified is the
                very artefact that is benchmarked
     source     where the network came from (for ONNX the model's bytes), opaque; None for one made
                in Python
+    masks      inputs, one true or false a row, that say which rows of a dimension are given: all of
+               them, unless it runs on fewer
     origin     what the user called the model it was read from, such as a path; may be empty
     """
 
@@ -55,6 +57,7 @@ class Network:
     outputs: tuple[str, ...]
     observed: tuple[str, ...] = ()
     source: Any = field(default=None, repr=False, compare=False)
+    masks: tuple[str, ...] = ()
     origin: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -62,7 +65,7 @@ class Network:
         object.__setattr__(self, "constants", MappingProxyType(dict(self.constants)))
 
     def __repr__(self) -> str:
-        inputs = {name: self.specs[name] for name in self.inputs}
+        inputs = {name: self.specs[name] for name in self.asked}
         outputs = {name: self.specs[name] for name in self.outputs}
         told = signature_text(self.name, inputs, outputs)
         return f"<Network {told}; {len(self.nodes)} nodes>"
@@ -87,6 +90,11 @@ class Network:
     def results(self) -> tuple[str, ...]:
         """Outputs, then the observed tensors: what must be in memory when the network ends."""
         return self.outputs + tuple(name for name in self.observed if name not in self.outputs)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Inputs that a caller gives."""
+        return tuple(name for name in self.inputs if name not in self.masks)
 
     @property
     def fed(self) -> tuple[str, ...]:

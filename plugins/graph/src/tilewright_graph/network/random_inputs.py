@@ -14,7 +14,7 @@ from tilewright_tensor.expressions.dtype import is_float, numpy_type
 
 def random_inputs(network: Network, seed: int) -> dict[str, Any]:
     """Seeded inputs by name, as `random_arrays` makes them."""
-    return random_arrays({name: network.specs[name] for name in network.inputs}, seed)
+    return random_arrays({name: network.specs[name] for name in network.asked}, seed)
 
 
 def random_arrays(specs: Mapping[str, TensorSpec], seed: int) -> dict[str, Any]:

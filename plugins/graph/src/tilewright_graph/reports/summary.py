@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilewright_graph.compiled.size_table import runs_text
-from tilewright_graph.network.size_range import SizeRange
+from tilewright_graph.ranges.size_range import SizeRange
 from tilewright_pipeline.context.events import Section
 from tilewright_pipeline.context.time_text import significant_text
 

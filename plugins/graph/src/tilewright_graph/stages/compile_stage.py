@@ -16,8 +16,8 @@ from tilewright_graph.compiled.compile_buckets import compile_buckets
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork
-from tilewright_graph.network.dimensions import Sizes
 from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.ranges.dimensions import Sizes
 from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.selection.graph_tuning import GraphChoice
 from tilewright_pipeline.context.run_context import RunContext

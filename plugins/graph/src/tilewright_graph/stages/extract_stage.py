@@ -9,9 +9,9 @@ from tilewright.options import Options
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork, extract
-from tilewright_graph.network.buckets import Buckets
 from tilewright_graph.network.network import Network
 from tilewright_graph.passes.graph_pass import GraphPassEntry, apply_passes, passes_for
+from tilewright_graph.ranges.buckets import Buckets
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_pipeline.tuning.narrowing import tell_narrowing

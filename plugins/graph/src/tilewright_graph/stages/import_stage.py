@@ -15,9 +15,9 @@ from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice, Options, Place
 from tilewright_graph.frontends.frontend import Frontend, check_model, frontend_for
 from tilewright_graph.frontends.named_dimensions import NamedDimensions
-from tilewright_graph.network.buckets import Buckets, make_buckets
 from tilewright_graph.network.network import Network
-from tilewright_graph.network.size_range import SizeRange
+from tilewright_graph.ranges.buckets import Buckets, make_buckets
+from tilewright_graph.ranges.size_range import SizeRange
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_pipeline.stages.stage import StageResult
 from tilewright_tensor.operators.operators import Operators
@@ -162,7 +162,7 @@ class ImportStage:
 
 
 def _check_names(shapes: Iterable[str], networks: Iterable[Network]) -> None:
-    known = [name for network in networks for name in network.inputs]
+    known = [name for network in networks for name in network.asked]
     for name in shapes:
         if name not in known:
             raise UsageError(

@@ -17,9 +17,9 @@ from tilewright.options import Choice, Options, Place
 from tilewright.plugins.offers import lack_of
 from tilewright_graph.compiled.bucketed_network import BucketedNetwork
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
-from tilewright_graph.network.buckets import Buckets
 from tilewright_graph.network.network import Network
 from tilewright_graph.network.random_inputs import random_inputs
+from tilewright_graph.ranges.buckets import Buckets
 from tilewright_graph.stages.verified_sizes import verified_sizes
 from tilewright_graph.verification.agreement import agreement, is_classification
 from tilewright_graph.verification.answers import ask_oracles, no_oracle, possible_oracles

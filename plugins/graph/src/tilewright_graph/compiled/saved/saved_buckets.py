@@ -16,8 +16,8 @@ from tilewright_graph.compiled.saved.saved_folder import (
     write_folder,
 )
 from tilewright_graph.compiled.saved.saved_network import NetworkSignature, entry, from_entry
-from tilewright_graph.network.dimension import Dimension
-from tilewright_graph.network.dimensions import Dimensions, Sizes
+from tilewright_graph.ranges.dimension import Dimension
+from tilewright_graph.ranges.dimensions import Dimensions, Sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _check_sizes(dimensions: Dimensions, found: Set[Sizes]) -> None:
     if not compiled or found != {*product(*compiled)}:
         raise ValueError("buckets are missing")
     for one, sizes in zip(dimensions.each, compiled, strict=True):
-        wanted = {one.sizes.most} if one.independent else {*one.sizes}
+        wanted = {one.sizes.most} if one.padded else {*one.sizes}
         if wanted - sizes or not all(size in one.sizes for size in sizes):
             raise ValueError("other buckets than sizes")
 
@@ -90,7 +90,11 @@ def _check_rows(dimensions: Dimensions, sizes: Sizes, signature: NetworkSignatur
             axes = (rows.axis, *(more.axis for more in one.again.get(name, ())))
             if max(axes) >= len(signature.tensors[name].shape):
                 raise ValueError(f"rows of {name!r}")
-    for one in dimensions.each:
+    for one, size in zip(dimensions.each, sizes, strict=True):
+        if one.mask and size > 1:
+            fits = signature.inputs[one.mask].shape == (size,)
+            if one.mask not in signature.masks or not fits:
+                raise ValueError(f"the mask of {one.name!r}")
         for name in one.rows:
             spec = signature.tensors[name]
             if dimensions.spec(name, spec, sizes) != spec:

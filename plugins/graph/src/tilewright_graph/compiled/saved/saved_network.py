@@ -26,6 +26,7 @@ class NetworkSignature:
     max_error  within which graph-tune kept the error of its answers
     counted    tensors of two dimensions of which values decide how many rows they have
     untuned    workloads of kernels whose config rests on no measurement
+    masks      inputs that say which rows are given (see `Network.masks`)
     """
 
     name: str
@@ -36,6 +37,7 @@ class NetworkSignature:
     max_error: float | None = None
     counted: tuple[str, ...] = ()
     untuned: tuple[Workload, ...] = ()
+    masks: tuple[str, ...] = ()
 
     @property
     def tensors(self) -> dict[str, TensorSpec]:
@@ -49,6 +51,7 @@ class NetworkSignature:
             **({} if self.max_error is None else {"max_error": self.max_error}),
             **({"counted": list(self.counted)} if self.counted else {}),
             **({"untuned": [one.to_json() for one in self.untuned]} if self.untuned else {}),
+            **({"masks": list(self.masks)} if self.masks else {}),
             **{
                 role: _specs_to_json(getattr(self, role))
                 for role in ("inputs", "outputs", "observed")
@@ -68,8 +71,11 @@ class NetworkSignature:
         if any(len({**outputs, **observed}[name].shape) != 2 for name in counted):
             raise ValueError(f"counted {counted!r}")
         untuned = tuple(Workload.from_json(one) for one in data.get("untuned", ()))
+        masks = tuple(data.get("masks", ()))
+        if any((len(inputs[name].shape), inputs[name].dtype) != (1, "bool") for name in masks):
+            raise ValueError(f"masks {masks!r}")
         results = (inputs, outputs, observed)
-        return cls(data["name"], *results, precision, max_error, counted, untuned)
+        return cls(data["name"], *results, precision, max_error, counted, untuned, masks)
 
 
 def save(folder: Path, artifact: Artifact, constants: Any, signature: NetworkSignature) -> None:

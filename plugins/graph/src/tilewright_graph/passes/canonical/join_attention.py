@@ -20,8 +20,9 @@ def join_attention(network: Network, operators: Operators) -> Network:
     """The network with `softmax(queries @ keys * scale + mask) @ values` as `attention`.
 
     The scale may be constant factors of queries and keys, too; where no mask is added, it is zero,
-    and constants that are added one after the other are one mask.
-    Scores that something else reads are left alone.
+    and constants that are added one after the other are one mask. Keys that `where` leaves out for
+    all queries become zeros, and get a mask of -inf. Scores that something else reads are left
+    alone.
     """
     return rewrite(network, operators, _joined)
 
@@ -38,6 +39,9 @@ def _joined(node: Node, network: Network, builder: NetworkBuilder) -> str | None
     if softmax.attributes["axis"] % rank != rank - 1 or not _pays(shape, dtype):
         return None
     scores, mask = softmax.inputs[0], ""
+    chosen = _chosen(scores, network, builder)
+    if chosen:
+        given, scores = chosen
     if added := _summand(scores, network, builder) or _constants(scores, network, builder):
         scores, mask = added
     scores, scale = _without_factors(scores, network, builder)
@@ -52,7 +56,10 @@ def _joined(node: Node, network: Network, builder: NetworkBuilder) -> str | None
         return None
     if not mask:
         mask = builder.constant(np.zeros([1] * rank, dtype), "no_mask")
-    operands = queries, _turned(keys, builder), values, mask
+    keys = _turned(keys, builder)
+    if chosen:
+        keys, mask = _without_others(given, keys, mask, builder)
+    operands = queries, keys, values, mask
     attributes = {"scale": scale * first * second}
     return builder.apply("attention", operands, attributes, name=node.name, output=node.output)
 
@@ -82,6 +89,34 @@ def _summand(name: str, network: Network, builder: NetworkBuilder) -> tuple[str,
             fits = whole == builder.specs[name].shape and len(whole) == len(part)
             return (scores, mask) if fits else None
     return None
+
+
+def _chosen(name: str, network: Network, builder: NetworkBuilder) -> tuple[str, str] | None:
+    """(which keys, scores) of scores that are -inf for all other keys."""
+    made = _inner(name, network, builder)
+    if made is None or made.operator != "where":
+        return None
+    given, scores, other = made.inputs
+    *around, keys = builder.specs[name].shape
+    least = builder.constants.get(other)
+    is_least = least is not None and bool(np.all(np.isneginf(least)))
+    fits = builder.specs[scores].shape == builder.specs[name].shape
+    if not (is_least and fits and builder.specs[given].shape == (*[1] * len(around), keys)):
+        return None
+    return given, scores
+
+
+def _without_others(given: str, keys: str, mask: str, builder: NetworkBuilder) -> tuple[str, str]:
+    """(keys, mask) with zeros for others, so that no score of theirs is NaN, and -inf."""
+    *around, count = builder.specs[given].shape
+    turned = builder.apply("reshape", [given], {"shape": [*around[1:], count, 1]})
+    dtype = builder.specs[keys].dtype
+    zero, least = (
+        builder.constant(np.full([1] * len(around) + [1], value, dtype), "beyond")
+        for value in (0.0, -np.inf)
+    )
+    keys = builder.apply("where", [turned, keys, zero])
+    return keys, builder.apply("where", [given, mask, least])
 
 
 def _constants(name: str, network: Network, builder: NetworkBuilder) -> tuple[str, str] | None:

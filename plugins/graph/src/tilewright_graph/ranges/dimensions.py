@@ -11,8 +11,8 @@ import numpy as np
 
 from tilewright.errors import UsageError, did_you_mean
 from tilewright.vocabulary.workload import TensorSpec
-from tilewright_graph.network.dimension import Dimension
-from tilewright_graph.network.rows import Rows
+from tilewright_graph.ranges.dimension import Dimension
+from tilewright_graph.ranges.stage_rows import Rows
 
 Sizes = tuple[int, ...]
 """A size of each dimension, in their order."""
@@ -77,6 +77,14 @@ class Dimensions:
             shape[rows.axis] = f"{rows.within}*{told}" if rows.within > 1 else told
         return f"{spec.dtype}[{', '.join(map(str, shape))}]"
 
+    def masks(self, bucket: Sizes, sizes: Sizes) -> dict[str, Any]:
+        """Which rows of a bucket's network are given at these sizes, by input that asks for it."""
+        return {
+            one.mask: np.arange(held) < size
+            for one, held, size in zip(self.each, bucket, sizes, strict=True)
+            if one.mask and held > 1
+        }
+
     def part(self, arrays: Mapping[str, Any], sizes: Sizes, first: int = 0) -> dict[str, Any]:
         """So many rows of arrays along each dimension, along one from the first of them."""
         places: dict[str, list[slice]] = {}
@@ -87,6 +95,8 @@ class Dimensions:
                     of_axes = places.setdefault(name, [slice(None)] * arrays[name].ndim)
                     within = rows.within
                     of_axes[rows.axis] = slice(start * within, (start + sizes[at]) * within)
+                    for more in one.again.get(name, ()):
+                        of_axes[more.axis] = slice(sizes[at] * more.within)
         cut = {
             name: np.ascontiguousarray(arrays[name][tuple(of_axes)])
             for name, of_axes in places.items()

@@ -8,15 +8,18 @@ from itertools import chain
 from typing import Any
 
 from tilewright.errors import UsageError
-from tilewright_graph.network.rows import Rows
-from tilewright_graph.network.size_range import SizeRange
+from tilewright_graph.ranges.size_range import SizeRange
+from tilewright_graph.ranges.stage_rows import Rows
 
 
 @dataclass(frozen=True)
 class Dimension:
     """Its name, its sizes, and where its rows lie in inputs and results, by tensor.
 
-    independent   no row depends on others: rows may be added and left out, and run by themselves
+    independent   no row depends on others, nor on its number: each may run by itself
+    masked        rows may be added though they are read by others: those given come out the same
+    mask          an input of the networks of more than one row: which rows are given, one true or
+                  false each; none where nothing asks for it
     again         where else they lie in a tensor that has the dimension in several axes, as a mask
                   of N x N has; none of an independent dimension
     """
@@ -25,7 +28,14 @@ class Dimension:
     sizes: SizeRange
     rows: Mapping[str, Rows]
     independent: bool
+    masked: bool = False
+    mask: str = ""
     again: Mapping[str, tuple[Rows, ...]] = field(default_factory=dict)
+
+    @property
+    def padded(self) -> bool:
+        """Whether a network of more rows answers right."""
+        return self.independent or self.masked
 
     def check(self, size: int, where: str) -> None:
         """Raise UsageError for a size outside of the range."""
@@ -44,6 +54,8 @@ class Dimension:
             "sizes": str(self.sizes),
             "rows": rows,
             "independent": self.independent,
+            **({"masked": True} if self.masked else {}),
+            **({"mask": self.mask} if self.mask else {}),
             **({"again": again} if again else {}),
         }
 
@@ -61,4 +73,8 @@ class Dimension:
         independent = bool(data["independent"])
         if again and (independent or not again.keys() <= rows.keys()):
             raise ValueError("rows in several axes")
-        return cls(str(data["name"]), SizeRange.parse(data["sizes"]), rows, independent, again)
+        masked, mask = bool(data.get("masked")), str(data.get("mask", ""))
+        if independent and (masked or mask):
+            raise ValueError("masks of independent rows")
+        sizes = SizeRange.parse(data["sizes"])
+        return cls(str(data["name"]), sizes, rows, independent, masked, mask, again)

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import UsageError
-from tilewright_graph.network.dimension import Dimension
-from tilewright_graph.network.dimensions import Dimensions, Sizes
 from tilewright_graph.network.network import Network
-from tilewright_graph.network.rows import RowProof, Rows, RowsMeetError, prove_rows
-from tilewright_graph.network.size_range import SizeRange
+from tilewright_graph.ranges.dimension import Dimension
+from tilewright_graph.ranges.dimensions import Dimensions, Sizes
+from tilewright_graph.ranges.row_masks import with_masks
+from tilewright_graph.ranges.rows import RowProof, RowsMeetError, prove_rows
+from tilewright_graph.ranges.size_range import SizeRange
+from tilewright_graph.ranges.stage_rows import Rows
 from tilewright_tensor.operators.operators import Operators
 
 _log = logging.getLogger("tilewright")
@@ -50,16 +52,11 @@ def make_buckets(
 
     axes   of inputs, by dimension: where it is
 
-    Where rows of a dimension meet, or an input has it in several axes, each of its sizes has a
-    bucket. Raises UsageError where there are too many.
+    Where rows of a dimension meet, and no mask keeps those apart that are not given, each of its
+    sizes has a bucket. Raises UsageError where there are too many.
     """
-    first = {name: {one: places[0] for one, places in axes[name].items()} for name in ranges}
-    grid = _Grid(ranges, first, read, operators)
+    grid = _Grid(ranges, axes, read, operators)
     met: dict[str, RowsMeetError] = {}
-    for name in ranges:
-        if twice := next((one for one, places in axes[name].items() if len(places) > 1), None):
-            problem = f"several axes of the input {twice!r} have it"
-            met[name] = RowsMeetError(problem, where=grid.largest.name)
     while True:
         _check_count(ranges, met)
         padded = [name for name in ranges if name not in met]
@@ -71,18 +68,19 @@ def make_buckets(
     for name, meeting in met.items():
         why = f"{meeting.message}, so each of {len(ranges[name])} sizes is compiled"
         _log.warning("%s: %s is no batch: %s", meeting.where, name, why)
-    networks = {sizes: grid.network(sizes) for sizes in product(*_compiled(ranges, met).values())}
+    networks = {
+        sizes: grid.masked(sizes, padded) for sizes in product(*_compiled(ranges, met).values())
+    }
     dimensions = []
     for at, (name, sizes) in enumerate(ranges.items()):
         every = {one: tuple(map(Rows, places)) for one, places in axes[name].items()}
-        every |= (
-            _told_by_shapes(networks, at)
-            if name in met
-            else {one: (lie,) for one, lie in rows[name].items()}
-        )
+        every |= _told_by_shapes(networks, at) if name in met else rows[name]
         again = {one: lie[1:] for one, lie in every.items() if len(lie) > 1}
         own = {one: lie[0] for one, lie in every.items()}
-        dimensions.append(Dimension(name, sizes, own, name not in met, again))
+        independent = name in padded and grid.is_independent(name)
+        masked = name in padded and not independent
+        mask = _mask(name) if masked and grid.has_masks(name) else ""
+        dimensions.append(Dimension(name, sizes, own, independent, masked, mask, again))
     return Buckets(Dimensions(tuple(dimensions)), networks)
 
 
@@ -124,7 +122,7 @@ class _Grid:
     def __init__(
         self,
         ranges: Mapping[str, SizeRange],
-        axes: Mapping[str, Mapping[str, int]],
+        axes: Mapping[str, Mapping[str, Sequence[int]]],
         read: Callable[[Mapping[str, int]], Network],
         operators: Operators,
     ) -> None:
@@ -148,14 +146,30 @@ class _Grid:
             self._networks[sizes] = _sharing(read, first)
         return self._networks[sizes]
 
+    def masked(self, sizes: Sizes, names: Sequence[str]) -> Network:
+        """The network with the masks that the proofs for these dimensions ask for."""
+        network = self.network(sizes)
+        for name in names:
+            rows = sizes[self._places[name]]
+            if rows > 1 and (masks := self._proof(name, sizes).masks):
+                network = with_masks(network, _mask(name), rows, masks, self._operators)
+        return network
+
+    def is_independent(self, name: str) -> bool:
+        """Whether no row of a dimension depends on others; of those that are proved."""
+        return all(proof.independent for (_, of), proof in self._proofs.items() if of == name)
+
+    def has_masks(self, name: str) -> bool:
+        return any(proof.masks for (_, of), proof in self._proofs.items() if of == name)
+
     def rows_of(
         self, names: list[str], compiled: Mapping[str, tuple[int, ...]]
-    ) -> dict[str, Mapping[str, Rows]]:
+    ) -> dict[str, Mapping[str, tuple[Rows, ...]]]:
         """Where rows of these dimensions lie in results, as the networks of all sizes agree.
 
         Raises _RowsOfOneMeetError; the largest sizes are looked at first.
         """
-        found: dict[str, Mapping[str, Rows]] = {}
+        found: dict[str, Mapping[str, tuple[Rows, ...]]] = {}
         for sizes in product(*(one[::-1] for one in compiled.values())):
             for name in names:
                 try:
@@ -165,8 +179,8 @@ class _Grid:
         return found
 
     def _proved(
-        self, name: str, sizes: Sizes, known: Mapping[str, Rows] | None
-    ) -> Mapping[str, Rows]:
+        self, name: str, sizes: Sizes, known: Mapping[str, tuple[Rows, ...]] | None
+    ) -> Mapping[str, tuple[Rows, ...]]:
         """Where rows of a dimension lie in results: as is known. Raises RowsMeetError."""
         place = self._places[name]
         most = (*sizes[:place], self._ranges[name].most, *sizes[place + 1 :])
@@ -187,10 +201,29 @@ class _Grid:
 
     def _proof(self, name: str, sizes: Sizes) -> RowProof:
         if (sizes, name) not in self._proofs:
-            network, count = self.network(sizes), sizes[self._places[name]]
-            proof = prove_rows(network, self._axes[name], count, self._operators)
+            network, place = self.network(sizes), self._places[name]
+            count, constants = sizes[place], self._constants_with_rows(name, sizes)
+            lie = {one: tuple(map(Rows, places)) for one, places in self._axes[name].items()}
+            proof = prove_rows(network, lie | constants, count, self._operators)
             self._proofs[sizes, name] = proof
         return self._proofs[sizes, name]
+
+    def _constants_with_rows(self, name: str, sizes: Sizes) -> dict[str, tuple[Rows, ...]]:
+        """Those that are longer where there are more rows, and not the same for all of them."""
+        place, range_ = self._places[name], self._ranges[name]
+        count, other = sizes[place], range_.most
+        if count == other:
+            other = max(n for n in (range_.least, *range_.buckets()) if n < count)
+        theirs = self.network((*sizes[:place], other, *sizes[place + 1 :])).constants
+        found = {}
+        for tensor, array in self.network(sizes).constants.items():
+            shapes = array.shape, theirs[tensor].shape if tensor in theirs else ()
+            if len(shapes[0]) == len(shapes[1]) and shapes[0] != shapes[1]:
+                pairs = [*zip(*shapes, strict=True)]
+                axes = [axis for axis, pair in enumerate(pairs) if pair == (count, other)]
+                if rows := tuple(Rows(at) for at in axes if not _is_even(array, at)):
+                    found[tensor] = rows
+        return found
 
 
 def _told_by_shapes(networks: Mapping[Sizes, Network], place: int) -> dict[str, tuple[Rows, ...]]:
@@ -249,18 +282,22 @@ def _check_alike(largest: Network, network: Network, first: RowProof, proof: Row
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether they are the same, but for how long axes are along which they do not change."""
+    """Whether one is the other, or the beginning of it where it has fewer rows."""
     if one is other:
         return True
     if other is None or one.ndim != other.ndim or one.dtype != other.dtype:
         return False
-    for axis, (own, extent) in enumerate(zip(one.shape, other.shape, strict=True)):
-        if own != extent:
-            first = one.take([0], axis), other.take([0], axis)
-            if not all(np.all(a == b) for a, b in zip((one, other), first, strict=True)):
-                return False
-            one, other = first
-    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+    beginning = other[tuple(map(slice, one.shape))]
+    return bool(np.array_equal(one, beginning, equal_nan=one.dtype.kind == "f"))
+
+
+def _is_even(array: Any, axis: int) -> bool:
+    return bool(np.all(array == array.take([0], axis)))
+
+
+def _mask(dimension: str) -> str:
+    """The input that says which rows of it are given."""
+    return f"rows of {dimension}"
 
 
 def _sharing(network: Network, other: Network | None) -> Network:
