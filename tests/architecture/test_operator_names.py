@@ -13,7 +13,7 @@ REWRITTEN = {
     "exchange_averages.py": {"avg_pool2d", "conv2d"},
     "flatten_products.py": {"matmul"},
     "global_pooling.py": {"avg_pool2d"},
-    "join_attention.py": {"matmul", "softmax", "add", "multiply", "divide", "transpose"},
+    "join_attention.py": {"matmul", "softmax", "where", "add", "multiply", "divide", "transpose"},
 }
 """The operators that a pass is about; that is no fact about others."""
 

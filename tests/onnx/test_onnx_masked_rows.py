@@ -218,10 +218,13 @@ def test_a_manifest_whose_masks_do_not_fit_is_refused_in_one_line(of_encoder, tm
     def of_floats(told):
         told["buckets"][-1]["signature"]["masks"] = ["mask"]
 
+    def no_mask(told):
+        del told["dimensions"][1]["mask"]
+
     def both(told):
         told["dimensions"][1]["independent"] = True
 
-    for change in (without_masks, other_mask, of_floats, both):
+    for change in (without_masks, other_mask, of_floats, no_mask, both):
         of_encoder.save(tmp_path / "net")
         with forged_manifest(tmp_path / "net") as told:
             change(told)
@@ -239,3 +242,84 @@ def test_a_pipeline_verifies_lengths_between_buckets_against_each_oracle(encoder
         (tmp_path / "run.yaml").write_text(json.dumps(file))
         report = tilewright.Pipeline.load(tmp_path / "run.yaml").run(out=tmp_path / oracle).report
         assert report["verify"]["passed"]
+
+
+SIZE = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["n"])]
+COMPUTED_WITH = {
+    "a mean": (
+        [node("ReduceMean", ["x"], ["m"], axes=[0]), node("Sub", ["x", "m"], ["y"])],
+        {},
+    ),
+    "the size": (
+        [*SIZE, node("Cast", ["n"], ["f"], to=TensorProto.FLOAT), node("Div", ["x", "f"], ["y"])],
+        {"zero": np.array(0)},
+    ),
+    "a threshold": (
+        [*SIZE, node("GreaterOrEqual", ["n", "ten"], ["g"]),
+         node("Cast", ["g"], ["f"], to=TensorProto.FLOAT), node("Mul", ["x", "f"], ["y"])],
+        {"zero": np.array(0), "ten": np.array(10)},
+    ),
+    "whether it is odd": (
+        [*SIZE, node("Mod", ["n", "two"], ["g"]),
+         node("Cast", ["g"], ["f"], to=TensorProto.FLOAT), node("Mul", ["x", "f"], ["y"])],
+        {"zero": np.array(0), "two": np.array(2)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("nodes", "constants"), COMPUTED_WITH.values(), ids=COMPUTED_WITH)
+@pytest.mark.parametrize("sizes", ["8..10", "9..12", "1..2"])
+def test_what_depends_on_the_size_is_found_in_ranges_of_few_buckets(
+    make_model, nodes, constants, sizes
+):
+    made = make_model(nodes, {"x": ("batch", 3)}, constants, opset=17)
+    network = compiled(made, batch=sizes)
+    largest = max(network.networks)
+    cheap = {one: 1e-6 if one == largest else 1.0 for one in network.networks}
+    least, most = map(int, sizes.split(".."))
+    every = [{"batch": size} for size in range(least, most + 1)]
+    for one in (network, BucketedNetwork(network.dimensions, network.networks, cheap)):
+        assert_right(one, made, every)
+
+
+def test_one_row_may_run_as_two_where_they_are_alike(make_model):
+    made = make_model([node("Softmax", ["x"], ["y"], axis=1)], {"x": ("batch", 3)})
+    assert compiled(made, batch="1..2").dimensions.each[0].independent
+
+
+INTEGERS = [node("Mul", ["x", "large"], ["h"]), node("Cast", ["h"], ["i"], to=TensorProto.INT64)]
+UNDERSTOOD_LESS = {
+    "the least of int64": (
+        [*INTEGERS, node("ReduceMin", ["i"], ["m"], axes=[0]),
+         node("Cast", ["m"], ["y"], to=TensorProto.FLOAT)],
+        {"large": np.float32(100)},
+    ),
+    "integers of infinities": (
+        [node("Softmax", ["x"], ["p"], axis=0), node("Log", ["p"], ["l"]),
+         node("Mul", ["l", "large"], ["t"]), node("Cast", ["t"], ["i"], to=TensorProto.INT64),
+         node("Cast", ["i"], ["j"], to=TensorProto.INT32),
+         node("ReduceMax", ["j"], ["m"], axes=[0]),
+         node("Cast", ["m"], ["y"], to=TensorProto.FLOAT)],
+        {"large": np.float32(10)},
+    ),
+    "bits": (
+        [*INTEGERS, node("BitwiseAnd", ["i", "seven"], ["b"]),
+         node("Cast", ["b"], ["f"], to=TensorProto.FLOAT), node("Softmax", ["f"], ["y"], axis=0)],
+        {"large": np.float32(100), "seven": np.array(7, np.int64)},
+    ),
+    "two rows beyond the last": (
+        [node("Softmax", ["x"], ["p"], axis=0), node("Log", ["p"], ["l"]),
+         node("Unsqueeze", ["l", "first"], ["a"]), node("Unsqueeze", ["l", "second"], ["b"]),
+         node("Sub", ["a", "b"], ["t"]), node("ReduceMax", ["t"], ["r"], axes=[1], keepdims=0),
+         node("Neg", ["r"], ["minus"]), node("Exp", ["minus"], ["e"]),
+         node("ReduceSum", ["e", "first"], ["s"], keepdims=1), node("Sub", ["x", "s"], ["y"])],
+        {"first": np.array([0]), "second": np.array([1])},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("nodes", "constants"), UNDERSTOOD_LESS.values(), ids=UNDERSTOOD_LESS)
+def test_tails_that_are_not_understood_get_masks_or_networks(make_model, nodes, constants):
+    opset = 18 if "seven" in constants else 17
+    made = make_model(nodes, {"x": ("batch", 3)}, constants, opset=opset)
+    assert_right(compiled(made, batch="5..8"), made, [{"batch": n} for n in (8, 5, 6, 7)])

@@ -56,10 +56,9 @@ class BucketedNetwork:
     >>> network.save("folder"); BucketedNetwork.load("folder")
 
     Sizes run in the next bucket that is below them in no dimension, or in several one after the
-    other; where rows of a dimension meet, each of its sizes has buckets of its own, unless masks
-    keep those apart that were not given. In a larger
-    bucket, kernels that can do without leave out rows of dimensions whose rows do not meet. Sizes
-    are tuples, in the order of `dimensions`.
+    other; where rows of a dimension meet, and no mask keeps those apart that are not given, each of
+    its sizes has buckets of its own. In a larger bucket, kernels that can do without leave out rows
+    that are not given. Sizes are tuples, in the order of `dimensions`.
 
     inputs, outputs, observed  specs as those of `CompiledNetwork`, at the largest sizes
     networks   a CompiledNetwork for each bucket, by its sizes, ascending
@@ -184,18 +183,19 @@ class BucketedNetwork:
         named = by_name(inputs, self.inputs, self.name)
         specs, steps = self._way(self._sizes(named))
         arrays = checked_arrays(named, specs, self.name)
+        parts = self.dimensions.part
         answers = [
             step.network.run_part(
-                {**self._part(arrays, step, len(steps)), **step.masks},
+                {
+                    **(arrays if len(steps) == 1 else parts(arrays, step.sizes, step.first)),
+                    **step.masks,
+                },
                 step.results if observes else step.outputs,
                 step.sizes,
             )
             for step in steps
         ]
         return self.dimensions.joined(answers)
-
-    def _part(self, arrays: Mapping[str, Any], step: _Step, steps: int) -> Mapping[str, Any]:
-        return arrays if steps == 1 else self.dimensions.part(arrays, step.sizes, step.first)
 
     def _way(self, sizes: Sizes) -> _Way:
         """What is looked up of sizes, kept for those that were asked last."""

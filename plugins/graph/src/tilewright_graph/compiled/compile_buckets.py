@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from statistics import median
 
 from tilewright_graph.compiled.bucketed_network import BucketedNetwork
 from tilewright_graph.compiled.compile import CompileReport, link_dispatched, refuse_unrecorded
-from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.compiled.packed_constants import pack_constants
 from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.inner_rows import InnerRows
@@ -17,7 +17,7 @@ from tilewright_graph.selection.candidates import Accuracy
 from tilewright_graph.selection.dispatching import dispatch_network
 from tilewright_pipeline.context.run_context import RunContext
 
-_RUNS, _WARMUP, _SECONDS = 20, 3, 0.5  # of each bucket
+_ROUNDS, _RUNS, _WARMUP, _SECONDS = 4, 5, 1, 0.125  # of each bucket, in turns: they are compared
 
 
 def compile_buckets(
@@ -43,16 +43,19 @@ def compile_buckets(
     if context.frozen:
         told = {sizes: report.prediction.seconds for sizes, report in reports.items()}
         return BucketedNetwork(dimensions, compiled, told), reports
-    seconds, least_seconds, along = {}, {}, dimensions.along
+    along = dimensions.along
     least = dimensions.each[along].sizes.least
-    for sizes, network in compiled.items():
+    fewest = {
+        sizes: (*sizes[:along], least, *sizes[along + 1 :])
+        for sizes in compiled
+        if inner[sizes] is not None and least < sizes[along]
+    }
+    for network in compiled.values():
         network.run(random_arrays(network.inputs, context.seed))
-        seconds[sizes] = _seconds(network, None)
-        if inner[sizes] is not None and least < sizes[along]:
-            fewest = (*sizes[:along], least, *sizes[along + 1 :])
-            least_seconds[sizes] = _seconds(network, fewest)
+    taken: dict[tuple[Sizes, Sizes | None], list[float]] = defaultdict(list)
+    for _ in range(_ROUNDS):
+        for sizes, some in (*dict.fromkeys(compiled).items(), *fewest.items()):
+            taken[sizes, some] += compiled[sizes].benchmark(_RUNS, _WARMUP, _SECONDS, some).seconds
+    seconds = {sizes: median(taken[sizes, None]) for sizes in compiled}
+    least_seconds = {sizes: median(taken[sizes, rows]) for sizes, rows in fewest.items()}
     return BucketedNetwork(dimensions, compiled, seconds, least_seconds), reports
-
-
-def _seconds(network: CompiledNetwork, rows: Sizes | None) -> float:
-    return median(network.benchmark(_RUNS, _WARMUP, _SECONDS, rows).seconds)

@@ -1,6 +1,6 @@
 """The rows of a network's dimensions inside it, of which a run may leave out the last.
 
-What a mask made of rows beyond the last is read, so it is always computed.
+Rows that a mask fills are read by others, so they are always computed.
 """
 
 from __future__ import annotations
@@ -51,12 +51,11 @@ class InnerRows:
                 except RowsMeetError:
                     continue
                 if not proof.masks:
-                    found[place] = {
-                        name: next(lie for lie in rows if lie.axis not in ends)
+                    left_out = {
+                        name: [lie for lie in rows if lie.axis not in proof.tails.get(name, {})]
                         for name, rows in proof.rows.items()
-                        for ends in (proof.tails.get(name, {}),)
-                        if any(lie.axis not in ends for lie in rows)
                     }
+                    found[place] = {name: rows[0] for name, rows in left_out.items() if rows}
         return cls(sizes, found, network.specs) if found else None
 
     def in_output(self, tensor: str, layout: str) -> tuple[OutputRows, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -20,6 +20,9 @@ from tilewright_graph.ranges.rows import RowProof, RowsMeetError, prove_rows
 from tilewright_graph.ranges.size_range import SizeRange
 from tilewright_graph.ranges.stage_rows import Rows
 from tilewright_tensor.operators.operators import Operators
+
+_BEYOND_TWO = 3
+"""A size of no range 1..2 to compare two rows with."""
 
 _log = logging.getLogger("tilewright")
 
@@ -131,10 +134,6 @@ class _Grid:
         self._networks: dict[Sizes, Network] = {}
         self._proofs: dict[tuple[Sizes, str], RowProof] = {}
 
-    @property
-    def largest(self) -> Network:
-        return self.network(tuple(one.most for one in self._ranges.values()))
-
     def network(self, sizes: Sizes) -> Network:
         if sizes not in self._networks:
             told = dict(zip(self._ranges, sizes, strict=True))
@@ -151,7 +150,8 @@ class _Grid:
         network = self.network(sizes)
         for name in names:
             rows = sizes[self._places[name]]
-            if rows > 1 and (masks := self._proof(name, sizes).masks):
+            if rows > 1 and self.has_masks(name):
+                masks = self._proof(name, sizes).masks
                 network = with_masks(network, _mask(name), rows, masks, self._operators)
         return network
 
@@ -170,13 +170,31 @@ class _Grid:
         Raises _RowsOfOneMeetError; the largest sizes are looked at first.
         """
         found: dict[str, Mapping[str, tuple[Rows, ...]]] = {}
-        for sizes in product(*(one[::-1] for one in compiled.values())):
-            for name in names:
+        for name in names:
+            for sizes in self._compared(name, compiled):
                 try:
                     found[name] = self._proved(name, sizes, found.get(name))
                 except RowsMeetError as error:
                     raise _RowsOfOneMeetError(name, error) from None
+                except UsageError as error:
+                    if sizes[self._places[name]] in self._ranges[name]:
+                        raise
+                    meeting = RowsMeetError(error.message, where=error.where)
+                    raise _RowsOfOneMeetError(name, meeting) from None
         return found
+
+    def _compared(self, name: str, compiled: Mapping[str, tuple[int, ...]]) -> Iterator[Sizes]:
+        """The sizes at which proofs are compared, at least two above one.
+
+        Not only those that are compiled: what depends on the size may show at the least one, or
+        where it is odd.
+        """
+        yield from product(*(one[::-1] for one in compiled.values()))
+        place, range_ = self._places[name], self._ranges[name]
+        most = tuple(one.most for one in self._ranges.values())
+        more = {range_.most - 1, range_.least} if range_.most > 2 else {_BEYOND_TWO}
+        for size in more - {*compiled[name]}:
+            yield (*most[:place], size, *most[place + 1 :])
 
     def _proved(
         self, name: str, sizes: Sizes, known: Mapping[str, tuple[Rows, ...]] | None
@@ -282,13 +300,13 @@ def _check_alike(largest: Network, network: Network, first: RowProof, proof: Row
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether one is the other, or the beginning of it where it has fewer rows."""
+    """Whether they are the same as far as both have rows."""
     if one is other:
         return True
     if other is None or one.ndim != other.ndim or one.dtype != other.dtype:
         return False
-    beginning = other[tuple(map(slice, one.shape))]
-    return bool(np.array_equal(one, beginning, equal_nan=one.dtype.kind == "f"))
+    both = tuple(map(slice, map(min, one.shape, other.shape)))
+    return bool(np.array_equal(one[both], other[both], equal_nan=one.dtype.kind == "f"))
 
 
 def _is_even(array: Any, axis: int) -> bool:

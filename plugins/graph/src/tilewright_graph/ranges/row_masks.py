@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import numpy as np
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network
 from tilewright_graph.ranges.rows import Mask
+from tilewright_tensor.evaluation.tails import Number
 from tilewright_tensor.expressions.dtype import numpy_type
 from tilewright_tensor.operators.operators import Operators
 
@@ -20,9 +22,12 @@ def with_masks(
     """The network with such an input, and what the masks say done to operands of its nodes."""
     builder = NetworkBuilder.before(network, operators)
     builder.mask(name, rows)
-    masked: dict[tuple[str, int, float], str] = {}
+    masked: dict[tuple[str, int, Number], str] = {}
+    of_nodes: dict[str, list[Mask]] = defaultdict(list)
+    for one in masks:
+        of_nodes[one.output].append(one)
 
-    def with_mask(tensor: str, axis: int, value: float) -> str:
+    def with_mask(tensor: str, axis: int, value: Number) -> str:
         key = tensor, axis, value
         if key not in masked:
             spec = builder.specs[tensor]
@@ -35,9 +40,8 @@ def with_masks(
 
     for node in network.nodes:
         operands = list(node.inputs)
-        for one in masks:
-            if one.output == node.output:
-                operands[one.operand] = with_mask(operands[one.operand], one.axis, one.value)
+        for one in of_nodes[node.output]:
+            operands[one.operand] = with_mask(operands[one.operand], one.axis, one.value)
         builder.adopt(replace(node, inputs=tuple(operands)), network)
     made = builder.network(network.outputs, network.observed, network.source)
     return replace(made, origin=network.origin)

@@ -3,8 +3,8 @@
 It is read off the definitions of its operators, stage by stage (see `stage_rows`). Where the proof
 goes through, rows may be added at the end: those that were given come out the same.
 
-A reduction may run over rows where those beyond the last change nothing (see `tails`). An operand
-that does not have such a tail can get it by a mask.
+A reduction may run over rows where those beyond the last change nothing (see `evaluation/tails` of
+tilewright-tensor). An operand that does not have such a tail can get it by a mask.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tilewright_graph.ranges.stage_rows import (
     neutral,
     words_of,
 )
+from tilewright_tensor.evaluation.tails import Number
 from tilewright_tensor.operators.operators import Operators
 
 
@@ -42,7 +43,7 @@ class Mask:
     output: str
     operand: int
     axis: int
-    value: float
+    value: Number
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,9 @@ class _Operand:
     """What is known of an operand; see `StageRows`."""
 
     rows: tuple[Rows, ...]
-    tails: tuple[tuple[int, float], ...]
+    tails: tuple[tuple[int, Number], ...]
     even: frozenset[int]
-    value: float | None
+    value: Number | None
 
     def masked(self, tails: Tails) -> _Operand:
         return replace(self, tails=tuple({**dict(self.tails), **tails}.items()))
@@ -84,7 +85,7 @@ class _Found:
     rows: tuple[Rows, ...]
     told: Any
     tails: Tails = field(default_factory=dict)
-    masks: tuple[tuple[int, int, float], ...] = ()
+    masks: tuple[tuple[int, int, Number], ...] = ()
     independent: bool = True
 
 
@@ -156,9 +157,9 @@ class _Proof:
             self._known[key] = self._found(workload, operands)
         return self._known[key]
 
-    def _only_value(self, name: str) -> float | None:
+    def _only_value(self, name: str) -> Number | None:
         array = self._network.constants.get(name)
-        return float(array.reshape(())) if array is not None and array.size == 1 else None
+        return array.item() if array is not None and array.size == 1 else None
 
     def _even_axes(self, name: str) -> frozenset[int]:
         """The axes of a constant of which any row may be read.
@@ -190,7 +191,7 @@ class _Proof:
     def _masked(self, workload: Workload, operands: Sequence[_Operand]) -> _Found:
         """With as few masks as do, of a value that changes nothing in one of its reductions."""
 
-        def through(masks: Mapping[tuple[int, int], float]) -> _Found:
+        def through(masks: Mapping[tuple[int, int], Number]) -> _Found:
             masked = [
                 one.masked({axis: value for (of, axis), value in masks.items() if of == at})
                 for at, one in enumerate(operands)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
-from tilewright_graph.ranges.tails import Known, Tail, tail_of
+from tilewright_tensor.evaluation.tails import End, Known, Number, tail_of
 from tilewright_tensor.expressions.affine import Affine, Bounds, Element, Var, divided, index
 from tilewright_tensor.expressions.expr import (
     Const,
@@ -31,7 +31,7 @@ _PARTS = [tuple(Var(f"{name}{n}'") for name in ("before", "row", "within")) for 
 """The parts of axes; no axis of a definition has such a name. Two of a tensor, one reduced."""
 _ROWS = [row for _, row, _ in _PARTS]
 
-Tails = Mapping[int, float]
+Tails = Mapping[int, Number]
 """By axis that has rows: what all elements beyond the last row are, where that is known."""
 
 
@@ -60,7 +60,7 @@ class StageRows:
     rows: dict[Tensor, tuple[Rows, ...]]
     tails: dict[Tensor, Tails]
     even: Mapping[Tensor, frozenset[int]]
-    values: Mapping[Tensor, float]
+    values: Mapping[Tensor, Number]
     independent: bool = True
 
     def add(self, stage: Tensor) -> Any:
@@ -128,14 +128,15 @@ class StageRows:
         self._check_reduced(stage, split, body, bounds)
         placed = tuple(one for one in split if one.axis < len(stage.shape))
         tails = {}
-        known = any(self.tails.get(read.tensor) for read in stage.reads)
-        for number, one in enumerate(placed if known else ()):
+        # Of a sum over other rows nothing is known: it goes on beyond the last of those.
+        followed = placed == split and any(self.tails.get(read.tensor) for read in stage.reads)
+        for number, one in enumerate(placed if followed else ()):
             end = self._tail(body, _ROWS[number], bounds)
             if not isinstance(end, Known) and _combined(stage, end):
                 tails[one.axis] = end
         if placed:
             self.rows[stage], self.tails[stage] = placed, tails
-        self.independent &= len(split) == 1 and len(placed) == 1
+        self.independent &= len(split) == 1 and len(placed) == 1 and None not in told
         return (*kind_of(stage), split, tuple(inner), words)
 
     def _check_reduced(
@@ -147,10 +148,10 @@ class StageRows:
             if reduced and self._tail(body, _ROWS[number], bounds) != neutral(stage):
                 raise MixedError
 
-    def _tail(self, body: Value, row: Var, bounds: Bounds) -> Tail:
+    def _tail(self, body: Value, row: Var, bounds: Bounds) -> End:
         """What the body is where this row is beyond the last, and others are not."""
 
-        def of_read(read: Read) -> Tail:
+        def of_read(read: Read) -> End:
             axes = [
                 axis
                 for axis, found in _row_places(read, bounds, self).items()
@@ -158,8 +159,8 @@ class StageRows:
             ]
             if not axes:
                 return self.values.get(read.tensor, Known.GIVEN)
-            ends = self.tails.get(read.tensor, {})
-            return next((ends[axis] for axis in axes if axis in ends), Known.NOTHING)
+            known = self.tails.get(read.tensor, {}) if len(axes) == 1 else {}
+            return known.get(axes[0], Known.NOTHING)
 
         return tail_of(body, of_read)
 
@@ -169,13 +170,13 @@ def kind_of(stage: Tensor) -> tuple[str, str | None]:
     return stage.dtype, stage.combiner.name if stage.combiner else None
 
 
-def neutral(stage: Tensor) -> float:
+def neutral(stage: Tensor) -> Number:
     """What changes nothing in its reduction."""
     assert stage.combiner is not None
-    return float(stage.combiner.identity(stage.dtype).value)
+    return stage.combiner.identity(stage.dtype).value
 
 
-def _combined(stage: Tensor, end: float) -> bool:
+def _combined(stage: Tensor, end: Number) -> bool:
     """Whether elements that are all this are this together."""
     name = stage.combiner.name if stage.combiner else "max"
     return name in ("max", "min") or (name == "sum" and end == 0)
@@ -222,10 +223,8 @@ def _places(read: Read, bounds: Bounds, state: StageRows) -> Iterator[Any]:
         if axis in own:
             row = read_rows[axis]
             which = next((n for n, var in enumerate(_ROWS) if row == var.affine()), None)
-            if which is None:
-                if row != index(0):
-                    raise MixedError
-                state.independent = False
+            if which is None and row != index(0):
+                raise MixedError
             quotient, within = divided(place, own[axis], bounds)
             before, _ = divided(quotient, state.count, bounds)
             yield which, _without_row(before), _without_row(within)

@@ -10,7 +10,7 @@ from tilewright_graph.network.random_inputs import random_inputs
 from tilewright_graph.ranges.buckets import Buckets
 from tilewright_graph.verification.answers import ask_oracles
 from tilewright_graph.verification.own_rows import with_own_rows
-from tilewright_graph.verification.reference_oracle import RunsNetworks
+from tilewright_graph.verification.reference_oracle import what_it_runs
 from tilewright_graph.verification.verification import Comparison, compare
 from tilewright_pipeline.context.run_context import RunContext
 from tilewright_tensor.operators.operators import Operators
@@ -23,11 +23,11 @@ def verified_sizes(
 
     The oracle answers at the next bucket's sizes, of which the first rows are those of smaller.
     Where rows read others, it answers at the very sizes; one that runs the bucket's network gets
-    its masks.
+    its masks, so that it tells nothing of them.
     """
     dimensions, operators = compiled.dimensions, Operators.of(context.host)
-    independent = all(one.independent or not one.padded for one in dimensions.each)
-    runs_networks = isinstance(context.host.choose("oracle", oracle, context.host), RunsNetworks)
+    alone = all(one.independent or not one.padded for one in dimensions.each)
+    asked_one = context.host.choose("oracle", oracle, context.host)
     left = {sizes for row in compiled.table for sizes in row.corners()}
     for bucket, network in buckets.networks.items():
         served = {one for one in left if all(map(int.__le__, one, bucket))}
@@ -39,9 +39,10 @@ def verified_sizes(
         for sizes in sorted(served):
             given, answers = dimensions.part(inputs, sizes), told.answers[0]
             ours = compiled.observe(given)
-            if sizes != bucket and not independent:
+            if sizes != bucket and not alone:
+                itself = what_it_runs(asked_one, network, context.host) is network
                 masked = {**inputs, **dimensions.masks(bucket, sizes)}
-                asked = masked if runs_networks else given
+                asked = masked if itself else given
                 answers = ask_oracles(network, [asked], oracle, rtol, context.host).answers[0]
             theirs = dimensions.part(answers, sizes)
             if sizes == bucket:

@@ -106,7 +106,7 @@ class LinkContract(OnTarget):
         self, network: Network, lowered: LoweredNetwork, kernel: Kernel
     ) -> None:
         given = _run(kernel, network, 0)
-        for place, name in enumerate(network.inputs):
+        for place, name in enumerate(network.asked):
             assert (np.asarray(kernel.read(place)) == given[name]).all(), name
         constants = np.asarray(kernel.read(_constants(lowered)))
         assert (constants == lowered.constants).all()
@@ -122,7 +122,7 @@ def _constants(lowered: LoweredNetwork) -> int:
 def _run(kernel: Kernel, network: Network, seed: int) -> dict[str, Any]:
     """Launch on seeded inputs, which it gives."""
     given = random_inputs(network, seed)
-    for place, name in enumerate(network.inputs):
+    for place, name in enumerate(network.asked):
         kernel.write(place, given[name])
     kernel.launch()
     return given

@@ -1,1 +1,1 @@
-"""Answers and counts without a code generator: DAGs evaluated, loop programs interpreted."""
+"""Answers and counts without code: DAGs evaluated, loop programs interpreted, tails followed."""

@@ -90,11 +90,11 @@ def _check_rows(dimensions: Dimensions, sizes: Sizes, signature: NetworkSignatur
             axes = (rows.axis, *(more.axis for more in one.again.get(name, ())))
             if max(axes) >= len(signature.tensors[name].shape):
                 raise ValueError(f"rows of {name!r}")
-    for one, size in zip(dimensions.each, sizes, strict=True):
-        if one.mask and size > 1:
-            fits = signature.inputs[one.mask].shape == (size,)
-            if one.mask not in signature.masks or not fits:
-                raise ValueError(f"the mask of {one.name!r}")
+    each = zip(dimensions.each, sizes, strict=True)
+    masks = {one.mask: (size,) for one, size in each if one.mask and size > 1}
+    if masks != {name: signature.inputs[name].shape for name in signature.masks}:
+        raise ValueError("masks of other rows")
+    for one in dimensions.each:
         for name in one.rows:
             spec = signature.tensors[name]
             if dimensions.spec(name, spec, sizes) != spec:

@@ -7,7 +7,7 @@ import numpy as np
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.network import Network, Node
 from tilewright_graph.passes.rewrite import rewrite
-from tilewright_tensor.expressions.dtype import DATA_TYPES
+from tilewright_tensor.expressions.dtype import DATA_TYPES, numpy_type
 from tilewright_tensor.operators.operators import Operators
 
 _FEWEST_QUERIES = 8
@@ -112,7 +112,7 @@ def _without_others(given: str, keys: str, mask: str, builder: NetworkBuilder) -
     turned = builder.apply("reshape", [given], {"shape": [*around[1:], count, 1]})
     dtype = builder.specs[keys].dtype
     zero, least = (
-        builder.constant(np.full([1] * len(around) + [1], value, dtype), "beyond")
+        builder.constant(np.full([1, *around], value, numpy_type(dtype)), "beyond")
         for value in (0.0, -np.inf)
     )
     keys = builder.apply("where", [turned, keys, zero])

@@ -6,7 +6,7 @@ from math import inf, isnan
 
 import pytest
 
-from tilewright_graph.ranges.tails import Known, tail_of
+from tilewright_tensor.evaluation.tails import Known, tail_of
 from tilewright_tensor.expressions.expr import exp, logical_not, select
 from tilewright_tensor.ir.dag import placeholder
 
@@ -38,7 +38,8 @@ def test_a_mask_takes_one_side_whatever_the_other_one_is():
     assert tail(select(C[0], A[0], B[0]), NOTHING, -inf, 0.0) == -inf
     assert tail(select(C[0], A[0], B[0]), -inf, NOTHING, 1.0) == -inf
     assert tail(select(logical_not(C[0]), A[0], B[0]), 0.0, NOTHING, 0.0) == 0
-    assert tail(select(C[0], A[0], B[0]), 0.0, 0.0, NOTHING) is NOTHING
+    assert tail(select(C[0], A[0], B[0]), 0.0, 0.0, NOTHING) == 0
+    assert tail(select(C[0], A[0], B[0]), 0.0, 1.0, NOTHING) is NOTHING
     assert tail(select(C[0], A[0], B[0]), 0.0, 1.0, GIVEN) is GIVEN
 
 

@@ -12,7 +12,16 @@ from enum import Enum, auto
 import numpy as np
 
 from tilewright_tensor.evaluation.numpy_value import value_at
-from tilewright_tensor.expressions.expr import Const, Op, Read, Value, values_inside
+from tilewright_tensor.expressions.dtype import is_whole
+from tilewright_tensor.expressions.expr import (
+    Const,
+    IndexValue,
+    Op,
+    Read,
+    Value,
+    dtype_of,
+    values_inside,
+)
 
 
 class Known(Enum):
@@ -26,27 +35,32 @@ class Known(Enum):
     NOTHING = auto()
 
 
-Tail = Known | float
+Number = int | float
+End = Known | Number
 
 
-def tail_of(value: Value, of_read: Callable[[Read], Tail]) -> Tail:
+def tail_of(value: Value, of_read: Callable[[Read], End]) -> End:
     """What an expression is, given what each of its reads is.
 
-    A zero times a given value is taken as zero: if that has overflowed, so have the results.
+    A zero times a given value is taken as zero, which it is unless that is infinite or NaN. What is
+    computed of whole numbers is not followed.
     """
     if isinstance(value, Const):
-        return float(value.value)
-    if isinstance(value, Read):
+        return value.value
+    if isinstance(value, Read | IndexValue):
         inside = [tail_of(one, of_read) for one in values_inside(value)]
-        return Known.NOTHING if Known.NOTHING in inside else of_read(value)
-    if not isinstance(value, Op):
-        return Known.GIVEN
-    if value.name == "select":
-        condition = tail_of(value.args[0], of_read)
-        if not isinstance(condition, Known):
-            return tail_of(value.args[1 if condition else 2], of_read)
+        if Known.NOTHING in inside:
+            return Known.NOTHING
+        return of_read(value) if isinstance(value, Read) else Known.GIVEN
+    assert isinstance(value, Op)
     parts = [tail_of(one, of_read) for one in value.args]
-    if Known.NOTHING in parts:
+    if value.name == "select":
+        condition, *sides = parts
+        if not isinstance(condition, Known):
+            return sides[0 if condition else 1]
+        if sides[0] == sides[1] and not isinstance(sides[0], Known):
+            return sides[0]
+    if Known.NOTHING in parts or is_whole(dtype_of(value)):
         return Known.NOTHING
     constants = [one for one in parts if not isinstance(one, Known)]
     if len(constants) == len(parts):
@@ -56,7 +70,7 @@ def tail_of(value: Value, of_read: Callable[[Read], Tail]) -> Tail:
     return Known.GIVEN
 
 
-def _decides(name: str, place: int, part: Tail) -> bool:
+def _decides(name: str, place: int, part: End) -> bool:
     """Whether an operand, being what it is, makes the result whatever the other one is."""
     if isinstance(part, Known):
         return False
@@ -65,7 +79,7 @@ def _decides(name: str, place: int, part: Tail) -> bool:
     return part == 0 and (name == "mul" or (name == "div" and place == 0))
 
 
-def _computed(value: Op, parts: list[float]) -> float:
+def _computed(value: Op, parts: list[Number]) -> float:
     whole = Op(value.name, tuple(Const(one, "float64") for one in parts), value.dtype)
     return float(value_at(whole, {}, _no_fetch, lambda _: np.float64))
 
