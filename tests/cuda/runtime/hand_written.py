@@ -23,7 +23,7 @@ if os.environ.get("EMULATED_GPU"):
 _BODIES = {
     "good": "out[at] = x[at] > 0 ? x[at] : 0;",
     "wrong": "out[at] = x[at];",
-    "overrun": "out[at + 4096] = x[at];",
+    "overrun": "out[at + 512] = x[at];",
     "misaligned": "*(float2 *)(out + at / 2 * 2 + 1) = make_float2(x[at], x[at]);",
     "divergent": "if (at == 3) __syncthreads(); out[at] = x[at];",
     "racing": "TW_DYN_SMEM(float, s); s[at] = x[at]; out[at] = s[(at + 1) % 37];",
