@@ -27,8 +27,8 @@ from tilewright_tensor.expressions.expr import (
 class Known(Enum):
     """What is known of a value that is no constant.
 
-    GIVEN  it is computed from rows that were given alone
-    NOTHING
+    GIVEN    it is computed from rows that were given alone
+    NOTHING  it may be anything
     """
 
     GIVEN = auto()
