@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import json
 import pickle
-from itertools import product
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from forged_manifest import forged_manifest
 from onnx import TensorProto, helper
+from sized_models import array, assert_right, compiled, pairs
 
 import tilewright
 from tilewright.errors import UsageError
 from tilewright_graph.compiled.bucketed_network import BucketedNetwork
 
 node = helper.make_node
-RNG = np.random.default_rng(7)
-
-
-def array(*shape: int) -> np.ndarray:
-    return RNG.uniform(-1, 1, shape).astype(np.float32)
-
-
 ENCODER = (
     [
         node("Gather", ["words", "ids"], ["embedded"]),
@@ -85,38 +77,6 @@ ROWS_READ_BY_OTHERS = {
                       node("Transpose", ["x"], ["t"]), node("MatMul", ["t", "s"], ["y"])],
 }  # fmt: skip
 NUMBERS = {"rows": np.array([0]), "one": np.array([0])}
-
-
-def compiled(model, **sizes):
-    return tilewright.compile({"model": model, "dims": sizes}, target="x86:threads=1")
-
-
-def given(model, **sizes):
-    made = {}
-    for value in model.graph.input:
-        shape = [sizes.get(d.dim_param, d.dim_value) for d in value.type.tensor_type.shape.dim]
-        whole = value.type.tensor_type.elem_type == TensorProto.INT64
-        made[value.name] = RNG.integers(0, 9, shape) if whole else array(*shape)
-        if value.name == "mask":
-            made["mask"] = (made["mask"] > -0.5).astype(np.float32)
-            made["mask"][:, 0] = 1
-    return made
-
-
-def assert_right(network, model, every):
-    session = onnxruntime.InferenceSession(model.SerializeToString())
-    for sizes in every:
-        inputs = given(model, **sizes)
-        answers = network.run(inputs)
-        for name, expected in zip(answers, session.run([*answers], inputs), strict=True):
-            assert answers[name].shape == expected.shape, sizes
-            np.testing.assert_allclose(answers[name], expected, rtol=1e-4, atol=1e-5, err_msg=sizes)
-
-
-def pairs(batches, sequences):
-    return [
-        dict(zip(("batch", "sequence"), pair, strict=True)) for pair in product(batches, sequences)
-    ]
 
 
 @pytest.fixture(scope="module")

@@ -6,22 +6,15 @@ import pickle
 from itertools import product
 
 import numpy as np
-import onnxruntime
 import pytest
 from forged_manifest import forged_manifest
-from onnx import TensorProto, helper
+from onnx import helper
+from sized_models import array, assert_right, compiled, pairs
 
-import tilewright
 from tilewright.errors import UsageError
 from tilewright_graph.compiled.bucketed_network import BucketedNetwork
 
 node = helper.make_node
-RNG = np.random.default_rng(5)
-
-
-def array(*shape: int) -> np.ndarray:
-    return RNG.uniform(-1, 1, shape).astype(np.float32)
-
 
 TOKENS = (
     [
@@ -54,33 +47,6 @@ def tokens(make_model):
     return make_model(*TOKENS, opset=17)
 
 
-def compiled(model, **sizes):
-    return tilewright.compile({"model": model, "dims": sizes}, target="x86:threads=1")
-
-
-def given(model, batch, sequence):
-    told = {"batch": batch, "sequence": sequence}
-    made = {}
-    for value in model.graph.input:
-        shape = [told.get(dim.dim_param, dim.dim_value) for dim in value.type.tensor_type.shape.dim]
-        whole = value.type.tensor_type.elem_type == TensorProto.INT64
-        made[value.name] = RNG.integers(0, 9, shape) if whole else array(*shape)
-        if value.name == "mask":
-            made["mask"] = (made["mask"] > -0.5).astype(np.float32)
-            made["mask"][:, 0] = 1
-    return made
-
-
-def assert_right(network, model, pairs):
-    session = onnxruntime.InferenceSession(model.SerializeToString())
-    for pair in pairs:
-        inputs = given(model, *pair)
-        answers = network.run(inputs)
-        for name, expected in zip(answers, session.run([*answers], inputs), strict=True):
-            assert answers[name].shape == expected.shape, pair
-            np.testing.assert_allclose(answers[name], expected, rtol=1e-4, atol=1e-5, err_msg=pair)
-
-
 @pytest.fixture(scope="module")
 def of_tokens(tokens):
     return compiled(tokens, batch="4..6", sequence="9..12")
@@ -95,7 +61,7 @@ def test_every_pair_of_sizes_is_answered_as_by_onnx_runtime_from_a_grid_of_bucke
     of_tokens, tokens
 ):
     assert tuple(of_tokens.networks) == tuple(product((4, 6), (10, 12)))
-    assert_right(of_tokens, tokens, product(range(4, 7), range(9, 13)))
+    assert_right(of_tokens, tokens, pairs(range(4, 7), range(9, 13)))
 
 
 def test_a_sequence_that_is_averaged_is_compiled_at_each_size_and_its_batch_is_padded(
@@ -104,7 +70,7 @@ def test_a_sequence_that_is_averaged_is_compiled_at_each_size_and_its_batch_is_p
     batch, sequence = of_averaged.dimensions.each
     assert (batch.independent, sequence.independent) == (True, False)
     assert tuple(of_averaged.networks) == ((5, 2), (5, 3), (5, 4))
-    assert_right(of_averaged, averaged, product((4, 5), (2, 3, 4)))
+    assert_right(of_averaged, averaged, pairs((4, 5), (2, 3, 4)))
     told = {name: of_averaged.dimensions.text(name, s) for name, s in of_averaged.outputs.items()}
     assert told == {"y": "float32[batch, sequence, 6]", "m": "float32[batch, 1, 6]"}
 
@@ -112,7 +78,7 @@ def test_a_sequence_that_is_averaged_is_compiled_at_each_size_and_its_batch_is_p
 def test_the_order_of_the_ranges_is_that_of_the_sizes(tokens):
     network = compiled(tokens, sequence="9..11", batch="4..5")
     assert str(network).startswith("sequence  batch  runs as  ms\n9..11     4..5   11x5")
-    assert_right(network, tokens, product((4, 5), (9, 10, 11)))
+    assert_right(network, tokens, pairs((4, 5), (9, 10, 11)))
 
 
 def test_pairs_that_are_faster_as_several_runs_are_divided_along_the_first_that_may_be(
@@ -121,7 +87,7 @@ def test_pairs_that_are_faster_as_several_runs_are_divided_along_the_first_that_
     slow = {sizes: 1.0 if sizes[0] == 6 else 0.1 for sizes in of_tokens.networks}
     apart = BucketedNetwork(of_tokens.dimensions, of_tokens.networks, slow)
     assert apart.runs_as((5, 9)) == ((4, 10), (4, 10))
-    assert_right(apart, tokens, product((5, 6), (9, 10, 11)))
+    assert_right(apart, tokens, pairs((5, 6), (9, 10, 11)))
 
 
 def test_saved_loaded_and_pickled_it_answers_every_pair(of_averaged, averaged, tmp_path):
@@ -129,7 +95,7 @@ def test_saved_loaded_and_pickled_it_answers_every_pair(of_averaged, averaged, t
     with BucketedNetwork.load(tmp_path / "net") as again:
         assert str(again) == str(of_averaged)
         for other in (again, pickle.loads(pickle.dumps(of_averaged))):
-            assert_right(other, averaged, [(4, 2), (5, 3), (4, 4)])
+            assert_right(other, averaged, pairs((4, 5), (2, 3, 4)))
 
 
 def test_a_folder_that_lacks_a_bucket_is_refused_in_one_line(of_averaged, tmp_path):
@@ -158,7 +124,7 @@ def test_rows_that_both_dimensions_count_get_a_network_for_each_pair(make_model,
     made = make_model(nodes, inputs, {"flat": np.array([-1, 6])})
     network = compiled(made, batch="4..5", sequence="9..10")
     assert tuple(network.networks) == tuple(product((4, 5), (9, 10)))
-    assert_right(network, made, network.networks)
+    assert_right(network, made, pairs((4, 5), (9, 10)))
     assert "sequence is no batch: rows of the result 'y' take turns" in caplog.text
 
 
@@ -171,7 +137,7 @@ def test_a_result_that_only_sizes_make_gets_a_network_for_each(make_model, caplo
     network = compiled(made, batch="1..2")
     apart = BucketedNetwork(network.dimensions, network.networks, {(1,): 1e-3, (2,): 1.0})
     for one in (network, apart):
-        assert_right(one, made, [(1, 3), (2, 3)])
+        assert_right(one, made, pairs((1, 2), (3,)))
     assert "batch is no batch: the shape of the result 'zeros'" in caplog.text
 
 
