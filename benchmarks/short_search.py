@@ -39,14 +39,12 @@ def main() -> None:
     options = parser.parse_args()
     print(f"| network | {options.short} ms | {options.long} ms | long over short |")
     print("|---|---|---|---|", flush=True)
-    rows = []
     for model in map(model_name, options.networks.split(",")):
         short, long = in_turns(model, [options.short, options.long], options.threads)
         ratio = median(b / a for a, b in zip(short, long, strict=True))
         name = model.partition(":")[2]
         row = Row(case=name, ours=median(short), peer=median(long), speedup=ratio)
         print(f"| {name} | {row.ours:.2f} | {row.peer:.2f} | {ratio:.3f} |", flush=True)
-        rows.append(row)
         save(options, "short_search", [row])
 
 
