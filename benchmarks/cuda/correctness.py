@@ -93,7 +93,10 @@ def candidates(
                 "seconds_by_part": dict(timings),
                 "seconds": sum(timings.values()),
             }
-    if not kinds["right"] or kinds.keys() - _FINE:
+    if not done:
+        left = f"{session.left:.0f} s are left, {reserved:.0f} s of them for the networks"
+        yield {"error": f"no candidate was measured: {left}; give the part more --seconds"}
+    elif not kinds["right"] or kinds.keys() - _FINE:
         yield {"error": f"not all candidates are right: {dict(kinds)}"}
 
 
