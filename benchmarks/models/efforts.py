@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--efforts", type=int, nargs="+", default=[0, 1, 2])
     given = parser.parse_args()
     model = CostModel.read(given.model.read_bytes(), str(given.model))
-    ignorant = replace(model, devices=frozenset())
+    ignorant = replace(model, examples=())
     told: dict[str, dict[str, Any]] = {}
     made: dict[str, Any] = {}
     with TemporaryDirectory() as folder:

@@ -1,9 +1,9 @@
-"""Fits members on tables of trials, and judges them on networks that they have not seen."""
+"""Fits members on tables of trials, and judges them on what they have not seen."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,15 +36,16 @@ _PARAMETERS = {
 
 @dataclass(frozen=True)
 class Judgement:
-    """Of a held-out network: ms of its kernels, each as often as it occurs, by who chooses.
+    """Of workloads held out: ms of their kernels, each as often as it occurs, by who chooses.
 
+    what      the network or the machine that the members have not seen
     best      the fastest config that was measured
     chosen    of the configs measured, that which the mean member takes for the fastest
     sure      that where the members agree, else the fallback
     fallback  what the strategies advise
     """
 
-    network: str
+    what: str
     workloads: int
     best: float
     chosen: float
@@ -89,24 +90,24 @@ def fit(tables: Sequence[TaskTable], columns: Sequence[str], seed: int = 0) -> l
 
 
 def judged(
-    network: str, tables: Sequence[TaskTable], columns: Sequence[str], host: PluginHost
-) -> Judgement | None:
-    """By members that saw no workload of the network, nor one made from it; None without trials.
+    what: str,
+    own: Mapping[TaskTable, float],
+    others: Sequence[TaskTable],
+    columns: Sequence[str],
+    host: PluginHost,
+) -> Judgement:
+    """By members that saw the others alone, on workloads whose fallback is among their trials.
 
-    Workloads count whose fallback was measured.
+    own   how often each occurs
     """
-    own = [
-        (table, table.configs.index(fallback))
-        for table in tables
-        if network in table.weights
-        and (fallback := host.fallback_config(table.task, host.space(table.task))) in table.configs
-    ]
-    if not own:
-        return None
-    others = [table for table in tables if network not in table.networks]
     members = [Trees.read(json.loads(member), len(columns)) for member in fit(others, columns)]
-    total = np.zeros(4)
-    for table, fallback in own:
+    total, workloads = np.zeros(4), 0
+    for table, weight in own.items():
+        advised = host.fallback_config(table.task, host.space(table.task))
+        if advised not in table.configs:
+            continue
+        workloads += 1
+        fallback = table.configs.index(advised)
         rows = aligned(table.features, columns)
         scores = np.stack([member.sums(rows) for member in members])
         best = int(scores.mean(axis=0).argmax())
@@ -116,5 +117,5 @@ def judged(
         seconds = np.nan_to_num(table.seconds, nan=np.nanmax(table.seconds))
         careful = best if is_sure else fallback
         each = seconds.min(), seconds[best], seconds[careful], seconds[fallback]
-        total += table.weights[network] * np.array(each)
-    return Judgement(network, len(own), *(total * 1e3))
+        total += weight * np.array(each)
+    return Judgement(what, workloads, *(total * 1e3))

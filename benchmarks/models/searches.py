@@ -13,13 +13,11 @@ import json
 from pathlib import Path
 
 from fitting import columns_of
-from train import FEWEST, packed
-from trials import of_folder
+from train import packed, tables_of
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright.options import Choice
 from tilewright.vocabulary.config import ConfigEntity
-from tilewright.vocabulary.device import Device
 from tilewright_models.advisor import Advisor
 from tilewright_models.cost_model import CostModel
 from tilewright_records.spaces.recorded_space import RecordedSpace
@@ -38,7 +36,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures")
     given = parser.parse_args()
     host = PluginHost.load()
-    advisor = Advisor(_model(given.folder), host)
+    model = _model(given.folder)
+    advisor = Advisor(model, model.examples, host)
 
     def starts(space: RecordedSpace) -> tuple[ConfigEntity, ...]:
         return advisor.starts(space.task, space.space)
@@ -59,14 +58,8 @@ def main() -> None:
 
 def _model(folder: Path) -> CostModel:
     anchors = {space.task.workload.anchor_key for space in recorded_spaces(None)}
-    tables = [
-        table
-        for table in of_folder(folder, Device("cpu"))
-        if len(table.configs) >= FEWEST and table.task.workload.anchor_key not in anchors
-    ]
-    (target,) = {str(table.task.target) for table in tables}
-    made = packed(tables, columns_of(tables), model="", target=target)
-    return CostModel.read(made, str(folder))
+    tables = [t for t in tables_of(folder) if t.task.workload.anchor_key not in anchors]
+    return CostModel.read(packed(tables, columns_of(tables)), str(folder))
 
 
 if __name__ == "__main__":

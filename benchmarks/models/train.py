@@ -1,9 +1,9 @@
-"""Trains the cost model of tilewright-models, and judges it by leaving out whole networks.
+"""Trains the cost model of tilewright-models, and judges it on networks and machines not seen.
 
-    uv run python benchmarks/models/train.py benchmarks/models/zen3
-    uv run python benchmarks/models/train.py benchmarks/models/zen3 --save MODEL.json.gz
+    uv run python benchmarks/models/train.py benchmarks/models/zen3 benchmarks/models/zen4
+    uv run python benchmarks/models/train.py benchmarks/models/zen* --save MODEL.json.gz
 
-The folder is one of `tilewright bench dataset`.
+Each folder is one of `tilewright bench dataset`, of one machine.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from fitting import Judgement, columns_of, fit, judged
-from trials import TaskTable, of_folder, of_spaces
+from trials import TaskTable, of_folder
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright_models.columns import VERSION
 from tilewright_models.cost_model import FORMAT
-from tilewright_pipeline.context.device_peaks import with_peaks
-from tilewright_pipeline.context.find_device import find_device
 
 _LISTS = ("left_children", "right_children", "split_indices", "split_conditions")
 _EXAMPLES = 3
@@ -33,66 +32,73 @@ FEWEST = 8
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--target", default="x86:threads=1")
-    parser.add_argument("--spaces", type=int, default=256, help="configs of each recorded space")
+    parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--without", help="a network of which the saved model is to see nothing")
     parser.add_argument("--save", type=Path, help="fit on everything and write the model")
     given = parser.parse_args()
-    host = PluginHost.load()
-    target = host.resolve_target(given.target)
-    backend = host.backend(target.kind)
-    device = with_peaks(backend, find_device(host, target, None), target)
-    tables = [
-        table
-        for table in [
-            *of_folder(given.folder, device),
-            *of_spaces(host, given.spaces),
-        ]
-        if np.isfinite(table.seconds).sum() >= FEWEST
-    ]
+    machines = {folder.name: tables_of(folder) for folder in given.folders}
+    tables = [table for some in machines.values() for table in some]
     columns = columns_of(tables)
-    trials = sum(len(table.configs) for table in tables)
-    print(f"{trials} trials of {len(tables)} workloads, {len(columns)} columns")
-    networks = sorted({name for table in tables for name in table.weights})
+    print(f"{_told(tables)}, {len(columns)} columns")
     if given.save is not None:
         kept = [table for table in tables if given.without not in table.networks]
-        told = {"model": device.attributes["model"], "target": str(target)}
-        _save(given.save, kept, columns_of(kept), **told)
+        given.save.write_bytes(packed(kept, columns_of(kept)))
+        print(f"{given.save}: {given.save.stat().st_size} bytes")
         return
-    found = [judged(name, tables, columns, host) for name in networks]
-    _print([each for each in found if each is not None])
-
-
-def _print(found: list[Judgement]) -> None:
-    print("share of the best, weighted by time   workloads  chosen    sure  fallback")
-    for each in found:
+    print("not seen                workloads  share of the best, by time: chosen    sure  fallback")
+    for each in _judgements(machines, columns):
+        if not each.workloads:
+            continue
         shares = (each.best / ms for ms in (each.chosen, each.sure, each.fallback))
-        print(f"{each.network:36}  {each.workloads:9}" + "".join(f"  {s:6.3f}" for s in shares))
+        told = "".join(f"  {share:6.3f}" for share in shares)
+        print(f"{each.what:24}  {each.workloads:7}  {told:>57}", flush=True)
 
 
-def _save(
-    path: Path, tables: list[TaskTable], columns: tuple[str, ...], *, model: str, target: str
-) -> None:
-    path.write_bytes(packed(tables, columns, model=model, target=target))
-    print(f"{path}: {path.stat().st_size} bytes")
+def tables_of(folder: Path) -> list[TaskTable]:
+    """The tables of a folder's workloads that have trials enough."""
+    return [t for t in of_folder(folder) if np.isfinite(t.seconds).sum() >= FEWEST]
 
 
-def packed(tables: list[TaskTable], columns: tuple[str, ...], *, model: str, target: str) -> bytes:
-    """The file of a model that learned from these tables, on a device, for a target."""
-    trials = sum(len(table.configs) for table in tables)
+def _judgements(
+    machines: Mapping[str, Sequence[TaskTable]], columns: Sequence[str]
+) -> Iterator[Judgement]:
+    """Each network of each machine by what has not seen the network; each machine by the others."""
+    host = PluginHost.load()
+    tables = [table for some in machines.values() for table in some]
+    for name, some in machines.items():
+        for network in sorted({network for table in some for network in table.weights}):
+            own = {t: t.weights[network] for t in some if network in t.weights}
+            others = [table for table in tables if network not in table.networks]
+            yield judged(f"{network}, on {name}", own, others, columns, host)
+        if len(machines) > 1:
+            every = {table: sum(table.weights.values()) for table in some if table.weights}
+            others = [table for table in tables if table not in set(some)]
+            yield judged(name, every, others, columns, host)
+
+
+def packed(tables: Sequence[TaskTable], columns: Sequence[str]) -> bytes:
+    """The file of a model that learned from these tables."""
+    machines = list(dict.fromkeys(table.machine for table in tables))
     members = [_slim(json.loads(member)) for member in fit(tables, columns)]
     data = {
         "format": FORMAT,
         "features": VERSION,
         "columns": columns,
-        "devices": [model],
-        "targets": [target],
-        "told": f"{trials} trials of {len(tables)} workloads, on {model}",
-        "examples": [_example(t) for t in tables if t.networks and str(t.task.target) == target],
+        "models": [machine.model for machine in machines],
+        "targets": [machine.target for machine in machines],
+        "told": f"{_told(tables)} for {' and '.join(m.target for m in machines)}",
+        "examples": [
+            _example(table) | {"machine": machines.index(table.machine)} for table in tables
+        ],
         "members": members,
     }
     return gzip.compress(json.dumps(data).encode(), mtime=0)
+
+
+def _told(tables: Sequence[TaskTable]) -> str:
+    trials = sum(len(table.configs) for table in tables)
+    workloads = len({table.task.workload for table in tables})
+    return f"{trials} trials of {workloads} workloads"
 
 
 def _example(table: TaskTable) -> dict[str, Any]:

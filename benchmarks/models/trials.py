@@ -1,28 +1,28 @@
-"""Trials of data sets and of recorded spaces, as tables of features."""
+"""Trials of data sets, as tables of features."""
 
 from __future__ import annotations
 
 import gzip
-import random
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
 from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task import Task
+from tilewright_cli.bench.dataset_device import read_device
 from tilewright_cli.bench.workloads import Workloads
 from tilewright_models.columns import features
+from tilewright_models.cost_model import Machine
 from tilewright_records.store.store import JsonlRecordStore
 from tilewright_search.models.features import Features, Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TaskTable:
     """One task's trials on one device.
 
@@ -40,9 +40,15 @@ class TaskTable:
     seconds: Floats
     features: Features
 
+    @property
+    def machine(self) -> Machine:
+        """What was measured on."""
+        return Machine.of(self.device, self.task.target)
 
-def of_folder(folder: Path, device: Device) -> list[TaskTable]:
+
+def of_folder(folder: Path) -> list[TaskTable]:
     """The trials that `tilewright bench dataset` left in a folder, its records packed or not."""
+    device = read_device(folder)
     entries = {entry.workload.key: entry for entry in Workloads.read(folder / "tasks.json")}
     own: dict[Task, dict[ConfigEntity, float]] = defaultdict(dict)
     for record in _records(folder):
@@ -52,22 +58,17 @@ def of_folder(folder: Path, device: Device) -> list[TaskTable]:
     for task, trials in own.items():
         entry = entries[task.workload.key]
         source = entry if entry.networks else entries[entry.near]
-        networks, weights = frozenset(source.networks), dict(entry.networks)
-        table = _table(task, device, trials)
-        found.append(replace(table, networks=networks, weights=weights))
-    return found
-
-
-def of_spaces(host: PluginHost, most: int) -> list[TaskTable]:
-    """Up to so many random configs of each recorded space whose strategies are as they were."""
-    from tilewright_search.cli.recorded_spaces import recorded_spaces
-
-    found = []
-    for space in recorded_spaces(None):
-        device = Device("cpu", {"model": space.device})
-        configs = random.Random(0).sample([*space.results], min(most, len(space.results)))
-        trials = {host.present(each): _least(space.results[each].costs) for each in configs}
-        found.append(_table(space.task, device, trials))
+        found.append(
+            TaskTable(
+                task,
+                device,
+                frozenset(source.networks),
+                dict(entry.networks),
+                configs := [*trials],
+                np.array([*trials.values()], np.float32),
+                features(task, configs, device),
+            )
+        )
     return found
 
 
@@ -83,13 +84,3 @@ def _records(folder: Path) -> list[Record]:
         plain = Path(unpacked) / "records.jsonl"
         plain.write_bytes(gzip.decompress(packed.read_bytes()))
         return list(JsonlRecordStore(plain).records())
-
-
-def _table(
-    task: Task,
-    device: Device,
-    trials: dict[ConfigEntity, float],
-) -> TaskTable:
-    configs, seconds = [*trials], np.array([*trials.values()], np.float32)
-    told = features(task, configs, device)
-    return TaskTable(task, device, frozenset(), {}, configs, seconds, told)

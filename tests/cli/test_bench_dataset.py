@@ -10,6 +10,7 @@ from toy_tasks import entry
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
+from tilewright_cli.bench.dataset_device import read_device
 from tilewright_cli.bench.workloads import Workloads, others_around
 from tilewright_records.store.store import JsonlRecordStore
 
@@ -62,6 +63,19 @@ def test_half_of_the_trials_are_beside_the_fastest(dataset):
     late = sorted(record.seconds for record in own[32:])
     early = sorted(record.seconds for record in own[2:10])
     assert late[len(late) // 4] < early[len(early) // 2]
+
+
+def test_a_folder_says_what_it_was_measured_on(dataset, call, tmp_path):
+    dataset("--configs", "2")
+    file = tmp_path / "data" / "device.json"
+    kept = read_device(file.parent)
+    assert (kept.name, kept.attributes["model"]) == ("toy0", "toy0")
+    file.write_text(json.dumps({**kept.to_json(), "attributes": {"model": "another"}}))
+    code, _, err = call("bench", "dataset", "data", "--target", "toynative")
+    assert (code, "data: its trials are of another device, another" in err) == (2, True)
+    file.write_text("[]")
+    code, _, err = call("bench", "dataset", "data", "--target", "toynative")
+    assert (code, "no device of a data set" in err) == (2, True)
 
 
 def test_a_folder_without_workloads_is_a_mistake(call):

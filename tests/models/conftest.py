@@ -23,10 +23,16 @@ def model():
         "format": FORMAT,
         "features": VERSION,
         "columns": ["knob.unroll"],
-        "devices": ["toy processor"],
+        "models": ["toy processor"],
         "targets": ["toy:threads=1"],
         "told": "9 trials of 1 workloads",
-        "examples": [{"workload": entry(64).task.workload.to_json(), "configs": [fast.to_json()]}],
+        "examples": [
+            {
+                "workload": entry(64).task.workload.to_json(),
+                "machine": 0,
+                "configs": [fast.to_json()],
+            }
+        ],
         "members": [member(stump(2.0, -1.5, -0.25)) for _ in range(5)],
     }
 

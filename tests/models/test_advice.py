@@ -79,7 +79,7 @@ def test_starts_are_what_was_fast_for_similar_workloads(advice, model):
 @pytest.fixture
 def packaged(model, packed, monkeypatch):
     """The toy's model in place of the one that is installed."""
-    read = CostModel.read(packed({**model, "devices": ["toy0"]}), "file")
+    read = CostModel.read(packed({**model, "models": ["toy0"]}), "file")
     monkeypatch.setattr(cost_model, "packaged_model", lambda: read)
 
 

@@ -32,10 +32,11 @@ def test_another_version_is_refused_with_its_remedy(model, packed, member):
     [
         {"columns": "x"},
         {"columns": [1]},
-        {"devices": None},
+        {"models": None},
+        {"models": ["a", "b"]},
         {"members": []},
         {"members": [None]},
-        {"examples": [{"workload": {}, "configs": []}]},
+        {"examples": [{"workload": {}, "machine": 0, "configs": []}]},
         {"examples": 3},
         {"members": [{"learner": {}}]},
     ],

@@ -130,10 +130,10 @@ def test_a_mask_of_n_by_n_is_cut_along_both(make_model, tmp_path, caplog):
         network.run({"x": array(2, 7, 6), "mask": array(2, 7, 2)})
     network.save(tmp_path / "net")
     assert_right(BucketedNetwork.load(tmp_path / "net"), masked, pairs((1, 3), (5, 9)))
-    for wrong in ({"mask": [[9, 1]]}, {"y": [[2, 1]]}, {"none": [[0, 1]]}, {"mask": 3}):
+    for wrong in ([[1, 1], [9, 1]], [[1, 1], [0, 1]], [], [1, 1], 3):
         network.save(tmp_path / "net")
         with forged_manifest(tmp_path / "net") as told:
-            told["dimensions"][1]["again"] = wrong
+            told["dimensions"][1]["rows"]["mask"] = wrong
         with pytest.raises(UsageError, match="the manifest is damaged"):
             BucketedNetwork.load(tmp_path / "net")
 

@@ -11,6 +11,7 @@ import pytest
 
 from tilewright import Pipeline
 from tilewright.errors import UsageError
+from tilewright.plugins.plugin import hookimpl
 from tilewright.vocabulary.budget import Budget
 from tilewright_pipeline.run.run_report import SCHEMA_FILE
 
@@ -39,6 +40,21 @@ def test_a_run_writes_a_report_after_the_schema(pipeline_file):
     assert first["gflops"] == pytest.approx(8 / first["best_seconds"] / 1e9)
     assert first["peak_share"] == pytest.approx(8 / first["best_seconds"] / 1e9)
     assert report["verify"]["passed"] is True
+
+
+def test_run_json_says_what_is_to_come_while_the_run_goes_on(pipeline_file):
+    seen = {}
+
+    class Watch:
+        @hookimpl
+        def tilewright_stage_finished(self, run, outcome):
+            is_there = (run.folder / "run.json").exists()
+            seen[outcome.name] = read_report(run.folder).get("to_come") if is_there else None
+
+    result = Pipeline.load(pipeline_file(), observers=[Watch()]).run()
+    # Each sees what was written after the stage before it; nothing, where the folder was empty.
+    assert seen == {"source": None, "tune": None, "check": ["check"]}
+    assert "to_come" not in read_report(result.folder)
 
 
 def test_a_second_run_measures_nothing_and_more_goes_on(pipeline_file):

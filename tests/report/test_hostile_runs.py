@@ -90,6 +90,15 @@ def test_any_part_of_it_may_be_anything(result):
             Page(run_page(run_of(put(report, path, strange), None, host)))
 
 
+def test_a_page_of_a_run_that_is_not_over_says_what_is_to_come(changed):
+    def going_on(report):
+        report["to_come"] = ["benchmark", "report"]
+
+    page = changed(going_on)
+    assert "not over when this page was made. To come: benchmark." in page.text
+    assert "not over" not in changed(lambda report: report.update(to_come=["report"])).text
+
+
 @pytest.mark.parametrize("stages", range(1, 8))
 def test_a_run_that_came_less_far_has_fewer_parts(stages, changed):
     order = [None, None, "measurement", "graph", "compile", "verify", "benchmark"]

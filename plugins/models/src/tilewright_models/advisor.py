@@ -10,12 +10,13 @@ import numpy as np
 
 from tilewright.strategies.dispatch import Advised
 from tilewright_models.columns import aligned, features
+from tilewright_models.cost_model import Machine
 from tilewright_pipeline.dispatch.unmeasured import Advice
 from tilewright_records.similarity import similarity
 from tilewright_tensor.logs.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tilewright.host.plugin_host import PluginHost
     from tilewright.space.config_space import ConfigSpace
@@ -67,9 +68,8 @@ class Advisor:
     model of single kernels does not see.
     """
 
-    def __init__(self, model: CostModel, host: PluginHost) -> None:
-        self._model = model
-        self._host = host
+    def __init__(self, model: CostModel, examples: Sequence[Example], host: PluginHost) -> None:
+        self._model, self._examples, self._host = model, examples, host
 
     def advice(self, asked: UnmeasuredTask) -> Advice | None:
         """What the model says of a task, None where nothing similar was measured."""
@@ -112,7 +112,7 @@ class Advisor:
 
     def _moved(self, task: Task, space: ConfigSpace) -> Iterator[tuple[Example, ConfigEntity]]:
         alternatives = {alternative.name: alternative for alternative in space.alternatives}
-        alike = [(similarity(task.workload, e.workload), e) for e in self._model.examples]
+        alike = [(similarity(task.workload, e.workload), e) for e in self._examples]
         alike = sorted((pair for pair in alike if pair[0] > 0), key=lambda pair: -pair[0])
         for _, example in islice(alike, NEAR):
             for config in map(self._host.present, example.configs):
@@ -123,7 +123,6 @@ class Advisor:
 
 
 def advise(asked: UnmeasuredTask, host: PluginHost, model: CostModel) -> Advice | None:
-    """What the model says where it knows the device, and tasks like this one."""
-    if not model.knows(asked.device, asked.task.target):
-        return None
-    return Advisor(model, host).advice(asked)
+    """What the model says where it learned from such a machine, and from tasks like this one."""
+    examples = model.measured_on(Machine.of(asked.device, asked.task.target))
+    return Advisor(model, examples, host).advice(asked)

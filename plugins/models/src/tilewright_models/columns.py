@@ -1,4 +1,4 @@
-"""What the model sees of a config: its knobs, its workload, and the device."""
+"""What the model sees of a config: its knobs, its workload, and the machine."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from tilewright_search.models.knob_features import knob_features
 if TYPE_CHECKING:
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.device import Device
+    from tilewright.vocabulary.target import Target
     from tilewright.vocabulary.task import Task
 
-VERSION = 1
+VERSION = 2
 """Of the columns; a model of another version is refused. It changes when a column means
 something else under the same name, here or in the features of search."""
 
@@ -24,29 +25,29 @@ _CACHES = ("l1_bytes", "l2_bytes", "l3_bytes")
 
 
 def features(task: Task, configs: Sequence[ConfigEntity], device: Device) -> Features:
-    """One row a config: of its knobs, tiles and workload, as tuners see them, and of the device.
+    """One row a config: of its knobs, tiles and workload, as tuners see them, and of the machine.
 
     Not of the lowered program: that costs some 10 ms a config, and a network has thousands.
     """
     known = knob_features(task, configs)
-    about = device_columns(device, task.target.threads)
-    of_device = np.tile(np.array([*about.values()], np.float32), (len(configs), 1))
-    return Features((*known.names, *about), np.hstack([known.rows, of_device]))
+    about = machine_columns(device, task.target)
+    of_machine = np.tile(np.array([*about.values()], np.float32), (len(configs), 1))
+    return Features((*known.names, *about), np.hstack([known.rows, of_machine]))
 
 
-def device_columns(device: Device, threads: int) -> dict[str, float]:
-    """log2 of the peaks at so many threads, and of the caches' bytes; 0 of what is not known."""
-    attributes = device.attributes
-    sizes = {name: attributes.get(name, 0) for name in _CACHES}
-    peaks = {
-        "peak_flops": device.peak_flops.get(threads, 0.0),
-        "bandwidth": device.bandwidth.get(threads, 0.0),
-    }
-    told = {**sizes, **peaks, "threads": threads}
-    return {
+def machine_columns(device: Device, target: Target) -> dict[str, float]:
+    """log2 of the caches' bytes and of the threads, 0 of what is not known; the target's words.
+
+    No peaks: they would have to be measured before the first answer.
+    """
+    words = {f"target.{n}={v}": 1.0 for n, v in target.attributes.items() if n != "threads"}
+    sizes = {name: device.attributes.get(name, 0) for name in _CACHES}
+    told = {**sizes, "threads": target.threads}
+    numbers = {
         f"device.{name}": log2(1 + value) if isinstance(value, int | float) else 0.0
         for name, value in told.items()
     }
+    return {**numbers, **words}
 
 
 def aligned(given: Features, names: Sequence[str]) -> Floats:

@@ -25,17 +25,31 @@ if TYPE_CHECKING:
     from tilewright.vocabulary.target import Target
     from tilewright_search.models.features import Floats
 
-FORMAT = 1
+FORMAT = 2
 MOST_BYTES = 32 << 20
 """Of a file, unpacked."""
-_MOST_MEMBERS, _MOST_COLUMNS, _MOST_EXAMPLES = 16, 4096, 65536
+_MOST_MEMBERS, _MOST_COLUMNS, _MOST_EXAMPLES, _MOST_MACHINES = 16, 4096, 65536, 256
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What was measured on: a processor's model, and the target, its threads among it."""
+
+    model: str
+    target: str
+
+    @classmethod
+    def of(cls, device: Device, target: Target) -> Machine:
+        """A device that code for a target runs on."""
+        return cls(str(device.attributes.get("model", "")), str(target))
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A workload that was measured, and its fastest configs, the fastest first."""
+    """A workload that was measured, on which machine, and its fastest configs, fastest first."""
 
     workload: Workload
+    machine: Machine
     configs: tuple[ConfigEntity, ...]
 
 
@@ -44,22 +58,17 @@ class CostModel:
     """An ensemble: its members were fitted on different halves of the workloads.
 
     columns   names of the features, in order
-    devices   the models of processors whose trials it learned from
-    targets   their targets, without the number of threads
     told      what it was trained on, for people
     """
 
     columns: tuple[str, ...]
-    devices: frozenset[str]
-    targets: frozenset[str]
     told: str
     examples: tuple[Example, ...]
     members: tuple[Trees, ...]
 
-    def knows(self, device: Device, target: Target) -> bool:
-        """Whether it learned from trials on such a device, for such a target."""
-        is_known = device.attributes.get("model") in self.devices
-        return is_known and str(target) in self.targets
+    def measured_on(self, machine: Machine) -> tuple[Example, ...]:
+        """What was measured on such a machine; empty of one that it has not learned from."""
+        return tuple(example for example in self.examples if example.machine == machine)
 
     def scores(self, rows: Floats) -> Floats:
         """Of each member and row, of shape (members, rows): ln(best seconds / seconds)."""
@@ -89,17 +98,18 @@ class CostModel:
     @classmethod
     def _of(cls, data: Mapping[str, Any]) -> CostModel:
         columns = _texts(data["columns"], _MOST_COLUMNS)
+        models, targets = (_texts(data[name], _MOST_MACHINES) for name in ("models", "targets"))
+        machines = [Machine(*each) for each in zip(models, targets, strict=True)]
         members = data["members"]
         if not 0 < len(members) <= _MOST_MEMBERS or len(data["examples"]) > _MOST_EXAMPLES:
             raise ValueError(f"expected 1 to {_MOST_MEMBERS} members, got {len(members)}")
         return cls(
             columns,
-            frozenset(_texts(data["devices"], 64)),
-            frozenset(_texts(data["targets"], 64)),
             str(data["told"])[:500],
             tuple(
                 Example(
                     Workload.from_json(each["workload"]),
+                    machines[each["machine"]],
                     tuple(map(ConfigEntity.from_json, each["configs"])),
                 )
                 for each in data["examples"]

@@ -54,12 +54,14 @@ def dataset(
 ) -> None:
     """Measure some configs of every workload of many networks, a few of each in turn.
 
-    FOLDER keeps the workloads (tasks.json) and the trials (records.jsonl). Of a workload come first
-    what its strategies advise, then random configs and neighbours of its fastest, in equal shares.
-    Interrupted and started again, it goes on; without MODEL, with the workloads of the folder.
+    FOLDER keeps the workloads (tasks.json), the trials (records.jsonl) and what they were measured
+    on (device.json). Of a workload come first what its strategies advise, then random configs and
+    neighbours of its fastest, in equal shares. Interrupted and started again, it goes on; without
+    MODEL, with the workloads of the folder.
     """
     from tilewright.errors import UsageError
     from tilewright.vocabulary.task import Task
+    from tilewright_cli.bench.dataset_device import keep_device
     from tilewright_cli.bench.sampling import Sampling
     from tilewright_cli.bench.workloads import Workloads
     from tilewright_cli.terminal.choice_text import choice_of
@@ -93,6 +95,7 @@ def dataset(
     tasks = [Task(entry.workload, context.target) for entry in kept]
     if not tasks:
         raise UsageError("no workload", where=str(folder), remedy="name a MODEL")
+    keep_device(folder, context)
     sampling = Sampling(tasks, configs, context)
     before = sampling.trials
     _measure(sampling, context, seconds)

@@ -229,5 +229,5 @@ class BucketedNetwork:
                 got = "no array" if shape is None else f"one of shape {list(shape)}"
                 wanted = self.dimensions.text(name, spec)
                 raise UsageError(f"input {name!r}: expected {wanted}, got {got}", where=self.name)
-            found.append(int(shape[one.rows[name].axis]))
+            found.append(int(shape[one.rows[name][0].axis]))
         return tuple(found)

@@ -39,11 +39,7 @@ class InnerRows:
         network, found = extracted.network, {}
         for place, (one, count) in enumerate(zip(dimensions.each, sizes, strict=True)):
             if one.padded and count > 1:
-                given = {
-                    name: (one.rows[name], *one.again.get(name, ()))
-                    for name in network.asked
-                    if name in one.rows
-                }
+                given = {name: one.rows[name] for name in network.asked if name in one.rows}
                 masks = {name: (Rows(0),) for name in network.masks if name == one.mask}
                 tails = {name: {0: 0.0} for name in masks}
                 try:

@@ -78,12 +78,10 @@ def make_buckets(
     for at, (name, sizes) in enumerate(ranges.items()):
         every = {one: tuple(map(Rows, places)) for one, places in axes[name].items()}
         every |= _told_by_shapes(networks, at) if name in met else rows[name]
-        again = {one: lie[1:] for one, lie in every.items() if len(lie) > 1}
-        own = {one: lie[0] for one, lie in every.items()}
         independent = name in padded and grid.is_independent(name)
         masked = name in padded and not independent
         mask = _mask(name) if masked and grid.has_masks(name) else ""
-        dimensions.append(Dimension(name, sizes, own, independent, masked, mask, again))
+        dimensions.append(Dimension(name, sizes, every, independent, masked, mask))
     return Buckets(Dimensions(tuple(dimensions)), networks)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import chain
+from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import UsageError
@@ -16,21 +15,20 @@ from tilewright_graph.ranges.stage_rows import Rows
 class Dimension:
     """Its name, its sizes, and where its rows lie in inputs and results, by tensor.
 
+    Rows that others read may lie in several axes of a tensor, as in those of a mask of N x N.
+
     independent   no row depends on others, nor on its number: each may run by itself
     masked        rows may be added though they are read by others: those given come out the same
     mask          an input of the networks of more than one row: which rows are given, one true or
                   false each; none where nothing asks for it
-    again         where else they lie in a tensor that has the dimension in several axes, as a mask
-                  of N x N has; none of an independent dimension
     """
 
     name: str
     sizes: SizeRange
-    rows: Mapping[str, Rows]
+    rows: Mapping[str, tuple[Rows, ...]]
     independent: bool
     masked: bool = False
     mask: str = ""
-    again: Mapping[str, tuple[Rows, ...]] = field(default_factory=dict)
 
     @property
     def padded(self) -> bool:
@@ -47,8 +45,7 @@ class Dimension:
             )
 
     def to_json(self) -> dict[str, Any]:
-        rows = {name: [rows.axis, rows.within] for name, rows in self.rows.items()}
-        again = {name: [[r.axis, r.within] for r in more] for name, more in self.again.items()}
+        rows = {name: [[r.axis, r.within] for r in lie] for name, lie in self.rows.items()}
         return {
             "name": self.name,
             "sizes": str(self.sizes),
@@ -56,25 +53,23 @@ class Dimension:
             "independent": self.independent,
             **({"masked": True} if self.masked else {}),
             **({"mask": self.mask} if self.mask else {}),
-            **({"again": again} if again else {}),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Dimension:
         """Raises ValueError, KeyError or TypeError for data of another form."""
-        rows = {name: Rows(*map(int, parts)) for name, parts in data["rows"].items()}
-        again = {
-            name: tuple(Rows(*map(int, parts)) for parts in more)
-            for name, more in data.get("again", {}).items()
+        rows = {
+            name: tuple(Rows(*map(int, parts)) for parts in lie)
+            for name, lie in data["rows"].items()
         }
-        every = [*rows.values(), *chain.from_iterable(again.values())]
-        if any(min(one.axis, one.within - 1) < 0 for one in every):
+        if any(min(one.axis, one.within - 1) < 0 for lie in rows.values() for one in lie):
             raise ValueError("rows below 0")
         independent = bool(data["independent"])
-        if again and (independent or not again.keys() <= rows.keys()):
-            raise ValueError("rows in several axes")
+        counts = {*map(len, rows.values())}
+        if 0 in counts or (independent and counts > {1}):
+            raise ValueError("rows in no axis, or independent ones in several")
         masked, mask = bool(data.get("masked")), str(data.get("mask", ""))
         if independent and (masked or mask):
             raise ValueError("masks of independent rows")
         sizes = SizeRange.parse(data["sizes"])
-        return cls(str(data["name"]), sizes, rows, independent, masked, mask, again)
+        return cls(str(data["name"]), sizes, rows, independent, masked, mask)

@@ -90,13 +90,11 @@ class Dimensions:
         places: dict[str, list[slice]] = {}
         for at, one in enumerate(self.each):
             start = first if at == self.along else 0
-            for name, rows in one.rows.items():
+            for name, lie in one.rows.items():
                 if name in arrays:
                     of_axes = places.setdefault(name, [slice(None)] * arrays[name].ndim)
-                    within = rows.within
-                    of_axes[rows.axis] = slice(start * within, (start + sizes[at]) * within)
-                    for more in one.again.get(name, ()):
-                        of_axes[more.axis] = slice(sizes[at] * more.within)
+                    for axis, within in ((rows.axis, rows.within) for rows in lie):
+                        of_axes[axis] = slice(start * within, (start + sizes[at]) * within)
         cut = {
             name: np.ascontiguousarray(arrays[name][tuple(of_axes)])
             for name, of_axes in places.items()
@@ -107,7 +105,7 @@ class Dimensions:
         """The rows of all parts, in order."""
         made = dict(parts[0])
         if len(parts) > 1:
-            for name, rows in self.each[self.along].rows.items():
+            for name, (rows,) in self.each[self.along].rows.items():
                 if name in made:
                     made[name] = np.concatenate([part[name] for part in parts], rows.axis)
         return made
@@ -115,6 +113,4 @@ class Dimensions:
     def _rows_of(self, name: str, told: Sequence[Any]) -> Iterator[tuple[Rows, Any]]:
         """Where rows of each dimension lie in a tensor, with what is told of it."""
         for one, of_it in zip(self.each, told, strict=True):
-            if rows := one.rows.get(name):
-                yield rows, of_it
-                yield from ((more, of_it) for more in one.again.get(name, ()))
+            yield from ((rows, of_it) for rows in one.rows.get(name, ()))

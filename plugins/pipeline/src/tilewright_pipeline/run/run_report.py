@@ -23,7 +23,7 @@ SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
 _OWN = frozenset(
     (
         *("version", "name", "target", "device", "devices", "setup"),
-        *("models", "stages", "tasks", "networks"),
+        *("models", "stages", "to_come", "tasks", "networks"),
     )
 )
 
@@ -55,8 +55,10 @@ class RunReport:
         )
         _merge(self._members, outcome.report)
 
-    def content(self) -> dict[str, Any]:
-        """The report as it stands."""
+    def content(self, to_come: Sequence[str] = ()) -> dict[str, Any]:
+        """The report as it stands; with the names of stages that are to come, of a run that is not
+        over.
+        """
         context = self._context
         tasks = [task_entry(entry, context) for entry in self._tasks or ()]
         measurement = {"trials": 0, "failures": 0, "seconds": 0.0, "trials_per_second": 0.0}
@@ -69,16 +71,17 @@ class RunReport:
             "setup": setup_entry(context, self._started),
             **({"models": list(self._models)} if self._models else {}),
             "stages": self._stages,
+            **({"to_come": list(to_come)} if to_come else {}),
             "tasks": tasks,
             "measurement": measurement,
             **self._members,
         }
 
-    def write(self) -> Path:
+    def write(self, to_come: Sequence[str] = ()) -> Path:
         """Write run.json, whole or not at all. Raises UsageError where it cannot be written."""
         path = self._context.folder / "run.json"
         fresh = path.with_suffix(f".{os.getpid()}.tmp")
-        text = json.dumps(self.content(), indent=2, allow_nan=False) + "\n"
+        text = json.dumps(self.content(to_come), indent=2, allow_nan=False) + "\n"
         with writing(path, "the report"):
             try:
                 fresh.write_text(text, "utf-8")

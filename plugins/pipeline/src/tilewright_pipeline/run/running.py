@@ -109,17 +109,18 @@ class PipelineRun:
         return exit_code
 
     def _run_stages(self) -> int:
+        names = [stage.name for stage in self._stages]
         for position, stage in enumerate(self._stages):
             if self._values.branches and not any(map(is_joint, self._stages[position:])):
                 self._left = self._stages[position:]
                 break
-            status = self._run_stage(stage)
+            status = self._run_stage(stage, names[position + 1 :])
             if status != "ok":
                 self._skip(position + 1)
                 return exit_codes.INTERRUPTED if status == "interrupted" else exit_codes.FAILED
         return exit_codes.PARTIAL if self._partial else exit_codes.DONE
 
-    def _run_stage(self, stage: PlannedStage) -> StageStatus:
+    def _run_stage(self, stage: PlannedStage, to_come: Sequence[str]) -> StageStatus:
         start = time.monotonic()
         status: StageStatus = "failed"
         result = StageResult()
@@ -150,7 +151,7 @@ class PipelineRun:
         self._report.note_tasks(self._values.find(TaskSet))
         self._finish(stage, status, start, result)
         if holds_anything(self._context.folder):  # says whose it is, however the run ends
-            self._report.write()
+            self._report.write(to_come)
         return status
 
     def _skip(self, first: int) -> None:

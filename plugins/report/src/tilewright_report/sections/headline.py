@@ -11,6 +11,9 @@ from tilewright_report.markup.element import Element, element
 from tilewright_report.markup.words import TIMES, counted, fixed, percent, short
 from tilewright_report.sections.latency import fastest_peer, median_ms
 
+_OWN_STAGE = "report"
+"""Its page is made before it is over."""
+
 
 def headline(run: Run) -> Element:
     """Name, target and device, and tiles."""
@@ -33,6 +36,8 @@ def _how_it_ended(report: Fields) -> str:
         if stage.text("status") != "ok":
             name, status = stage.text("name"), stage.text("status")
             return f"The run ended early: the stage '{short(name)}' was {short(status)}."
+    if left := [short(name) for name in report.texts("to_come") if name != _OWN_STAGE]:
+        return f"The run was not over when this page was made. To come: {', '.join(left)}."
     return ""
 
 

@@ -86,9 +86,8 @@ def _check_sizes(dimensions: Dimensions, found: Set[Sizes]) -> None:
 def _check_rows(dimensions: Dimensions, sizes: Sizes, signature: NetworkSignature) -> None:
     """Raise ValueError or KeyError unless tensors have the rows that the dimensions say."""
     for one in dimensions.each:
-        for name, rows in one.rows.items():
-            axes = (rows.axis, *(more.axis for more in one.again.get(name, ())))
-            if max(axes) >= len(signature.tensors[name].shape):
+        for name, lie in one.rows.items():
+            if max(rows.axis for rows in lie) >= len(signature.tensors[name].shape):
                 raise ValueError(f"rows of {name!r}")
     each = zip(dimensions.each, sizes, strict=True)
     masks = {one.mask: (size,) for one, size in each if one.mask and size > 1}
