@@ -89,25 +89,32 @@ def fit(tables: Sequence[TaskTable], columns: Sequence[str], seed: int = 0) -> l
     return made
 
 
+def measured_fallbacks(tables: Sequence[TaskTable], host: PluginHost) -> dict[TaskTable, int]:
+    """The place of the fallback among the configs, of the tables that have it there."""
+    found = {}
+    for table in tables:
+        advised = host.fallback_config(table.task, host.space(table.task))
+        if advised in table.configs:
+            found[table] = table.configs.index(advised)
+    return found
+
+
 def judged(
     what: str,
     own: Mapping[TaskTable, float],
+    fallbacks: Mapping[TaskTable, int],
     others: Sequence[TaskTable],
     columns: Sequence[str],
-    host: PluginHost,
 ) -> Judgement:
-    """By members that saw the others alone, on workloads whose fallback is among their trials.
+    """By members that saw the others alone.
 
-    own   how often each occurs
+    own         how often each occurs
+    fallbacks   the places of theirs
     """
     members = [Trees.read(json.loads(member), len(columns)) for member in fit(others, columns)]
-    total, workloads = np.zeros(4), 0
+    total = np.zeros(4)
     for table, weight in own.items():
-        advised = host.fallback_config(table.task, host.space(table.task))
-        if advised not in table.configs:
-            continue
-        workloads += 1
-        fallback = table.configs.index(advised)
+        fallback = fallbacks[table]
         rows = aligned(table.features, columns)
         scores = np.stack([member.sums(rows) for member in members])
         best = int(scores.mean(axis=0).argmax())
@@ -118,4 +125,4 @@ def judged(
         careful = best if is_sure else fallback
         each = seconds.min(), seconds[best], seconds[careful], seconds[fallback]
         total += weight * np.array(each)
-    return Judgement(what, workloads, *(total * 1e3))
+    return Judgement(what, len(own), *(total * 1e3))

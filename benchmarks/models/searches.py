@@ -58,7 +58,7 @@ def main() -> None:
 
 def _model(folder: Path) -> CostModel:
     anchors = {space.task.workload.anchor_key for space in recorded_spaces(None)}
-    tables = [t for t in tables_of(folder) if t.task.workload.anchor_key not in anchors]
+    tables = [t for t in tables_of([folder]) if t.task.workload.anchor_key not in anchors]
     return CostModel.read(packed(tables, columns_of(tables)), str(folder))
 
 

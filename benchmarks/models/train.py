@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fitting import Judgement, columns_of, fit, judged
+from fitting import Judgement, columns_of, fit, judged, measured_fallbacks
 from trials import TaskTable, of_folder
 
 from tilewright.host.plugin_host import PluginHost
@@ -36,8 +38,7 @@ def main() -> None:
     parser.add_argument("--without", help="a network of which the saved model is to see nothing")
     parser.add_argument("--save", type=Path, help="fit on everything and write the model")
     given = parser.parse_args()
-    machines = {folder.name: tables_of(folder) for folder in given.folders}
-    tables = [table for some in machines.values() for table in some]
+    tables = tables_of(given.folders)
     columns = columns_of(tables)
     print(f"{_told(tables)}, {len(columns)} columns")
     if given.save is not None:
@@ -45,48 +46,57 @@ def main() -> None:
         given.save.write_bytes(packed(kept, columns_of(kept)))
         print(f"{given.save}: {given.save.stat().st_size} bytes")
         return
-    print("not seen                workloads  share of the best, by time: chosen    sure  fallback")
-    for each in _judgements(machines, columns):
-        if not each.workloads:
-            continue
+    print(f"{'not seen':44}  workloads  share of the best: chosen    sure  fallback")
+    for each in _judgements(tables, columns):
         shares = (each.best / ms for ms in (each.chosen, each.sure, each.fallback))
         told = "".join(f"  {share:6.3f}" for share in shares)
-        print(f"{each.what:24}  {each.workloads:7}  {told:>57}", flush=True)
+        print(f"{each.what:44}  {each.workloads:9}  {told:>42}", flush=True)
 
 
-def tables_of(folder: Path) -> list[TaskTable]:
-    """The tables of a folder's workloads that have trials enough."""
-    return [t for t in of_folder(folder) if np.isfinite(t.seconds).sum() >= FEWEST]
+def tables_of(folders: Sequence[Path]) -> list[TaskTable]:
+    """The tables of workloads that have trials enough.
+
+    A workload is of all networks that any of the folders says.
+    """
+    every = [table for folder in folders for table in of_folder(folder)]
+    networks: dict[str, frozenset[str]] = defaultdict(frozenset)
+    for table in every:
+        networks[table.task.workload.key] |= table.networks
+    return [
+        replace(table, networks=networks[table.task.workload.key])
+        for table in every
+        if np.isfinite(table.seconds).sum() >= FEWEST
+    ]
 
 
-def _judgements(
-    machines: Mapping[str, Sequence[TaskTable]], columns: Sequence[str]
-) -> Iterator[Judgement]:
+def _judgements(tables: Sequence[TaskTable], columns: Sequence[str]) -> Iterator[Judgement]:
     """Each network of each machine by what has not seen the network; each machine by the others."""
-    host = PluginHost.load()
-    tables = [table for some in machines.values() for table in some]
-    for name, some in machines.items():
-        for network in sorted({network for table in some for network in table.weights}):
-            own = {t: t.weights[network] for t in some if network in t.weights}
+    fallbacks = measured_fallbacks(tables, PluginHost.load())
+    for machine in dict.fromkeys(table.machine for table in tables):
+        own = [table for table in fallbacks if table.machine == machine and table.weights]
+        for network in sorted({network for table in own for network in table.weights}):
+            weights = {t: t.weights[network] for t in own if network in t.weights}
             others = [table for table in tables if network not in table.networks]
-            yield judged(f"{network}, on {name}", own, others, columns, host)
-        if len(machines) > 1:
-            every = {table: sum(table.weights.values()) for table in some if table.weights}
-            others = [table for table in tables if table not in set(some)]
-            yield judged(name, every, others, columns, host)
+            if others:
+                told = f"{network}, {machine.target}"
+                yield judged(told, weights, fallbacks, others, columns)
+        weights = {table: sum(table.weights.values()) for table in own}
+        others = [table for table in tables if table.machine != machine]
+        if others and own:
+            yield judged(f"all of {machine.target}", weights, fallbacks, others, columns)
 
 
 def packed(tables: Sequence[TaskTable], columns: Sequence[str]) -> bytes:
     """The file of a model that learned from these tables."""
     machines = list(dict.fromkeys(table.machine for table in tables))
+    told = dict.fromkeys(f"{machine.model}, {machine.target}" for machine in machines)
     members = [_slim(json.loads(member)) for member in fit(tables, columns)]
     data = {
         "format": FORMAT,
         "features": VERSION,
         "columns": columns,
-        "models": [machine.model for machine in machines],
-        "targets": [machine.target for machine in machines],
-        "told": f"{_told(tables)} for {' and '.join(m.target for m in machines)}",
+        "machines": [asdict(machine) for machine in machines],
+        "told": f"{_told(tables)} on {' and '.join(told)}",
         "examples": [
             _example(table) | {"machine": machines.index(table.machine)} for table in tables
         ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from toy_tasks import entry
@@ -70,12 +71,32 @@ def test_a_folder_says_what_it_was_measured_on(dataset, call, tmp_path):
     file = tmp_path / "data" / "device.json"
     kept = read_device(file.parent)
     assert (kept.name, kept.attributes["model"]) == ("toy0", "toy0")
-    file.write_text(json.dumps({**kept.to_json(), "attributes": {"model": "another"}}))
-    code, _, err = call("bench", "dataset", "data", "--target", "toynative")
-    assert (code, "data: its trials are of another device, another" in err) == (2, True)
-    file.write_text("[]")
-    code, _, err = call("bench", "dataset", "data", "--target", "toynative")
-    assert (code, "no device of a data set" in err) == (2, True)
+    another = {**kept.to_json(), "attributes": {"model": "another"}}
+    for wrong, told in (
+        (json.dumps(another), "data: it has trials of another device"),
+        (json.dumps({**another, "attributes": {"model": float("nan")}}), "no device of a data set"),
+        ("[" * 100_000, "no device of a data set"),
+        ("[]", "no device of a data set"),
+    ):
+        file.write_text(wrong)
+        code, _, err = call("bench", "dataset", "data", "--target", "toynative")
+        assert (code, told in err) == (2, True)
+
+
+def test_trials_of_a_folder_that_tells_no_device_are_of_this_one(dataset, call, tmp_path):
+    dataset("--configs", "2")
+    (tmp_path / "data" / "device.json").unlink()
+    assert dataset("--configs", "2")[0]["new"] == 0
+    log = tmp_path / "data" / "records.jsonl"
+    store = JsonlRecordStore(tmp_path / "data" / "other.jsonl")
+    store.append(
+        [replace(record, fingerprint="f" * 16) for record in JsonlRecordStore(log).records()]
+    )
+    store.path.replace(log)
+    tasks = (tmp_path / "data" / "tasks.json").read_bytes()
+    code, _, err = call("bench", "dataset", "data", "toyadd(48)", "--target", "toynative")
+    assert (code, "data: it has trials of another device" in err) == (2, True)
+    assert (tmp_path / "data" / "tasks.json").read_bytes() == tasks
 
 
 def test_a_folder_without_workloads_is_a_mistake(call):

@@ -4,7 +4,7 @@ import gzip
 import json
 
 import pytest
-from model_files import member, stump
+from model_files import machine, member, stump
 from toy_tasks import entry
 
 from tilewright.vocabulary.config import ConfigEntity
@@ -23,8 +23,7 @@ def model():
         "format": FORMAT,
         "features": VERSION,
         "columns": ["knob.unroll"],
-        "models": ["toy processor"],
-        "targets": ["toy:threads=1"],
+        "machines": [machine()],
         "told": "9 trials of 1 workloads",
         "examples": [
             {

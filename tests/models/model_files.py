@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 
+def machine(model="toy processor", l1_bytes=0, l2_bytes=0, target="toy:threads=1"):
+    return {"model": model, "l1_bytes": l1_bytes, "l2_bytes": l2_bytes, "target": target}
+
+
 def stump(limit, less, else_):
     """A tree of the first column: `less` where it is below the limit."""
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from model_files import member, stump
+from model_files import machine, member, stump
 from toy_tasks import entry
 
 import tilewright
@@ -45,7 +45,9 @@ def test_what_was_fast_for_a_similar_workload_is_chosen(advice):
 def test_nothing_is_advised_for_what_the_model_does_not_know(advice, model):
     assert advice(device=Device("toy", {"model": "another"})) is None
     assert advice(device=Device("none")) is None
-    assert advice(targets=["toy:threads=2"]) is None
+    for change in ({"target": "toy:threads=2"}, {"l1_bytes": 1}, {"l2_bytes": 1}):
+        assert advice(machines=[machine(**change)]) is None
+    assert advice(machines=[machine(), machine("another")]) is not None
     other = model["examples"][0]["workload"] | {"operator": "toymul"}
     assert advice(examples=[{**model["examples"][0], "workload": other}]) is None
 
@@ -79,7 +81,7 @@ def test_starts_are_what_was_fast_for_similar_workloads(advice, model):
 @pytest.fixture
 def packaged(model, packed, monkeypatch):
     """The toy's model in place of the one that is installed."""
-    read = CostModel.read(packed({**model, "models": ["toy0"]}), "file")
+    read = CostModel.read(packed({**model, "machines": [machine("toy0")]}), "file")
     monkeypatch.setattr(cost_model, "packaged_model", lambda: read)
 
 

@@ -32,8 +32,9 @@ def test_another_version_is_refused_with_its_remedy(model, packed, member):
     [
         {"columns": "x"},
         {"columns": [1]},
-        {"models": None},
-        {"models": ["a", "b"]},
+        {"machines": None},
+        {"machines": [{"model": "toy"}]},
+        {"machines": []},
         {"members": []},
         {"members": [None]},
         {"examples": [{"workload": {}, "machine": 0, "configs": []}]},
@@ -45,6 +46,13 @@ def test_another_version_is_refused_with_its_remedy(model, packed, member):
 def test_a_wrong_member_is_no_model(model, packed, change):
     with pytest.raises(UsageError, match="file: no cost model"):
         CostModel.read(packed({**model, **change}), "file")
+
+
+@pytest.mark.parametrize("place", [1, -1, True, None, "0"])
+def test_an_example_of_no_machine_is_no_model(model, packed, place):
+    example = {**model["examples"][0], "machine": place}
+    with pytest.raises(UsageError, match="file: no cost model"):
+        CostModel.read(packed({**model, "examples": [example]}), "file")
 
 
 def test_bytes_that_are_no_model_are_refused(model, packed, monkeypatch):

@@ -59,13 +59,13 @@ def test_every_kind_of_record_comes_back_as_it_was(store, samples):
     assert again.spent("s", samples.elsewhere) == (False, 0, 0)
 
 
-def test_a_round_trip_of_a_line_is_byte_identical(store, samples):
+def test_d38_a_round_trip_of_a_line_is_byte_identical(store, samples):
     store.append([samples.record(1), samples.record(2, failure="wrong_answer")])
     for line in store.path.read_bytes().splitlines(keepends=True):
         assert seal(record_json(RecordDecoder().decode(unseal(line[:-1])))) == line
 
 
-def test_files_of_version_1_are_read_for_ever():
+def test_d38_files_of_version_1_are_read_for_ever():
     report = verify_log(DATA / "records-v1.jsonl")
     assert report.kinds == {"trial": 3, "graph": 1, "budget": 1}
     assert [number for number, _ in report.bad] == [4]

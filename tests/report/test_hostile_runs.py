@@ -95,7 +95,7 @@ def test_a_page_of_a_run_that_is_not_over_says_what_is_to_come(changed):
         report["to_come"] = ["benchmark", "report"]
 
     page = changed(going_on)
-    assert "not over when this page was made. To come: benchmark." in page.text
+    assert "not over when its report was written. To come: benchmark." in page.text
     assert "not over" not in changed(lambda report: report.update(to_come=["report"])).text
 
 

@@ -33,15 +33,22 @@ _MOST_MEMBERS, _MOST_COLUMNS, _MOST_EXAMPLES, _MOST_MACHINES = 16, 4096, 65536, 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What was measured on: a processor's model, and the target, its threads among it."""
+    """What was measured on: a processor, and the target, its threads among it.
+
+    Processors of several generations may have one model name, but not the same caches.
+    """
 
     model: str
+    l1_bytes: int
+    l2_bytes: int
     target: str
 
     @classmethod
     def of(cls, device: Device, target: Target) -> Machine:
         """A device that code for a target runs on."""
-        return cls(str(device.attributes.get("model", "")), str(target))
+        known = device.attributes
+        l1, l2 = (int(known.get(name, 0)) for name in ("l1_bytes", "l2_bytes"))
+        return cls(str(known.get("model", "")), l1, l2, str(target))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +105,7 @@ class CostModel:
     @classmethod
     def _of(cls, data: Mapping[str, Any]) -> CostModel:
         columns = _texts(data["columns"], _MOST_COLUMNS)
-        models, targets = (_texts(data[name], _MOST_MACHINES) for name in ("models", "targets"))
-        machines = [Machine(*each) for each in zip(models, targets, strict=True)]
+        machines = [_machine(each) for each in data["machines"][:_MOST_MACHINES]]
         members = data["members"]
         if not 0 < len(members) <= _MOST_MEMBERS or len(data["examples"]) > _MOST_EXAMPLES:
             raise ValueError(f"expected 1 to {_MOST_MEMBERS} members, got {len(members)}")
@@ -109,7 +115,7 @@ class CostModel:
             tuple(
                 Example(
                     Workload.from_json(each["workload"]),
-                    machines[each["machine"]],
+                    machines[_place(each["machine"], len(machines))],
                     tuple(map(ConfigEntity.from_json, each["configs"])),
                 )
                 for each in data["examples"]
@@ -135,6 +141,17 @@ def _unpacked(packed: bytes) -> bytes:
     if not unpacking.eof:
         raise BadLineError(f"it is cut off, or has more than {MOST_BYTES} bytes")
     return plain
+
+
+def _machine(data: Mapping[str, Any]) -> Machine:
+    l1, l2 = int(data["l1_bytes"]), int(data["l2_bytes"])
+    return Machine(str(data["model"]), l1, l2, str(data["target"]))
+
+
+def _place(data: Any, count: int) -> int:
+    if type(data) is not int or not 0 <= data < count:
+        raise ValueError(f"expected a machine below {count}, got {str(data)[:40]}")
+    return data
 
 
 def _texts(data: Any, most: int) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def dataset(
     """
     from tilewright.errors import UsageError
     from tilewright.vocabulary.task import Task
-    from tilewright_cli.bench.dataset_device import keep_device
+    from tilewright_cli.bench.dataset_device import check_device, write_device
     from tilewright_cli.bench.sampling import Sampling
     from tilewright_cli.bench.workloads import Workloads
     from tilewright_cli.terminal.choice_text import choice_of
@@ -82,6 +82,7 @@ def dataset(
         builder=choice_of("--builder", builder),
         seed=seed,
     )
+    check_device(folder, context)
     file = folder / "tasks.json"
     kept = Workloads.read(file) if file.exists() else Workloads()
     for network in networks:
@@ -95,7 +96,7 @@ def dataset(
     tasks = [Task(entry.workload, context.target) for entry in kept]
     if not tasks:
         raise UsageError("no workload", where=str(folder), remedy="name a MODEL")
-    keep_device(folder, context)
+    write_device(folder, context.device)
     sampling = Sampling(tasks, configs, context)
     before = sampling.trials
     _measure(sampling, context, seconds)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilewright.errors import UsageError
+from tilewright.json_object import BadLineError, parse_object, sensible
 from tilewright.reading import read_file
 from tilewright.vocabulary.device import Device
 from tilewright_pipeline.writing import writing
@@ -14,28 +15,42 @@ from tilewright_pipeline.writing import writing
 if TYPE_CHECKING:
     from tilewright_pipeline.context.run_context import RunContext
 
+_FILE = "device.json"
 
-def keep_device(folder: Path, context: RunContext) -> None:
-    """Write down the run's device. Raises UsageError where the folder is of another."""
-    file = folder / "device.json"
-    if not file.exists():
-        with writing(file, "FOLDER"):
-            file.write_text(json.dumps(context.device.to_json()) + "\n", encoding="utf-8")
-    elif (kept := read_device(folder)).fingerprint != context.device.fingerprint:
+
+def check_device(folder: Path, context: RunContext) -> None:
+    """Raise UsageError where trials of the folder are of another device than the run's."""
+    own = context.device.fingerprint
+    kept = read_device(folder).fingerprint if (folder / _FILE).exists() else own
+    records = (record.fingerprint for record in context.store.records())
+    if strange := next((one for one in (kept, *records) if one != own), None):
         raise UsageError(
-            f"its trials are of another device, {kept.attributes.get('model', kept.name)} "
-            f"({kept.fingerprint}), this is {context.device.fingerprint}",
+            f"it has trials of another device, of fingerprint {strange}; this one's is {own}",
             where=str(folder),
             remedy="copy its tasks.json to another folder: the same workloads, measured here",
         )
 
 
+def write_device(folder: Path, device: Device) -> None:
+    """Keep the device with the trials."""
+    file = folder / _FILE
+    with writing(file, "FOLDER"):
+        file.write_text(json.dumps(device.to_json()) + "\n", encoding="utf-8")
+
+
 def read_device(folder: Path) -> Device:
-    """That of a data set. Raises UsageError for a file that `keep_device` did not make."""
-    file = folder / "device.json"
+    """That of a data set. Raises UsageError for a file that `write_device` did not make."""
+    file = folder / _FILE
+
+    def made(data: dict[str, object]) -> Device:
+        device = Device.from_json(data)
+        _ = device.fingerprint  # not every attribute can have one
+        return device
+
     try:
-        return Device.from_json(json.loads(read_file(file)))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        found: Device = sensible(made, parse_object(read_file(file).strip()))
+    except (BadLineError, OSError) as error:
         raise UsageError(
             f"no device of a data set: {error}", where=str(file), remedy="name another folder"
         ) from None
+    return found

@@ -66,7 +66,7 @@ class Dimension:
             raise ValueError("rows below 0")
         independent = bool(data["independent"])
         counts = {*map(len, rows.values())}
-        if 0 in counts or (independent and counts > {1}):
+        if 0 in counts or (independent and counts - {1}):
             raise ValueError("rows in no axis, or independent ones in several")
         masked, mask = bool(data.get("masked")), str(data.get("mask", ""))
         if independent and (masked or mask):

@@ -93,8 +93,9 @@ class Dimensions:
             for name, lie in one.rows.items():
                 if name in arrays:
                     of_axes = places.setdefault(name, [slice(None)] * arrays[name].ndim)
-                    for axis, within in ((rows.axis, rows.within) for rows in lie):
-                        of_axes[axis] = slice(start * within, (start + sizes[at]) * within)
+                    for rows in lie:
+                        first_row, within = start * rows.within, rows.within
+                        of_axes[rows.axis] = slice(first_row, first_row + sizes[at] * within)
         cut = {
             name: np.ascontiguousarray(arrays[name][tuple(of_axes)])
             for name, of_axes in places.items()

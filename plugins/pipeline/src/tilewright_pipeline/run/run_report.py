@@ -56,8 +56,9 @@ class RunReport:
         _merge(self._members, outcome.report)
 
     def content(self, to_come: Sequence[str] = ()) -> dict[str, Any]:
-        """The report as it stands; with the names of stages that are to come, of a run that is not
-        over.
+        """The report as it stands.
+
+        to_come   names of the stages that are left, of a run that goes on
         """
         context = self._context
         tasks = [task_entry(entry, context) for entry in self._tasks or ()]

@@ -89,6 +89,8 @@ class PipelineRun:
             name = next(iter(self._values.branches))
             values = self._values.branches.pop(name)
             yield PipelineRun(self._left, branch_context(self._context, name), values)
+        if self._left:
+            self._report.write()  # now nothing of it is to come
 
     @property
     def context(self) -> RunContext:
@@ -105,7 +107,7 @@ class PipelineRun:
                 with suppress(UsageError):  # what ended the run is told, not what it led to
                     self._report.write()
             raise
-        self._report.write()
+        self._report.write([stage.name for stage in self._left])
         return exit_code
 
     def _run_stages(self) -> int:

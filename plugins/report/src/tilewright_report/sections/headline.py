@@ -37,7 +37,7 @@ def _how_it_ended(report: Fields) -> str:
             name, status = stage.text("name"), stage.text("status")
             return f"The run ended early: the stage '{short(name)}' was {short(status)}."
     if left := [short(name) for name in report.texts("to_come") if name != _OWN_STAGE]:
-        return f"The run was not over when this page was made. To come: {', '.join(left)}."
+        return f"The run was not over when its report was written. To come: {', '.join(left)}."
     return ""
 
 

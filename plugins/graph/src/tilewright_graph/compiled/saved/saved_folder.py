@@ -19,7 +19,7 @@ from tilewright_pipeline.writing import writing
 from tilewright_tensor.kernels.guarded_memory import GuardedMemory
 
 SINGLE, BUCKETED = 1, 3
-"""Versions of the manifest: of a network, and of one for a range of sizes; 2 is another form."""
+"""Versions of the manifest: of a network, and of one for a range of sizes (2 once)."""
 _KINDS = {SINGLE: "CompiledNetwork", BUCKETED: "BucketedNetwork"}
 _PIECE = 1 << 22  # bytes that are read at a time
 _MANIFEST, _CONSTANTS = "manifest.json", "constants"
