@@ -61,7 +61,7 @@ class Verdict:
 
 
 class Advisor:
-    """Asks the model about what is likely to be fast, and no more: a row costs a lowering.
+    """Asks the model about what is likely to be fast alone, since every config takes milliseconds.
 
     What was fast for similar workloads, moved to the nearest points of the space. Only configs
     count that read and write the layouts of the fallback: any other may cost transforms, which a
