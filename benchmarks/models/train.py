@@ -70,10 +70,12 @@ def tables_of(folders: Sequence[Path]) -> list[TaskTable]:
 
 
 def _judgements(tables: Sequence[TaskTable], columns: Sequence[str]) -> Iterator[Judgement]:
-    """Each network of each machine by what has not seen the network; each machine by the others."""
+    """Each network of each machine by what has not seen the network; each processor by others."""
     fallbacks = measured_fallbacks(tables, PluginHost.load())
     for machine in dict.fromkeys(table.machine for table in tables):
         own = [table for table in fallbacks if table.machine == machine and table.weights]
+        if not own:
+            continue
         for network in sorted({network for table in own for network in table.weights}):
             weights = {t: t.weights[network] for t in own if network in t.weights}
             others = [table for table in tables if network not in table.networks]
@@ -81,8 +83,10 @@ def _judgements(tables: Sequence[TaskTable], columns: Sequence[str]) -> Iterator
                 told = f"{network}, {machine.target}"
                 yield judged(told, weights, fallbacks, others, columns)
         weights = {table: sum(table.weights.values()) for table in own}
-        others = [table for table in tables if table.machine != machine]
-        if others and own:
+        # Of other processors: not of this one with other threads.
+        processor = own[0].device.fingerprint
+        others = [table for table in tables if table.device.fingerprint != processor]
+        if others:
             yield judged(f"all of {machine.target}", weights, fallbacks, others, columns)
 
 
