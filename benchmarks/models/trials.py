@@ -58,17 +58,10 @@ def of_folder(folder: Path) -> list[TaskTable]:
     for task, trials in own.items():
         entry = entries[task.workload.key]
         source = entry if entry.networks else entries[entry.near]
-        found.append(
-            TaskTable(
-                task,
-                device,
-                frozenset(source.networks),
-                dict(entry.networks),
-                configs := [*trials],
-                np.array([*trials.values()], np.float32),
-                features(task, configs, device),
-            )
-        )
+        networks, weights = frozenset(source.networks), dict(entry.networks)
+        configs, seconds = [*trials], np.array([*trials.values()], np.float32)
+        told = features(task, configs, device)
+        found.append(TaskTable(task, device, networks, weights, configs, seconds, told))
     return found
 
 
