@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.device import Device
-from tilewright.vocabulary.record import Record
 from tilewright.vocabulary.task import Task
 from tilewright_cli.bench.dataset_device import read_device
+from tilewright_cli.bench.dataset_trials import dataset_trials
 from tilewright_cli.bench.workloads import Workloads
 from tilewright_models.columns import features
 from tilewright_models.cost_model import Machine
-from tilewright_records.store.store import JsonlRecordStore
 from tilewright_search.models.features import Features, Floats
 
 
@@ -47,12 +44,12 @@ class TaskTable:
 
 
 def of_folder(folder: Path) -> list[TaskTable]:
-    """The trials that `tilewright bench dataset` left in a folder, its records packed or not."""
+    """The trials that `tilewright bench dataset` left in a folder."""
     device = read_device(folder)
     entries = {entry.workload.key: entry for entry in Workloads.read(folder / "tasks.json")}
     own: dict[Task, dict[ConfigEntity, float]] = defaultdict(dict)
-    for record in _records(folder):
-        if record.task.workload.key in entries and not record.trial.result.spoiled:
+    for record in dataset_trials(folder):
+        if record.task.workload.key in entries:
             own[record.task][record.config] = _least(record.trial.result.costs)
     found = []
     for task, trials in own.items():
@@ -67,13 +64,3 @@ def of_folder(folder: Path) -> list[TaskTable]:
 
 def _least(costs: tuple[float, ...]) -> float:
     return min(costs, default=float("nan"))
-
-
-def _records(folder: Path) -> list[Record]:
-    packed = folder / "records.jsonl.gz"
-    if not packed.exists():
-        return list(JsonlRecordStore(folder / "records.jsonl").records())
-    with TemporaryDirectory() as unpacked:
-        plain = Path(unpacked) / "records.jsonl"
-        plain.write_bytes(gzip.decompress(packed.read_bytes()))
-        return list(JsonlRecordStore(plain).records())

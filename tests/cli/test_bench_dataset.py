@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 
 import pytest
@@ -136,3 +137,29 @@ def test_a_workload_remembers_the_networks_it_is_of(tmp_path):
     (kept,) = Workloads.read(tmp_path / "tasks.json")
     assert kept.networks == {"a": 1.0, "b": 3.0}
     assert kept.workload == entry(8).task.workload
+
+
+def test_another_folders_configs_are_measured_before_random_ones(dataset, call, tmp_path):
+    _, there = dataset("--configs", "12", "--seed", "7")
+    packed = gzip.compress((tmp_path / "data" / "records.jsonl").read_bytes())
+    (tmp_path / "data" / "records.jsonl.gz").write_bytes(packed)
+    (tmp_path / "data" / "records.jsonl").unlink()
+    parts = ("--target", "toynative", "--runner", "toy", "--builder", "toy", "--json")
+    code, out, err = call(
+        "bench", "dataset", "here", "--like", "data", *parts, "--configs", "14", "--seed", "3"
+    )
+    assert (code, err, json.loads(out)["workloads"]) == (0, "", 3)
+    assert (tmp_path / "here" / "tasks.json").exists()
+    here = JsonlRecordStore(tmp_path / "here" / "records.jsonl").records()
+    theirs, ours = defaultdict(list), defaultdict(list)
+    for into, records in ((theirs, there), (ours, here)):
+        for record in records:
+            into[record.task].append(record.config)
+    for task, configs in theirs.items():
+        assert ours[task][:12] == configs
+        assert len(set(ours[task])) == 14
+
+
+def test_a_folder_to_be_like_that_is_none_is_a_mistake(call, tmp_path):
+    code, _, err = call("bench", "dataset", "here", "--like", "none", "--target", "toynative")
+    assert (code, "none/tasks.json: no workloads of a data set" in err) == (2, True)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.needs("cli", "pipeline", "tensor", "x86")
 
 X86 = Path(__file__).parents[1] / "x86" / "data"
 ARM = (
-    '{"input": ["llvm -device=arm_cpu", "conv2d_transpose_nchw.arm_cpu", [], {}],'
+    '{"input": ["llvm -device=arm_cpu", "group_conv2d_nchw.arm_cpu", [], {}],'
     ' "config": {"entity": []}, "result": [[0.1], 0, 1, 1]}'
 )
 

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     help="Workloads of other shapes, made from each of the networks'.",
 )
 @click.option(
+    "--like",
+    type=shared.NAMED_PATH,
+    metavar="OTHER",
+    help="Another data set's folder: its workloads, and before random configs its own.",
+)
+@click.option(
     "--configs", type=click.IntRange(1), default=128, show_default=True, help="Of each workload."
 )
 @click.option("--seconds", type=click.IntRange(1), help="Stop after so long.  [when done]")
@@ -43,6 +49,7 @@ def dataset(
     networks: tuple[str, ...],
     target: str | None,
     around: int,
+    like: Path | None,
     configs: int,
     seconds: int | None,
     settings: tuple[str, ...],
@@ -57,11 +64,12 @@ def dataset(
     FOLDER keeps the workloads (tasks.json), the trials (records.jsonl) and what they were measured
     on (device.json). Of a workload come first what its strategies advise, then random configs and
     neighbours of its fastest, in equal shares. Interrupted and started again, it goes on; without
-    MODEL, with the workloads of the folder.
+    MODEL, with the workloads of the folder. `--like` measures on this machine what another did.
     """
     from tilewright.errors import UsageError
     from tilewright.vocabulary.task import Task
     from tilewright_cli.bench.dataset_device import check_device, write_device
+    from tilewright_cli.bench.dataset_trials import configs_of
     from tilewright_cli.bench.sampling import Sampling
     from tilewright_cli.bench.workloads import Workloads
     from tilewright_cli.terminal.choice_text import choice_of
@@ -85,19 +93,23 @@ def dataset(
     check_device(folder, context)
     file = folder / "tasks.json"
     kept = Workloads.read(file) if file.exists() else Workloads()
+    first = {}
+    if like is not None:
+        kept = Workloads([*Workloads.read(like / "tasks.json"), *kept])
+        first = configs_of(like, context.target.threads)
     for network in networks:
         pipeline = Pipeline.load(
             pipeline_of(network), settings=settings, plugins=plugin, target=target, whole=False
         )
         kept.add(pipeline.tasks()[1], around, context.host, seed)
-    if networks:
+    if networks or like is not None:
         with writing(file, "FOLDER"):
             kept.write(file)
     tasks = [Task(entry.workload, context.target) for entry in kept]
     if not tasks:
-        raise UsageError("no workload", where=str(folder), remedy="name a MODEL")
+        raise UsageError("no workload", where=str(folder), remedy="name a MODEL, or `--like`")
     write_device(folder, context.device)
-    sampling = Sampling(tasks, configs, context)
+    sampling = Sampling(tasks, configs, context, first)
     before = sampling.trials
     _measure(sampling, context, seconds)
     told = {"workloads": len(tasks), "trials": sampling.trials, "new": sampling.trials - before}

@@ -27,7 +27,7 @@ def check_device(folder: Path, context: RunContext) -> None:
         raise UsageError(
             f"it has trials of another device, of fingerprint {strange}; this one's is {own}",
             where=str(folder),
-            remedy="copy its tasks.json to another folder: the same workloads, measured here",
+            remedy=f"`--like {folder}` measures the same in another folder",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tilewright.space.config_space import ConfigSpace
     from tilewright.vocabulary.config import ConfigEntity
     from tilewright.vocabulary.task import Task
+    from tilewright.vocabulary.workload import Workload
     from tilewright_pipeline.context.run_context import RunContext
 
 TURN = 8
@@ -25,13 +26,21 @@ _PARENTS = 4
 class Sampling:
     """The tasks in turns, those with the fewest trials first, until each has so many.
 
-    What the strategies advise comes first; then half of a turn is drawn anywhere, each alternative
-    alike, and half are neighbours of the fastest: a model is to know both what is slow and what
-    tells the fast ones apart (TenSet, Zheng et al., NeurIPS 2021, samples both too).
+    What the strategies advise comes first, and the configs given of a workload that are of its
+    space here; then half of a turn is drawn anywhere, each alternative alike, and half are
+    neighbours of the fastest: a model is to know both what is slow and what tells the fast ones
+    apart (TenSet, Zheng et al., NeurIPS 2021, samples both too).
     """
 
-    def __init__(self, tasks: Sequence[Task], most: int, context: RunContext) -> None:
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        most: int,
+        context: RunContext,
+        first: Mapping[Workload, Sequence[ConfigEntity]],
+    ) -> None:
         self._tasks, self._most, self._context = tasks, most, context
+        self._first = {workload: iter(configs) for workload, configs in first.items()}
         self._known: dict[Task, dict[ConfigEntity, float | None]] = {task: {} for task in tasks}
         self._ended: set[Task] = set()
         for record in context.store.records():
@@ -68,10 +77,14 @@ class Sampling:
         advised = dict.fromkeys(fallback_configs(task, space, host))
         if missing := [config for config in advised if config not in known]:
             return missing[:count]
+        given = self._first.get(task.workload, iter(()))
+        valid = (config for config in given if config not in known and space.is_valid(config))
+        if some := list(islice(valid, count)):
+            return some
         generator = random.Random(f"{self._context.seed} {task.key} {len(known)}")
         found = dict.fromkeys(self._neighbours(task, space, count // 2, generator))
-        some = space.sample(generator, count + len(known), balanced=True)
-        found.update((config, None) for config in some if config not in known)
+        drawn = space.sample(generator, count + len(known), balanced=True)
+        found.update((config, None) for config in drawn if config not in known)
         return list(islice(found, count))
 
     def _neighbours(

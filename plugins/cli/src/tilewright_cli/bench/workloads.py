@@ -63,7 +63,7 @@ class Workloads:
         """Those of a file. Raises UsageError for one that `write` did not make."""
         try:
             return cls(map(Entry.from_json, json.loads(read_file(path))["tasks"]))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(
                 f"no workloads of a data set: {error}",
                 where=str(path),

@@ -101,6 +101,16 @@ def _convolution(
     return _tensor(data), _tensor(weight), strides, padding, dilation
 
 
+def _conv2d_transpose(arguments: Sequence[Any]) -> _Found:
+    data, weight = map(_tensor, arguments[:2])
+    strides, padding, _, *room = arguments[2:]
+    channels, filters, *taps = weight.shape  # of TVM's IOHW
+    padding = padding * 2 if len(padding) == 2 else padding
+    attributes = {"strides": strides, "padding": padding, "output_padding": room[0] if room else 0}
+    ours = TensorSpec((filters, channels, *taps), weight.dtype, "constant")
+    return "conv2d_transpose", (data, ours), attributes
+
+
 def _dense(arguments: Sequence[Any]) -> _Found:
     data, weight = map(_tensor, arguments[:2])
     return "dense", (data, _constant(weight)), {}
@@ -126,6 +136,7 @@ def _constant(spec: TensorSpec) -> TensorSpec:
 _FAMILIES: Mapping[str, Callable[[Sequence[Any]], _Found]] = {
     "conv2d_NCHWc": _conv2d,
     "conv2d_nchw": _conv2d,
+    "conv2d_transpose_nchw": _conv2d_transpose,
     "depthwise_conv2d_NCHWc": _depthwise_conv2d,
     "depthwise_conv2d_nchw": _depthwise_conv2d,
     "dense": _dense,

@@ -13,7 +13,7 @@ from typing import Any
 
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.task import Task
-from tilewright_cuda.strategies.tiles.adoption import block, of_thread
+from tilewright_cuda.strategies.tiles.adoption import image_tile
 from tilewright_cuda.strategies.tiles.image_layouts import IMAGE_LAYOUTS
 from tilewright_cuda.strategies.tiles.image_product import ImageProduct
 from tilewright_tensor.algorithms.matrix_product import MatrixProduct
@@ -38,14 +38,8 @@ class Conv2dIgemm(ImageProduct):
         """AutoTVM's direct template: its tiles of filters and pixels are ours, in NCHW."""
         if template_of(foreign) != "conv2d_nchw.cuda":
             return None
-        filters, rows, columns = (foreign[f"tile_{axis}"] for axis in "fyx")
-        wanted = {
-            "bm": block(filters),
-            "bn": block(rows) * block(columns),
-            "bk": foreign["tile_rc"][-1] * foreign["tile_ry"][-1] * foreign["tile_rx"][-1],
-            "tm": of_thread(filters),
-            "tn": of_thread(rows) * of_thread(columns),
-        }
+        depth = foreign["tile_rc"][-1] * foreign["tile_ry"][-1] * foreign["tile_rx"][-1]
+        wanted = {**image_tile(foreign), "bk": depth}
         return nearest(self.alternatives(task)[IMAGE_LAYOUTS.index("NCHW")], wanted)
 
     def product(
