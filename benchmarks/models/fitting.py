@@ -89,6 +89,11 @@ def fit(tables: Sequence[TaskTable], columns: Sequence[str], seed: int = 0) -> l
     return made
 
 
+def trees_of(members: Sequence[bytes], columns: Sequence[str]) -> list[Trees]:
+    """Members to predict with."""
+    return [Trees.read(json.loads(member), len(columns)) for member in members]
+
+
 def measured_fallbacks(tables: Sequence[TaskTable], host: PluginHost) -> dict[TaskTable, int]:
     """The place of the fallback among the configs, of the tables that have it there."""
     found = {}
@@ -103,15 +108,14 @@ def judged(
     what: str,
     own: Mapping[TaskTable, float],
     fallbacks: Mapping[TaskTable, int],
-    others: Sequence[TaskTable],
+    members: Sequence[Trees],
     columns: Sequence[str],
 ) -> Judgement:
-    """By members that saw the others alone.
+    """By members that have not seen them.
 
     own         how often each occurs
     fallbacks   the places of theirs
     """
-    members = [Trees.read(json.loads(member), len(columns)) for member in fit(others, columns)]
     total = np.zeros(4)
     for table, weight in own.items():
         fallback = fallbacks[table]

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fitting import Judgement, columns_of, fit, judged, measured_fallbacks
+from fitting import Judgement, columns_of, fit, judged, measured_fallbacks, trees_of
 from trials import TaskTable, of_folder
 
 from tilewright.host.plugin_host import PluginHost
 from tilewright_models.columns import VERSION
-from tilewright_models.cost_model import FORMAT
+from tilewright_models.cost_model import FORMAT, Machine
 
 _LISTS = ("left_children", "right_children", "split_indices", "split_conditions")
 _EXAMPLES = 3
@@ -46,11 +46,11 @@ def main() -> None:
         given.save.write_bytes(packed(kept, columns_of(kept)))
         print(f"{given.save}: {given.save.stat().st_size} bytes")
         return
-    print(f"{'not seen':44}  workloads  share of the best: chosen    sure  fallback")
+    print(f"{'not seen':60}  workloads  share of the best: chosen    sure  fallback")
     for each in _judgements(tables, columns):
         shares = (each.best / ms for ms in (each.chosen, each.sure, each.fallback))
         told = "".join(f"  {share:6.3f}" for share in shares)
-        print(f"{each.what:44}  {each.workloads:9}  {told:>42}", flush=True)
+        print(f"{each.what:60}  {each.workloads:9}  {told:>42}", flush=True)
 
 
 def tables_of(folders: Sequence[Path]) -> list[TaskTable]:
@@ -70,30 +70,39 @@ def tables_of(folders: Sequence[Path]) -> list[TaskTable]:
 
 
 def _judgements(tables: Sequence[TaskTable], columns: Sequence[str]) -> Iterator[Judgement]:
-    """Each network of each machine by what has not seen the network; each processor by others."""
+    """Of everything held out, on each machine."""
     fallbacks = measured_fallbacks(tables, PluginHost.load())
-    for machine in dict.fromkeys(table.machine for table in tables):
-        own = [table for table in fallbacks if table.machine == machine and table.weights]
-        if not own:
+    for what, own, others in _held_out(tables, [table for table in fallbacks if table.weights]):
+        if not others:
             continue
-        for network in sorted({network for table in own for network in table.weights}):
-            weights = {t: t.weights[network] for t in own if network in t.weights}
-            others = [table for table in tables if network not in table.networks]
-            if others:
-                told = f"{network}, {machine.target}"
-                yield judged(told, weights, fallbacks, others, columns)
-        weights = {table: sum(table.weights.values()) for table in own}
-        # Of other processors: not of this one with other threads.
-        processor = own[0].device.fingerprint
-        others = [table for table in tables if table.device.fingerprint != processor]
-        if others:
-            yield judged(f"all of {machine.target}", weights, fallbacks, others, columns)
+        members = trees_of(fit(others, columns), columns)
+        for machine in dict.fromkeys(table.machine for table in own):
+            here = {table: weight for table, weight in own.items() if table.machine == machine}
+            yield judged(f"{what}, {_name(machine)}", here, fallbacks, members, columns)
+
+
+def _held_out(
+    tables: Sequence[TaskTable], weighed: Sequence[TaskTable]
+) -> Iterator[tuple[str, dict[TaskTable, float], list[TaskTable]]]:
+    """Each network, then each processor: its weights, and what is left to learn from."""
+    for network in sorted({network for table in weighed for network in table.weights}):
+        own = {table: table.weights[network] for table in weighed if network in table.weights}
+        yield network, own, [table for table in tables if network not in table.networks]
+    # Of other processors: not of this one with other threads.
+    for processor in dict.fromkeys(table.device.fingerprint for table in weighed):
+        here = [table for table in weighed if table.device.fingerprint == processor]
+        own = {table: sum(table.weights.values()) for table in here}
+        yield "all", own, [table for table in tables if table.device.fingerprint != processor]
+
+
+def _name(machine: Machine) -> str:
+    return f"{machine.model}, {machine.target}"
 
 
 def packed(tables: Sequence[TaskTable], columns: Sequence[str]) -> bytes:
     """The file of a model that learned from these tables."""
     machines = list(dict.fromkeys(table.machine for table in tables))
-    told = dict.fromkeys(f"{machine.model}, {machine.target}" for machine in machines)
+    told = dict.fromkeys(map(_name, machines))
     members = [_slim(json.loads(member)) for member in fit(tables, columns)]
     data = {
         "format": FORMAT,

@@ -40,7 +40,8 @@ class Sampling:
         first: Mapping[Workload, Sequence[ConfigEntity]],
     ) -> None:
         self._tasks, self._most, self._context = tasks, most, context
-        self._first = {workload: iter(configs) for workload, configs in first.items()}
+        self._given = first
+        self._first: dict[Task, Iterator[ConfigEntity]] = {}
         self._known: dict[Task, dict[ConfigEntity, float | None]] = {task: {} for task in tasks}
         self._ended: set[Task] = set()
         for record in context.store.records():
@@ -74,12 +75,11 @@ class Sampling:
     def _next(self, task: Task, count: int) -> list[ConfigEntity]:
         host, known = self._context.host, self._known[task]
         space = host.space(task)
-        advised = dict.fromkeys(fallback_configs(task, space, host))
-        if missing := [config for config in advised if config not in known]:
-            return missing[:count]
-        given = self._first.get(task.workload, iter(()))
-        valid = (config for config in given if config not in known and space.is_valid(config))
-        if some := list(islice(valid, count)):
+        if task not in self._first:
+            advised, given = fallback_configs(task, space, host), self._given.get(task.workload, ())
+            self._first[task] = iter(dict.fromkeys([*advised, *given]))
+        first = (one for one in self._first[task] if one not in known and space.is_valid(one))
+        if some := list(islice(first, count)):
             return some
         generator = random.Random(f"{self._context.seed} {task.key} {len(known)}")
         found = dict.fromkeys(self._neighbours(task, space, count // 2, generator))
