@@ -10,10 +10,11 @@ from dataclasses import replace
 import pytest
 from toy_tasks import entry
 
+from tilewright.errors import UsageError
 from tilewright.host.plugin_host import PluginHost
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright_cli.bench.dataset_device import read_device
-from tilewright_cli.bench.workloads import Workloads, others_around
+from tilewright_cli.bench.workloads import Entry, Workloads, others_around
 from tilewright_records.store.store import JsonlRecordStore
 
 SIZES = (8, 16, 24)
@@ -158,6 +159,21 @@ def test_another_folders_configs_are_measured_before_random_ones(dataset, call, 
     for task, configs in theirs.items():
         assert ours[task][:12] == configs
         assert len(set(ours[task])) == 14
+
+
+def test_a_workload_is_of_the_networks_of_every_folder_that_has_it():
+    task = entry(8).task.workload
+    (both,) = Workloads([Entry(task, {"a": 2.0}), Entry(task, near="made of")])
+    assert (both.networks, both.near) == ({"a": 2.0}, "")
+    (both,) = Workloads([Entry(task, {"a": 2.0}), Entry(task, {"b": 1.0})])
+    assert both.networks == {"a": 2.0, "b": 1.0}
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"tasks": [{"workload": 1}]}'])
+def test_what_is_no_list_of_workloads_is_told(tmp_path, content):
+    (tmp_path / "tasks.json").write_text(content)
+    with pytest.raises(UsageError, match="no workloads of a data set"):
+        Workloads.read(tmp_path / "tasks.json")
 
 
 def test_a_folder_to_be_like_that_is_none_is_a_mistake(call, tmp_path):

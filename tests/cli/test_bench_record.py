@@ -111,3 +111,16 @@ def test_a_mistake_is_one_message_and_writes_nothing(record, tmp_path, flags, sa
     assert (code, out) == (2, "")
     assert said in err
     assert not (tmp_path / "runs").exists()
+
+
+def test_records_of_another_device_or_revision_do_not_count(record, tmp_path, monkeypatch):
+    record("--keep", "width=3")
+    path = tmp_path / "runs" / "recordings" / "hill.measured.jsonl"
+    kept = list(JsonlRecordStore(path).records())
+    path.unlink()
+    JsonlRecordStore(path).append([replace(one, fingerprint="f" * 16) for one in kept])
+    assert record("--keep", "width=3")[0] == 0
+    assert len(list(JsonlRecordStore(path).records())) == 2 * len(kept)
+    monkeypatch.setenv("TOY_REVISION", "2")
+    assert record("--keep", "width=3")[0] == 0
+    assert len(list(JsonlRecordStore(path).records())) == 3 * len(kept)

@@ -92,6 +92,15 @@ def test_devices_of_one_name_are_told_apart(call, samples, log):
             assert (f"cpu {device.fingerprint}" in call("records", verb, str(log))[1]) == alike
 
 
+def test_devices_of_one_kind_keep_their_names(call, samples, log):
+    records = [samples.record(n, strategy="toy.loop") for n in range(2)]
+    records = [replace(one, device=f"cpu@{n}") for n, one in enumerate(records)]
+    JsonlRecordStore(log).append(records)
+    out = call("records", "ls", str(log))[1]
+    assert " cpu@0 " in out
+    assert " cpu@1 " in out
+
+
 def test_ls_names_no_time_by_a_strategy_that_is_not_here(call, samples, log):
     JsonlRecordStore(log).append([samples.record(1), samples.record(2, failure="crash")])
     assert call("records", "ls", str(log))[1].endswith("1 failed  no time that counts\n")
@@ -120,6 +129,14 @@ def test_a_task_where_the_file_belongs_is_told(call):
         code, out, err = call("records", *arguments)
         assert (code, out) == (2, "")
         assert ("got a task\n  the file comes first" in err) == (arguments[1] != "x.jsonl")
+
+
+@pytest.mark.needs("x86")
+def test_a_task_may_be_longer_than_any_file_name(call):
+    task = "toyadd(16)" + " + toyrelu()" * 30
+    for verb in ("best", "ls"):
+        code, _, err = call("records", verb, task)
+        assert (code, "Traceback" in err) == (2, False)
 
 
 def test_where_no_file_is_named_it_is_that_of_tune(call):

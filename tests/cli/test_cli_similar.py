@@ -75,3 +75,4 @@ def test_devices_are_alike_by_numbers_most_and_versions_of_software_least():
     assert alike(model="Intel Xeon") == 0.5
     assert alike(model="Intel Xeon", isa="avx2", cores=64) < LIKE
     assert device_similarity(one, Device("gpu0", {"model": "AMD EPYC"})) == 0
+    assert 0 < alike(cores=10**400) < 1e-3

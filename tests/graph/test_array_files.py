@@ -84,6 +84,25 @@ def test_an_array_that_claims_to_be_vast_takes_no_memory(path):
         read_arrays(path, {"x": SPECS["x"]})
 
 
+def test_a_member_without_the_suffix_is_no_array(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x", b"")
+    with pytest.raises(UsageError, match="no array named 'x'"):
+        read_arrays(path, {"x": SPECS["x"]})
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_damaged_member_is_told_however_it_is_packed(path, packing):
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        archive.writestr("x.npy", bytes(300))
+    damaged = bytearray(path.read_bytes())
+    start = damaged.index(b"x.npy") + 5
+    damaged[start : start + 30] = bytes(30)
+    path.write_bytes(damaged)
+    with pytest.raises(UsageError, match=r"no \.npz file|cannot read the file: (?!None)"):
+        read_arrays(path, {"x": SPECS["x"]})
+
+
 @pytest.mark.parametrize("data", [b"", b"PK", b"no archive" * 100])
 def test_what_is_no_archive_is_one_clear_line(path, data):
     path.write_bytes(data)

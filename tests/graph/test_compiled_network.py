@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import pickle
 import subprocess
@@ -10,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import cycle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.target import Target
 from tilewright_graph.compiled.compile import compile_network
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.compiled.saved import saved_folder
 from tilewright_graph.extraction.extraction import extract
 from tilewright_graph.network.builder import NetworkBuilder
 from tilewright_graph.network.evaluate import evaluate
@@ -334,6 +337,9 @@ def test_a_folder_that_holds_something_else_is_not_replaced(residual, context, t
     network, _ = compiled(residual, context)
     (tmp_path / "thesis").mkdir()
     network.save(tmp_path / "thesis")
+    (tmp_path / "thesis" / "manifest.json").write_text('{"name": "an app", "version": 1}')
+    with pytest.raises(UsageError, match="thesis: exists and is no saved network"):
+        network.save(tmp_path / "thesis")
     (tmp_path / "thesis" / "manifest.json").unlink()
     with pytest.raises(UsageError, match="thesis: exists and is no saved network"):
         network.save(tmp_path / "thesis")
@@ -368,6 +374,40 @@ def _same_json(first: bytes, second: bytes) -> bool:
         return json.loads(first) == json.loads(second)
     except ValueError:
         return False
+
+
+def test_a_file_that_cannot_be_read_to_its_end_is_told(residual, context, tmp_path, monkeypatch):
+    network, _ = compiled(residual, context)
+    network.save(tmp_path / "saved")
+    for error, message in (
+        (OSError(errno.EIO, "Input/output error"), r"saved: no saved network: Input/output error"),
+        (MemoryError(), "saved: there is not enough memory"),
+    ):
+
+        def read(_path, error=error):
+            raise error
+
+        monkeypatch.setattr(saved_folder, "_read_block", read)
+        with pytest.raises(UsageError, match=message):
+            CompiledNetwork.load(tmp_path / "saved", context.host)
+
+
+def test_a_network_is_there_whatever_becomes_of_the_move(residual, context, tmp_path, monkeypatch):
+    network, _ = compiled(residual, context)
+    network.save(tmp_path / "saved")
+    move, rename = [], Path.rename
+
+    def failing(self, target):
+        move.append(self)
+        if len(move) == 2:
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(UsageError, match="Input/output error"):
+        network.save(tmp_path / "saved")
+    CompiledNetwork.load(tmp_path / "saved", context.host)
+    assert [path.name for path in tmp_path.iterdir() if "saved" in path.name] == ["saved"]
 
 
 def test_a_missing_or_cut_file_is_refused(residual, context, tmp_path):

@@ -16,10 +16,14 @@ from tilewright.options import Choice
 from tilewright.vocabulary.record import GraphRecord
 from tilewright.vocabulary.task_set import TaskSet
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
+from tilewright_graph.extraction.extracted_buckets import ExtractedBuckets
 from tilewright_graph.extraction.extraction import ExtractedNetwork
 from tilewright_graph.frontends.frontend import frontend_for
 from tilewright_graph.network.evaluate import evaluate
 from tilewright_graph.network.network import Network
+from tilewright_graph.ranges.dimension import Dimension
+from tilewright_graph.ranges.dimensions import Dimensions
+from tilewright_graph.ranges.size_range import SizeRange
 from tilewright_graph.selection.graph_tuning import GraphChoice
 from tilewright_graph.stages import benchmark_stage
 from tilewright_graph.stages.benchmark_stage import BenchmarkOptions, BenchmarkStage
@@ -121,6 +125,21 @@ def test_a_frozen_run_names_the_layout_transforms_without_a_record(
     ]
     GraphTuneStage(GraphTuneOptions(), context).run({ExtractedNetwork: chain})
     assert compiling.run({ExtractedNetwork: chain}).report["compile"]["transforms"] == 2
+
+
+def test_a_choice_that_is_not_proved_is_told_of_every_bucket(
+    chain, context, record, measured, caplog
+):
+    for kernel in chain.kernels:
+        record(kernel.task, 8, 1e-6)
+    dimensions = Dimensions((Dimension("batch", SizeRange(1, 4), {}, independent=True),))
+    main = replace(chain, network=replace(chain.network, name="main"))
+    buckets = ExtractedBuckets(dimensions, {(2,): chain, (4,): main})
+    options = GraphTuneOptions(graph_tuner=Choice("greedy"), proof=True)
+    found = {ExtractedNetwork: main, ExtractedBuckets: buckets}
+    assert GraphTuneStage(options, context).run(found).partial
+    for name in (main.name, f"{chain.name} with batch=2"):
+        assert f"{name}: the choice is not proved to be the best" in caplog.text
 
 
 def test_memory_is_not_written_anew_before_the_targets_reuse_distance(values, context, monkeypatch):

@@ -90,9 +90,14 @@ def noisy(data):
     return compute("noisy", data.shape, lambda *place: data[place] * 1.25)
 
 
+@operator()
+def counted(*, count=3):
+    return compute("counted", (count,), lambda at: select(at < 1, 2.0, 3.0))
+
+
 @hookimpl
 def tilewright_operators():
-    return [mixed, sloped, both, rows, stacked, upper_half, noisy]
+    return [mixed, sloped, both, rows, stacked, upper_half, noisy, counted]
 '''
 
 
@@ -258,3 +263,9 @@ def test_results_that_are_equal_keep_their_names(own_operators):
     after = passed(network, own_operators)
     assert after.outputs == network.outputs
     assert kinds(after) == ["exp", "exp", "tanh"]
+
+
+def test_a_node_without_operands_is_a_constant(own_operators):
+    b = NetworkBuilder("net", own_operators)
+    network = b.network([b.multiply(b.input("x", (3,)), b.apply("counted", []))])
+    assert kinds(passed(network, own_operators)) == ["multiply"]

@@ -78,6 +78,13 @@ def test_starts_are_what_was_fast_for_similar_workloads(advice, model):
     assert found.told.endswith(model["told"])
 
 
+def test_of_equal_configs_the_most_similar_workload_is_named(advice, model):
+    (own, *_) = model["examples"]
+    other = {**own, "workload": entry(4800).task.workload.to_json()}
+    told = {advice(examples=each).choice.source for each in ([own], [own, other], [other, own])}
+    assert len(told) == 1
+
+
 @pytest.fixture
 def packaged(model, packed, monkeypatch):
     """The toy's model in place of the one that is installed."""

@@ -14,6 +14,7 @@ from sized_models import array, assert_right, compiled, pairs
 
 import tilewright
 from tilewright.errors import UsageError
+from tilewright_cli.terminal.group import run
 from tilewright_graph.compiled.bucketed_network import BucketedNetwork
 
 node = helper.make_node
@@ -115,6 +116,15 @@ def test_kernels_leave_out_rows_that_no_mask_fills(encoder):
     network = compiled(encoder, batch="2", sequence="9..12")
     assert network.least_seconds
     assert_right(network, encoder, pairs((2,), (12, 9, 10, 11)))
+
+
+def test_show_tells_the_table_and_the_inputs_of_the_network(encoder, tmp_path, capsys):
+    network = compiled(encoder, batch="2", sequence="9..12")
+    network.save(tmp_path / "net")
+    assert run(["network", "show", str(tmp_path / "net"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["table"] == [row.to_json(network.dimensions) for row in network.table]
+    assert [one["name"] for one in told["inputs"]] == [*network.inputs]
 
 
 def test_a_mask_of_n_by_n_is_cut_along_both(make_model, tmp_path, caplog):

@@ -31,6 +31,14 @@ def check_is_file(path: str | Path, what: str, hint: str = "", *, where: str = "
     raise UsageError(message, where=where or str(path), remedy=hint or "check the path")
 
 
+def names_a_file(path: Path) -> bool:
+    """Whether a file is there; not where nothing can be called that, such as for its length."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def exists(path: Path) -> bool:
     """As `Path.exists`, but a loop of links or a file amid the path is an error."""
     try:

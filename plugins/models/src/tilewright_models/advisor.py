@@ -108,7 +108,10 @@ class Advisor:
 
     def _near(self, task: Task, space: ConfigSpace) -> dict[ConfigEntity, Example]:
         """What was fast for similar workloads, the most similar first, as points of its space."""
-        return {config: example for example, config in self._moved(task, space)}
+        found: dict[ConfigEntity, Example] = {}
+        for example, config in self._moved(task, space):
+            found.setdefault(config, example)
+        return found
 
     def _moved(self, task: Task, space: ConfigSpace) -> Iterator[tuple[Example, ConfigEntity]]:
         alternatives = {alternative.name: alternative for alternative in space.alternatives}

@@ -15,7 +15,7 @@ from tilewright.roles import RecordStore
 from tilewright.vocabulary.record import AnyRecord
 from tilewright_records.decoding import OtherVersionError
 from tilewright_records.encoding import record_json
-from tilewright_records.readers import JsonlReader, read_log
+from tilewright_records.readers import JsonlReader, find_reader, read_log
 
 if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
@@ -28,7 +28,7 @@ class LogReport:
     kinds           number of records by kind
     bad             (line number from 1, what is wrong with it)
     other_versions  lines of a later format, which are left alone
-    torn            whether the last line lost its end; the next writer closes it
+    torn            whether the last line of a file of ours lost its end; the next writer closes it
     """
 
     kinds: Counter[str]
@@ -53,7 +53,8 @@ def verify_log(path: Path, host: PluginHost | None = None) -> LogReport:
             bad.append((number, str(found)))
         else:
             kinds[found.kind] += 1
-    return LogReport(kinds, tuple(bad), other_versions, _torn(path))
+    torn = isinstance(find_reader(path, host), JsonlReader) and _torn(path)
+    return LogReport(kinds, tuple(bad), other_versions, torn)
 
 
 class Merged(NamedTuple):

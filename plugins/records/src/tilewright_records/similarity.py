@@ -57,6 +57,6 @@ def _apart(one: Any, other: Any) -> float:
         return 0.0
     numbers = [x for x in (one, other) if isinstance(x, int | float) and not isinstance(x, bool)]
     if len(numbers) == 2 and min(numbers) > 0:
-        return abs(log2(one / other))
+        return abs(log2(one) - log2(other))  # the quotient of large whole numbers is none
     texts = [x for x in (one, other) if isinstance(x, str) and _VERSION.fullmatch(x)]
     return _OTHER_VERSION if len(texts) == 2 else 1.0

@@ -213,11 +213,17 @@ def _measured(task: Task, space: ConfigSpace, context: RunContext) -> list[Recor
 
 
 def _known(task: Task, context: RunContext) -> dict[ConfigEntity, Record]:
-    """The last record of each config that was measured as asked for."""
+    """The last record of each config that was measured here, as asked for and as it is now."""
+    from tilewright.strategies.strategy import strategy_of
+
+    revisions = context.host.revisions
     return {
         record.config: record
         for record in context.store.records(task.key)
-        if record.trial.input.conditions == context.conditions and not record.trial.result.spoiled
+        if record.trial.input.conditions == context.conditions
+        and record.fingerprint == context.device.fingerprint
+        and record.revision == revisions.get(strategy_of(record.config.strategy))
+        and not record.trial.result.spoiled
     }
 
 

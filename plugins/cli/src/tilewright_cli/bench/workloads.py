@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tilewright.host.plugin_host import PluginHost
     from tilewright.vocabulary.task_set import WeightedTask
 
+_NO_WORKLOADS = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UsageError,
+)  # fmt: skip
 _DRAWS = 40
 """Tries to make a workload of another shape that its operator accepts."""
 _FACTORS = (0.25, 0.5, 0.625, 0.75, 0.875, 1.125, 1.25, 1.5, 1.75, 2.0)
@@ -50,7 +53,9 @@ class Workloads:
     """The distinct workloads of a data set, by key, in the order in which they came."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self._entries = {entry.workload.key: entry for entry in entries}
+        self._entries: dict[str, Entry] = {}
+        for entry in entries:
+            self._put(entry)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
@@ -63,7 +68,7 @@ class Workloads:
         """Those of a file. Raises UsageError for one that `write` did not make."""
         try:
             return cls(map(Entry.from_json, json.loads(read_file(path))["tasks"]))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except _NO_WORKLOADS as error:
             raise UsageError(
                 f"no workloads of a data set: {error}",
                 where=str(path),
@@ -78,11 +83,15 @@ class Workloads:
         """A network's tasks, and around each so many of other shapes. Those known stay."""
         for task in tasks:
             workload = task.task.workload
-            known = self._entries.get(workload.key, Entry(workload))
-            networks = {**known.networks, **task.networks}
-            self._entries[workload.key] = replace(known, networks=networks)
+            self._put(Entry(workload, task.networks))
             for made in others_around(workload, around, host, seed):
                 self._entries.setdefault(made.key, Entry(made, near=workload.key))
+
+    def _put(self, entry: Entry) -> None:
+        """Known or not: it is of the networks of both."""
+        known = self._entries.setdefault(entry.workload.key, entry)
+        networks = {**known.networks, **entry.networks}
+        self._entries[entry.workload.key] = replace(known, networks=networks)
 
 
 def others_around(workload: Workload, count: int, host: PluginHost, seed: int) -> list[Workload]:

@@ -179,11 +179,11 @@ class _RecordsFile(_NamedPath):
     """The path of a records file that is there."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        from tilewright.paths import check_is_file
+        from tilewright.paths import check_is_file, names_a_file
         from tilewright_pipeline.api.task_text import names_a_task
 
         path = super().convert(value, param, ctx)
-        if not path.is_file() and names_a_task(str(path)) and path.suffix != ".json":
+        if not names_a_file(path) and names_a_task(str(path)) and path.suffix != ".json":
             raise UsageError(
                 "expected a records file, got a task",
                 where=str(path),

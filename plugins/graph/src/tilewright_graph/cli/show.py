@@ -36,7 +36,8 @@ def show(*, folder: Path, as_json: bool) -> None:
         dimensions, buckets, constants = saved_buckets.load(path)
         artifacts = [one.artifact for one in buckets.values()]
         signature, shown = buckets[dimensions.most].signature, dimensions.text
-        rows = size_table(dimensions, {sizes: one.seconds for sizes, one in buckets.items()})
+        seconds = {sizes: one.seconds for sizes, one in buckets.items()}
+        rows = size_table(dimensions, seconds, saved_buckets.least_seconds(buckets))
         table = table_text(dimensions, rows)
         of_sizes = {
             "dimensions": {one.name: str(one.sizes) for one in dimensions.each},
@@ -45,13 +46,18 @@ def show(*, folder: Path, as_json: bool) -> None:
     else:
         artifact, constants, signature = saved_network.load(path)
         artifacts = [artifact]
+    tensors = {
+        "inputs": signature.asked,
+        "outputs": signature.outputs,
+        "observed": signature.observed,
+    }
     code_bytes = sum(len(one.data) for one in artifacts)
     told = {
         "name": signature.name,
         "target": artifacts[0].target,
         "format": artifacts[0].format,
         **of_sizes,
-        **{role: _tensors(getattr(signature, role)) for role in ("inputs", "outputs", "observed")},
+        **{role: _tensors(specs) for role, specs in tensors.items()},
         "code_bytes": code_bytes,
         "constant_bytes": constants.nbytes,
     }
@@ -59,8 +65,8 @@ def show(*, folder: Path, as_json: bool) -> None:
         shared.print_json(told)
         return
     shared.say(f"{brief(signature.name)} for {artifacts[0].target}")
-    for role in ("inputs", "outputs", "observed"):
-        for name, spec in getattr(signature, role).items():
+    for role, specs in tensors.items():
+        for name, spec in specs.items():
             shared.say(f"  {role:<9} {shown(name, spec)}  {brief(name)}")
     shared.say(f"  code      {code_bytes} bytes of {artifacts[0].format}")
     shared.say(f"  constants {constants.nbytes} bytes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from tilewright_pipeline.writing import writing
 from tilewright_tensor.expressions.dtype import numpy_type
 
 _SUFFIX = ".npy"
+_DAMAGE = zipfile.BadZipFile, zlib.error, lzma.LZMAError, ValueError, EOFError, RuntimeError
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -28,7 +30,8 @@ def read_arrays(path: Path, specs: Mapping[str, TensorSpec]) -> dict[str, Any]:
     """
     try:
         with open_file(path) as file, zipfile.ZipFile(file) as archive:
-            known = [name.removesuffix(_SUFFIX) for name in archive.namelist()]
+            members = (name for name in archive.namelist() if name.endswith(_SUFFIX))
+            known = [name.removesuffix(_SUFFIX) for name in members]
             for name in specs:
                 if name not in known:
                     raise UsageError(
@@ -38,8 +41,9 @@ def read_arrays(path: Path, specs: Mapping[str, TensorSpec]) -> dict[str, Any]:
                     )
             return {name: _read(archive, name, spec, path) for name, spec in specs.items()}
     except OSError as error:
-        raise UsageError(f"cannot read the file: {error.strerror}", where=str(path)) from error
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, RuntimeError) as error:
+        problem = error.strerror or error
+        raise UsageError(f"cannot read the file: {problem}", where=str(path)) from error
+    except _DAMAGE as error:
         raise UsageError(
             f"no .npz file, or damaged: {error}",
             where=str(path),

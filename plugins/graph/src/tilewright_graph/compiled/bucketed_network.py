@@ -170,9 +170,7 @@ class BucketedNetwork:
             parts = (one.artifact, constants, one.signature)
             networks[sizes] = CompiledNetwork.of_parts(parts, host, device, str(folder))
         seconds = {sizes: one.seconds for sizes, one in buckets.items()}
-        told = {sizes: one.least_seconds for sizes, one in buckets.items()}
-        least = {sizes: one for sizes, one in told.items() if one is not None}
-        return cls(dimensions, networks, seconds, least)
+        return cls(dimensions, networks, seconds, saved_buckets.least_seconds(buckets))
 
     def close(self) -> None:
         """Free the memory; the network cannot be run afterwards."""

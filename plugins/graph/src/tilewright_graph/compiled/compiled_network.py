@@ -107,7 +107,7 @@ class CompiledNetwork:
         self.target = Target.parse(artifact.target)
         self.device = device
         specs, masks = signature.inputs, signature.masks
-        self.inputs = {name: spec for name, spec in specs.items() if name not in masks}
+        self.inputs = signature.asked
         self.outputs, self.observed = signature.outputs, signature.observed
         self._every_row = {name: np.ones(specs[name].shape, np.bool_) for name in masks}
         self._artifact = artifact

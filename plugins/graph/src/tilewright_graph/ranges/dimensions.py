@@ -41,6 +41,10 @@ class Dimensions:
         """What was told in their order, by name."""
         return dict(zip((one.name for one in self.each), sizes, strict=True))
 
+    def sizes_text(self, sizes: Sizes) -> str:
+        """Sizes as in `batch=2, sequence=8`."""
+        return ", ".join(f"{name}={size}" for name, size in self.named(sizes).items())
+
     def given(self, texts: Mapping[str, str], where: str) -> Sizes:
         """The sizes of these texts, the largest of dimensions that are not among them.
 

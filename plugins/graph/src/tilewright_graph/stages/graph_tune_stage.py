@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -70,19 +71,18 @@ class GraphTuneStage:
         if picture is not None:
             check_file(picture, "svg")
         choice = self._choice(extracted, tuner)
-        measurement = choice.measurement
-        for bucket in values.get(ExtractedBuckets, ()):  # their choices are kept as records
-            if bucket is not extracted:
-                measurement = summed(measurement, self._choice(bucket, tuner).measurement)
-        error = choice.error
-        exceeds = error is not None and not error.holds
-        if error is not None and exceeds:
-            what = f"even in float32 everywhere, its error of {error.exact:.3g} is above max_error"
-            _log.warning("%s: %s %.3g", extracted.name, what, error.most)
-        unproved = options.proof and not choice.solution.optimal
-        if unproved:
-            why = choice.solution.note or "this solver proves nothing"
-            _log.warning("%s: the choice is not proved to be the best: %s", extracted.name, why)
+        choices = [(extracted.name, choice)]
+        if (buckets := values.get(ExtractedBuckets)) is not None:  # their choices stay as records
+            choices += [
+                (
+                    f"{bucket.name} with {buckets.dimensions.sizes_text(sizes)}",
+                    self._choice(bucket, tuner),
+                )
+                for sizes, bucket in buckets.networks.items()
+                if bucket is not extracted
+            ]
+        measurement = reduce(summed, (one.measurement for _, one in choices))
+        lacking = [self._lacks(name, one) for name, one in choices]
         if picture is not None:
             self._draw(picture, extracted, choice)
         graph = {"tuner": options.graph_tuner.name, **choice.to_json()}
@@ -90,7 +90,20 @@ class GraphTuneStage:
         if options.finals:
             last = FinalsOptions(seconds=options.finals, accuracy=options.accuracy)
             report["finals"] = last_word(extracted, context, last)
-        return StageResult((choice,), report, partial=unproved or exceeds)
+        return StageResult((choice,), report, partial=any(lacking))
+
+    def _lacks(self, name: str, choice: GraphChoice) -> bool:
+        """Whether a choice keeps to no bound, or is not proved as asked: it is warned of."""
+        error = choice.error
+        exceeds = error is not None and not error.holds
+        if error is not None and exceeds:
+            what = f"even in float32 everywhere, its error of {error.exact:.3g} is above max_error"
+            _log.warning("%s: %s %.3g", name, what, error.most)
+        unproved = self._options.proof and not choice.solution.optimal
+        if unproved:
+            why = choice.solution.note or "this solver proves nothing"
+            _log.warning("%s: the choice is not proved to be the best: %s", name, why)
+        return unproved or exceeds
 
     def _choice(self, extracted: ExtractedNetwork, tuner: GraphTuner) -> GraphChoice:
         options, context, measured = self._options, self._context, None

@@ -1,4 +1,4 @@
-"""Makes a records file smaller; queries give the same answers."""
+"""Makes a records file smaller; queries for configs and what a stage spent answer the same."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _added(before: BudgetRecord | None, record: BudgetRecord) -> BudgetRecord:
     if before is None:
         return record
     return replace(
-        record,
+        max(before, record, key=lambda one: one.sequence),
         finished=before.finished or record.finished,
         seconds=before.seconds + record.seconds,
         trials=before.trials + record.trials,

@@ -95,7 +95,7 @@ def list_records(*, file: Path, like: str | None, as_json: bool, plugin: tuple[P
 def _lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     devices = told_apart(rows)
     for row in rows:
-        seconds, device = row["best_seconds"], devices[row["fingerprint"]]
+        seconds, device = row["best_seconds"], devices[row["device"], row["fingerprint"]]
         failed = row["failures"] == row["trials"]
         unknown = "all failed" if failed else "no time that counts"
         shown = unknown if seconds is None else time_text(seconds)

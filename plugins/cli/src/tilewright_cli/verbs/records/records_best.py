@@ -33,13 +33,14 @@ def best(
     installed revision of their strategy, and of a config measured again the last measurement.
     `tilewright explain TASK` says what else is known of a task.
     """
+    from tilewright.paths import names_a_file
     from tilewright_pipeline.api.task_text import find_task, names_a_key, names_a_task
     from tilewright_pipeline.context.run_setup import open_store
     from tilewright_records.distillation import fastest
     from tilewright_records.readers import recognised_format
 
     host = shared.load_host(plugin)
-    is_log = file.is_file() and recognised_format(file, host) is not None
+    is_log = names_a_file(file) and recognised_format(file, host) is not None
     if task is None and not is_log and names_a_task(str(file)):
         file, task = shared.TUNE_RECORDS, str(file)
     store = open_store(shared.RECORDS_FILE.convert(file, None, None), host)
@@ -58,7 +59,7 @@ def best(
         config = row["config"]
         shared.say(
             f"{ranked_text(ranked)}  {row['text']} on {row['target']}, "
-            f"{devices[row['fingerprint']]}, "
+            f"{devices[row['device'], row['fingerprint']]}, "
             f"{row['conditions']}\n  {config['strategy']} {config['values']}"
         )
     if not rows:
@@ -71,11 +72,11 @@ def best(
         shared.say(f"{strange} records of strategies not installed here left out", err=True)
 
 
-def told_apart(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Names of devices by fingerprint, which is added where several share a name."""
-    names = {row["fingerprint"]: row["device"] for row in rows}
-    alike = Counter(names.values())
-    return {mark: f"{name} {mark}" if alike[name] > 1 else name for mark, name in names.items()}
+def told_apart(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    """Names of devices by name and fingerprint, which is added where several share a name."""
+    devices = {(row["device"], row["fingerprint"]) for row in rows}
+    alike = Counter(name for name, _ in devices)
+    return {(name, mark): f"{name} {mark}" if alike[name] > 1 else name for name, mark in devices}
 
 
 def _tasks(store: RecordStore, key: str | None) -> Iterator[Task]:

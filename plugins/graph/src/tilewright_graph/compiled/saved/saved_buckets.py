@@ -33,6 +33,12 @@ class SavedBucket:
     least_seconds: float | None = None
 
 
+def least_seconds(buckets: Mapping[Sizes, SavedBucket]) -> dict[Sizes, float]:
+    """Those of the buckets that have them."""
+    told = ((sizes, one.least_seconds) for sizes, one in buckets.items())
+    return {sizes: seconds for sizes, seconds in told if seconds is not None}
+
+
 def save(
     folder: Path, dimensions: Dimensions, buckets: Mapping[Sizes, SavedBucket], constants: Any
 ) -> None:

@@ -24,6 +24,7 @@ _KINDS = {SINGLE: "CompiledNetwork", BUCKETED: "BucketedNetwork"}
 _PIECE = 1 << 22  # bytes that are read at a time
 _MANIFEST, _CONSTANTS = "manifest.json", "constants"
 _REMEDY = "compile and save it again"
+_DAMAGE = ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError
 
 
 def write_folder(
@@ -96,13 +97,20 @@ def reading(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        name = Path(error.filename or folder).name  # reading may fail without one
         raise UsageError(
-            f"no saved network: {error.strerror} ({Path(error.filename).name})",
-            where=str(folder),
-            remedy=_REMEDY,
+            f"no saved network: {error.strerror} ({name})", where=str(folder), remedy=_REMEDY
         ) from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except MemoryError as error:
+        raise UsageError(
+            "there is not enough memory for its constants",
+            where=str(folder),
+            remedy="free some, or load it where there is more",
+        ) from error
+    except _DAMAGE as error:
         raise UsageError("the manifest is damaged", where=str(folder), remedy=_REMEDY) from error
+    except UsageError as error:
+        raise error.placed(str(folder)) from None
 
 
 def _read_block(path: Path) -> tuple[Any, str]:
@@ -124,9 +132,18 @@ def _read_block(path: Path) -> tuple[Any, str]:
 
 def _may_replace(folder: Path) -> bool:
     """Whether nothing is lost that is not a saved network: nothing is there, or nothing in it."""
-    if (folder / _MANIFEST).is_file() or not folder.exists():
+    if not folder.exists():
         return True
-    return folder.is_dir() and not any(folder.iterdir())
+    return folder.is_dir() and (_is_saved(folder) or not any(folder.iterdir()))
+
+
+def _is_saved(folder: Path) -> bool:
+    """Whether its manifest is one of ours, of any version: others have a file of that name, too."""
+    try:
+        manifest = json.loads(read_file(folder / _MANIFEST))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(manifest, dict) and {"version", "manifest_sha256"} <= manifest.keys()
 
 
 def _replace(fresh: Path, folder: Path) -> None:
@@ -134,7 +151,13 @@ def _replace(fresh: Path, folder: Path) -> None:
     old = _beside(folder, "old")
     if folder.exists():
         folder.rename(old)
-    fresh.rename(folder)
+    try:
+        fresh.rename(folder)
+    except OSError:  # such as of another process that saved there meanwhile
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 

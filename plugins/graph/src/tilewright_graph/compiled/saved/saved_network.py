@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from tilewright.vocabulary.workload import TensorSpec, Workload
 from tilewright_graph.compiled.saved.saved_folder import SINGLE, read_folder, reading, write_folder
 from tilewright_tensor.expressions.dtype import ITEM_BYTES
 
-_MOST_BYTES = 2**40
 _CODE = "code"
 
 
@@ -38,6 +36,11 @@ class NetworkSignature:
     counted: tuple[str, ...] = ()
     untuned: tuple[Workload, ...] = ()
     masks: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> dict[str, TensorSpec]:
+        """Inputs that a caller gives."""
+        return {name: spec for name, spec in self.inputs.items() if name not in self.masks}
 
     @property
     def tensors(self) -> dict[str, TensorSpec]:
@@ -105,7 +108,8 @@ def entry(artifact: Artifact, signature: NetworkSignature) -> dict[str, Any]:
 def from_entry(told: Mapping[str, Any], code: bytes) -> tuple[Artifact, NetworkSignature]:
     """The artefact and signature of an entry. Raises ValueError, KeyError or TypeError."""
     signature = NetworkSignature.from_json(told["signature"])
-    _check_sizes(signature)
+    if unknown := {spec.dtype for spec in signature.tensors.values()} - ITEM_BYTES.keys():
+        raise ValueError(f"dtypes {unknown!r}")
     target, format_ = told["target"], told["format"]
     _check_texts(signature.name, signature.precision, target, format_, *signature.tensors)
     return Artifact(target, format_, code, told["metadata"]), signature
@@ -115,15 +119,6 @@ def _check_texts(*texts: object) -> None:
     for text in texts:
         if not isinstance(text, str):
             raise TypeError("expected a text")
-
-
-def _check_sizes(signature: NetworkSignature) -> None:
-    """Raise ValueError or TypeError for tensors that no memory holds."""
-    for spec in signature.tensors.values():
-        if any(n < 0 for n in spec.shape):
-            raise ValueError("a negative size")
-        if prod(spec.shape) * ITEM_BYTES[spec.dtype] > _MOST_BYTES:
-            raise ValueError("a tensor of more than a terabyte")
 
 
 def _specs_to_json(specs: Mapping[str, TensorSpec]) -> list[Any]:

@@ -16,8 +16,10 @@ def decompose_batch_norm(network: Network, operators: Operators) -> Network:
 
 
 def _decompose(node: Node, _network: Network, builder: NetworkBuilder) -> str | None:
+    if node.operator != "batch_norm":
+        return None
     data, *statistics = node.inputs
-    if node.operator != "batch_norm" or not all(name in builder.constants for name in statistics):
+    if not all(name in builder.constants for name in statistics):
         return None
     gamma, beta, mean, variance = (
         builder.constants[name].astype(np.float64) for name in statistics

@@ -19,10 +19,10 @@ def drop_identities(network: Network, operators: Operators) -> Network:
     known: dict[Workload, bool] = {}
 
     def drop(node: Node, network: Network, builder: NetworkBuilder) -> str | None:
-        first, *others = node.inputs
-        spec, made = builder.specs[first], network.specs[node.output]
-        if others or node.output in network.results:
+        if len(node.inputs) != 1 or node.output in network.results:
             return None
+        (first,) = node.inputs
+        spec, made = builder.specs[first], network.specs[node.output]
         if (spec.shape, spec.dtype) != (made.shape, made.dtype):
             return None
         workload = Workload(node.operator, (spec,), node.attributes)
