@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.vocabulary.record import BudgetRecord, GraphRecord
+from tilewright.vocabulary.record import BudgetRecord, Charge, GraphRecord
 from tilewright_records.encoding import record_json
 from tilewright_records.line import seal
+from tilewright_records.readers import JsonlReader
 from tilewright_records.store.compact import compact_log
 from tilewright_records.store.store import JsonlRecordStore
 
@@ -239,6 +240,16 @@ def test_what_nobody_asks_for_goes_and_is_counted(samples, log):
     assert compact_log(log).lost == {}
 
 
+def test_what_a_stage_spent_keeps_its_place_behind_a_trial_measured_again(samples, log):
+    store = JsonlRecordStore(log)
+    early = replace(samples.record(1), charge=Charge("s", 1.0, 1), device="cpu@early")
+    spent = BudgetRecord("s", "cpu", samples.here.fingerprint, finished=True, seconds=2.0, trials=3)
+    store.append([early, samples.record(1), spent])
+    compact_log(log)
+    (kept,) = (one for one in JsonlReader().read(log) if isinstance(one[1], BudgetRecord))
+    assert kept[1] == replace(spent, seconds=3.0, trials=4, sequence=2)
+
+
 def test_a_link_to_a_file_stays_a_link(samples, log):
     JsonlRecordStore(log).append([samples.record(1), samples.record(1)])
     link = log.with_name("link.jsonl")
@@ -250,8 +261,6 @@ def test_a_link_to_a_file_stays_a_link(samples, log):
 
 def test_lines_of_a_later_format_stay_as_they_are(samples, log):
     JsonlRecordStore(log).append([samples.record(1)])
-    from tilewright_records.line import seal
-
     later = seal({"version": 99, "kind": "trial", "sequence": 7})
     with log.open("ab") as file:
         file.write(later)

@@ -81,6 +81,12 @@ def test_a_file_that_nobody_recognises_is_read_as_our_own(tmp_path, host):
     assert [number for number, _ in verify_log(path, host).bad] == [1, 2]
 
 
+def test_a_foreign_log_may_end_without_a_line_feed(reader, log, toy):
+    host = PluginHost.load([reader, toy])
+    log.write_bytes(log.read_bytes().rstrip(b"\n"))
+    assert not verify_log(log, host).torn
+
+
 def test_foreign_logs_are_verified_listed_and_merged(reader, log, tmp_path, capsys, toy):
     plugins = ["--plugin", str(reader), "--plugin", str(toy)]
     assert run(["records", "verify", str(log), *plugins]) == 1
