@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from math import inf, log2
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilewright.vocabulary.config import ConfigEntity
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tilewright.space.alternative import Alternative
     from tilewright.space.config_space import ConfigSpace
 
+_T = TypeVar("_T")
 _MOST_TRIED = 4_000
 _VALUES = 64
 """Of a knob that a constraint reads; a split may have a hundred thousand."""
@@ -29,36 +30,46 @@ def nearest_config(space: ConfigSpace, config: ConfigEntity) -> ConfigEntity | N
     infeasible none is found, nor where the space has not the alternative.
     """
     alternative = next((one for one in space.alternatives if one.name == config.strategy), None)
-    if alternative is None or not all(map(len, alternative.knobs)):
+    if alternative is None:
         return None
-    for found in _nearest_first(alternative, config):
+    for found in _points(alternative, config):
         if space.is_valid(found):
             return found
     return None
 
 
-def _nearest_first(alternative: Alternative, config: ConfigEntity) -> Iterator[ConfigEntity]:
-    """Points by their distance, the knobs that no constraint reads at their nearest values."""
+def nearest_first(
+    ranked: Sequence[Sequence[tuple[float, _T]]], most: int
+) -> Iterator[tuple[_T, ...]]:
+    """One value of each list, by the sum of their distances; the nearest `most` of all.
+
+    ranked  (distance, value) of each, the nearest first; none where one of them is empty
+    """
+    start = (0,) * len(ranked)
+    waiting, known = [(0.0, start)] if all(ranked) else [], {start}
+    for _ in range(most):
+        if not waiting:
+            return
+        _, places = heapq.heappop(waiting)
+        yield tuple(values[place][1] for values, place in zip(ranked, places, strict=True))
+        for number, values in enumerate(ranked):
+            further = (*places[:number], places[number] + 1, *places[number + 1 :])
+            if further[number] < len(values) and further not in known:
+                known.add(further)
+                each = zip(ranked, further, strict=True)
+                heapq.heappush(waiting, (sum(own[place][0] for own, place in each), further))
+
+
+def _points(alternative: Alternative, config: ConfigEntity) -> Iterator[ConfigEntity]:
+    """By their distance, the knobs that no constraint reads at their nearest values."""
     tied = set().union(*(constraint.knobs() for constraint in alternative.constraints))
     ranked = [
         _nearest(knob.values, config.values.get(knob.name), _VALUES if knob.name in tied else 1)
         for knob in alternative.knobs
     ]
     names = [knob.name for knob in alternative.knobs]
-    start = (0,) * len(ranked)
-    waiting, known = [(0.0, start)], {start}
-    for _ in range(_MOST_TRIED):
-        if not waiting:
-            return
-        _, places = heapq.heappop(waiting)
-        chosen = [values[place][1] for values, place in zip(ranked, places, strict=True)]
+    for chosen in nearest_first(ranked, _MOST_TRIED):
         yield ConfigEntity(alternative.name, dict(zip(names, chosen, strict=True)))
-        for knob, values in enumerate(ranked):
-            further = (*places[:knob], places[knob] + 1, *places[knob + 1 :])
-            if further[knob] < len(values) and further not in known:
-                known.add(further)
-                each = zip(ranked, further, strict=True)
-                heapq.heappush(waiting, (sum(own[place][0] for own, place in each), further))
 
 
 def _nearest(values: Sequence[Any], wanted: Any, count: int) -> list[tuple[float, Any]]:
