@@ -147,6 +147,11 @@ def test_two_nodes_of_one_definition_share_no_names(make_model, assert_agrees):
     assert_agrees(make_model(nodes, {"x": (2, 3)}, opset=18))
 
 
+def test_a_name_may_be_what_another_node_is_called_by_its_place(make_model, assert_agrees):
+    nodes = [node("Mish", ["x"], ["m"], name="Mish_1"), node("Mish", ["m"], ["y"])]
+    assert_agrees(make_model(nodes, {"x": (2, 3)}, opset=18))
+
+
 def test_what_has_no_definition_is_refused_by_its_name(make_model):
     odd = node("NonZero", ["x"], ["y"], name="odd")
     with pytest.raises(UsageError, match="node 'odd': no reader for the ONNX operator 'NonZero'"):

@@ -361,6 +361,9 @@ CASES = {
     "pad by minus infinity": one(
         "Pad", [(2, 3)], {"p": ints(1, 0, 2, 3), "v": np.float32(-np.inf)}
     ),
+    "pad by minus infinity, cut before": one(
+        "Pad", [(2, 3)], {"p": ints(0, -1, 0, 1), "v": np.float32(-np.inf)}
+    ),
     "gather elements": one(
         "GatherElements", [(3, 4)], {"i": np.array([[0, -1, 2, 1], [2, 2, 0, -3]])}, axis=0
     ),

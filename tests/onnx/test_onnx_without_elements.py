@@ -10,6 +10,7 @@ import tilewright
 from tilewright.errors import UsageError
 from tilewright_graph.compiled.compiled_network import CompiledNetwork
 from tilewright_graph.network.builder import NetworkBuilder
+from tilewright_onnx.model.writer import write_model
 from tilewright_onnx.reader import read_model
 
 pytestmark = pytest.mark.needs("x86")
@@ -81,6 +82,17 @@ def test_outputs_may_be_inputs_and_constants(tmp_path) -> None:
     check(CompiledNetwork.load(tmp_path / "network"), expected, inputs)
 
 
+def test_a_constant_may_be_an_output_and_an_operand(tmp_path) -> None:
+    nodes = [
+        node("Constant", [], ["c"], value_floats=[1.0, 2.0, 3.0]),
+        node("Add", ["x", "c"], ["s"]),
+        node("Mul", ["s", "c"], ["y"]),
+    ]
+    inputs = {"x": SOME}
+    compiled, expected = answers(nodes, inputs, ["y", "c"])
+    check(compiled, expected, inputs)
+
+
 def test_an_answer_that_is_an_input_is_not_the_array_given() -> None:
     compiled, _ = answers([node("Relu", ["x"], ["y"])], {"x": SOME}, ["x", "y"])
     given = SOME.copy()
@@ -133,3 +145,32 @@ def test_a_float16_network_passes_by_default_and_a_float32_one_is_held_to_more(
         (True, 1e-4),
     ]
     assert verdicts[0].report["verify"]["max_rel_error"] > 1e-4
+
+
+def test_margins_of_a_mask_are_true_or_false() -> None:
+    inputs = {"x": SOME > 2}
+    constants = {"p": np.array([0, 1, 1, 0]), "v": np.array(True)}
+    compiled, expected = answers([node("Pad", ["x", "p", "v"], ["y"])], inputs, ["y"], constants)
+    check(compiled, expected, inputs)
+
+
+@pytest.mark.parametrize("zero", [np.array(3, np.uint8), np.array([3], np.uint8)])
+def test_zero_points_may_be_computed_and_operands_of_any_rank(zero) -> None:
+    inputs = {"a": np.arange(24, dtype=np.uint8).reshape(3, 2, 4), "z": zero}
+    weights = np.arange(-10, 10, dtype=np.int8).reshape(4, 5)
+    nodes = [node("MatMulInteger", ["a", "w", "z"], ["y"])]
+    compiled, expected = answers(nodes, inputs, ["y"], {"w": weights})
+    check(compiled, expected, inputs)
+    del inputs["z"]
+    compiled, expected = answers(nodes, inputs, ["y"], {"w": weights, "z": zero})
+    check(compiled, expected, inputs)
+
+
+def test_bounds_of_whole_numbers_are_written_as_whole_numbers() -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    b = NetworkBuilder("bounds")
+    numbers = np.arange(-128, 128, dtype=np.int8)
+    network = b.network([b.clip(b.input("x", (256,), "int8"), min=0.5, max=255.0)])
+    model = write_model(network).SerializeToString()
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    np.testing.assert_array_equal(session.run(None, {"x": numbers})[0], numbers.clip(1, 127))

@@ -25,7 +25,7 @@ async def run_local_fleet(
     accepts_plugins: bool,
     say: Callable[[str], None],
 ) -> None:
-    """Serve until cancelled, or until a worker ends; none is left then.
+    """Serve until cancelled, or until the scheduler or all workers ended; none is left then.
 
     The scheduler runs in this process, each worker in one of its own on its share of the cores.
     Raises UsageError where there are fewer cores than workers.
@@ -51,7 +51,12 @@ async def run_local_fleet(
             options = [*does, "--cores", cores_text(cores)]
             options += ["--accept-plugins"] if accepts_plugins else []
             started.append(await _worker(address.result(), options))
-        await asyncio.gather(*(process.wait() for process in started))
+        working: asyncio.Future[Any] = asyncio.gather(*(process.wait() for process in started))
+        ends: set[asyncio.Future[Any]] = {scheduling, working}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        working.cancel()
+        if scheduling.done():
+            await scheduling
     finally:
         await _end(started)
         scheduling.cancel()

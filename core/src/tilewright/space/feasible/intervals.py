@@ -78,7 +78,7 @@ def _combine(
     if a == b and c == d:
         try:
             value = apply(a, c)
-        except ZeroDivisionError:
+        except (ZeroDivisionError, TypeError):  # what `or` guards the other side against
             return None
         return (value, value)
     if not (isinstance(a, int | float) and isinstance(c, int | float)):

@@ -203,13 +203,19 @@ class Dispatch:
 
     def _leave_out(self, member: FleetMember, error: UsageError) -> None:
         self._left_out[member.address] = error
-        self._forget(member)
+        for seats in (self._seats, self._builders):
+            seats.pop(member.address, None)
         if self._hopeful:  # as for `_set_aside`
             _log.warning("left out: %s", " ".join(str(error).split()))
 
-    def _forget(self, member: FleetMember) -> Seat[Any] | None:
-        address = member.address
-        return self._seats.pop(address, None) or self._builders.pop(address, None)
+    def _forget(self, seat: Seat[Any]) -> bool:
+        """Whether it had its place still: another may have it since, of the same member."""
+        address = seat.member.address
+        for seats in (self._seats, self._builders):
+            if seats.get(address) is seat:
+                del seats[address]
+                return True
+        return False
 
     async def _open(self, seat: Seat[Any]) -> None:
         while not (seat.ready or seat.gone.is_set()):
@@ -242,7 +248,7 @@ class Dispatch:
         return any(seat.failed is None for seat in self._seats.values())
 
     def _lose(self, seat: Seat[Any], why: str) -> None:
-        if self._forget(seat.member) is not None:
+        if self._forget(seat):
             _log.warning("%s %s; its batches go elsewhere", seat.name, why)
         seat.ready = False
         seat.gone.set()

@@ -72,10 +72,6 @@ class FleetLink:
             future.cancel()
             raise
 
-    def start(self, work: Coroutine[Any, Any, T]) -> None:
-        """Begin a coroutine, from any thread."""
-        asyncio.run_coroutine_threadsafe(work, self.loop)
-
     def close(self) -> None:
         """Let go of the scheduler; the next use connects again."""
         with suppress(RuntimeError, TimeoutError):

@@ -37,6 +37,7 @@ class Drift:
         where it is slow, for what passes at once is no drift.
         """
         seconds: float | None = None
+        self.latest, self.took = 0.0, None
         for _ in range(_TRIES):
             found = measure()
             if found is None:

@@ -58,7 +58,7 @@ class WorkerPool:
     def restock(self) -> None:
         """Start a spare where there is none; returns at once. It may fail: it is but a spare."""
         if self._spare is None:
-            with suppress(OSError, WorkerLostError):
+            with suppress(WorkerLostError):
                 self._spare = self._make()
 
     def settle(self) -> None:
@@ -93,8 +93,12 @@ class WorkerPool:
         if self._stopped:
             raise WorkerLostError(Failure(FailureKind.CANCELLED, "measuring was stopped"))
         hello = {"files": self._files, "kinds": sorted(self._kinds)}
-        folder = self.scratch.folder("worker-")
-        worker = self._maker.submit(WorkerProcess, folder, hello, self._memory_bytes).result()
+        try:
+            folder = self.scratch.folder("worker-")
+            worker = self._maker.submit(WorkerProcess, folder, hello, self._memory_bytes).result()
+        except OSError as error:  # such as of a full disk
+            problem = f"no worker process can start: {error}"
+            raise WorkerLostError(Failure(FailureKind.INTERNAL, problem)) from error
         with self._lock:
             self._alive.add(worker)
         if self._stopped:  # in the meantime

@@ -81,6 +81,10 @@ class WorkerProcess:
                 cwd=folder,
                 env={**_ENVIRONMENT, **os.environ, "TMPDIR": str(folder)},
             )
+        except OSError:
+            os.close(self._request_writer)
+            os.close(self._reply_reader)
+            raise
         finally:
             os.close(request_reader)
             os.close(reply_writer)

@@ -22,6 +22,7 @@ class NodeSite:
     known   values of tensors that do not depend on the network's inputs, as numpy arrays
     opsets  version of the operator set of each domain
     opset   that of the default one, which some meanings hang on
+    copies  what is read in place of a constant that is an output of the model, by its name
     budget  what may be made while the model is read
     """
 
@@ -33,6 +34,7 @@ class NodeSite:
         known: dict[str, Any],
         opsets: Mapping[str, int],
         *,
+        copies: dict[str, str],
         budget: ReadingBudget,
     ) -> None:
         self.name = name
@@ -44,6 +46,7 @@ class NodeSite:
         self._builder = builder
         self._known = known
         self._node = node
+        self._copies = copies
         self._budget = budget
 
     @cached_property
@@ -68,6 +71,11 @@ class NodeSite:
         if name not in self._builder.specs:
             if name not in self._known:
                 raise self.error(f"reads {name!r}, which no node before it makes")
+            if name in self._copies:  # an output, which a node has to make
+                self._copies[name] = self._copies[name] or self._builder.constant(
+                    self._known[name], name
+                )
+                return self._copies[name]
             self._builder.declare_constant(name, self._known[name])
         return name
 

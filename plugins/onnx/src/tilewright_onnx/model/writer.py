@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.network.network import Network, Node
+from tilewright_tensor.expressions.dtype import bound
 
 _OPSET, _IR_VERSION = 20, 9
 
@@ -67,7 +69,7 @@ class _Site:
         self.inputs = [*node.inputs]
         self._known = network.constants
         self._node = node
-        self._dtype = network.specs[node.output].dtype
+        self.dtype = network.specs[node.output].dtype
         self._where = f"{network.name}: node {node.name!r}"
 
     def constant(self, values: Sequence[int], what: str) -> str:
@@ -80,7 +82,7 @@ class _Site:
 
     def scalar(self, value: float | None, what: str) -> str:
         """A further operand of the output's type; none where there is no value."""
-        return "" if value is None else self._constant(np.asarray(value, self._dtype), what)
+        return "" if value is None else self._constant(np.asarray(value, self.dtype), what)
 
     def turned(self, position: int, turn: Callable[[Any], Any]) -> None:
         """A constant operand as ONNX has it. Raises UsageError where it is none."""
@@ -202,7 +204,13 @@ def _place_of_extreme(operator: str, site: _Site) -> None:
 
 
 def _clip(site: _Site) -> None:
-    site.emit("Clip", *(site.scalar(site.attributes[name], name) for name in ("min", "max")))
+    """Bounds of whole numbers are whole numbers of their type."""
+    least, most = (site.attributes[name] for name in ("min", "max"))
+    site.emit(
+        "Clip",
+        site.scalar(None if least is None else bound(least, ceil, site.dtype), "min"),
+        site.scalar(None if most is None else bound(most, floor, site.dtype), "max"),
+    )
 
 
 def _reshape(site: _Site) -> None:

@@ -230,7 +230,10 @@ def _matmul(site: NodeSite) -> None:
 
 def _matmul_integer(site: NodeSite) -> None:
     """With zero points, the operands less them are multiplied as int32."""
-    zeros = [site.has(position) and site.value(position).any() for position in (2, 3)]
+    zeros = [
+        site.has(place) and not (site.is_known(place) and not site.value(place).any())
+        for place in (2, 3)
+    ]
     if not any(zeros):
         site.finish("matmul_integer", site.tensor(0), site.tensor(1))
         return
@@ -238,9 +241,11 @@ def _matmul_integer(site: NodeSite) -> None:
     for position, zero in enumerate(zeros):
         wide = site.emit("cast", site.tensor(position), dtype="int32")
         if zero:
-            point = site.value(2 + position).astype(np.int32)
-            rows = point[:, None] if position == 0 and point.ndim == 1 else point
-            wide = site.emit("subtract", wide, site.constant(np.atleast_2d(rows)))
+            point = site.emit("cast", site.tensor(2 + position), dtype="int32")
+            shape = site.shape(point)
+            if position == 0 and len(shape) == 1:  # one of each row
+                point = site.reshaped(point, (*shape, 1))
+            wide = site.emit("subtract", wide, site.at_rank(point, len(site.shape(wide))))
         operands.append(wide)
     site.finish("matmul", *operands)
 

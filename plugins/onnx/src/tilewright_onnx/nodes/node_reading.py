@@ -60,6 +60,7 @@ class NodeReading:
         self._known = known
         self._opsets = opsets
         self._outputs = outputs
+        self._copies = dict.fromkeys(outputs, "")
         self._budget = ReadingBudget(model_bytes)
         self._folding = Folding()
         self._own = OwnDomains(builder, readers)
@@ -70,8 +71,12 @@ class NodeReading:
         unread: dict[tuple[str, str], list[str]] = defaultdict(list)
         others: list[UsageError] = []
         lost: set[str] = set()
+        taken: set[str] = set()
         for index, node in enumerate(nodes):
             name = node_name(node, index)
+            while name in taken:  # what a node is made of is named after it
+                name = f"{name}_{index}"
+            taken.add(name)
             site = self._site(node, name, self._opsets)
             try:
                 if lost.isdisjoint(node.input):
@@ -169,7 +174,8 @@ class NodeReading:
             self._read(part, self._site(part, name, opsets))
 
     def _site(self, node: Any, name: str, opsets: Mapping[str, int]) -> NodeSite:
-        return NodeSite(node, name, self._builder, self._known, opsets, budget=self._budget)
+        shared = self._builder, self._known, opsets
+        return NodeSite(node, name, *shared, copies=self._copies, budget=self._budget)
 
     def _expect_all_rows(self, node: Any, site: NodeSite) -> None:
         """Raise an error for a node that reads as many rows as values decide."""

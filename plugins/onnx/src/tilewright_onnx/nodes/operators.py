@@ -10,6 +10,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tilewright_onnx.model.node_site import NodeSite
@@ -18,6 +19,7 @@ from tilewright_onnx.nodes.layer_operators import LAYER_READERS
 from tilewright_onnx.nodes.products import PRODUCT_READERS
 from tilewright_onnx.nodes.recurrent_operators import RECURRENT_READERS
 from tilewright_onnx.nodes.shape_operators import SHAPE_READERS
+from tilewright_tensor.expressions.dtype import numpy_type
 
 ReadNode = Callable[[NodeSite], None]
 
@@ -187,7 +189,7 @@ def _log_sum_exp(site: NodeSite) -> None:
     if "float" not in site.spec(0).dtype:
         raise site.error(f"ReduceLogSumExp of {site.spec(0).dtype}", "cast it to float32")
     largest = site.emit("reduce_max", data, axes=axes, keepdims=True)
-    finite = float(np.finfo(site.spec(0).dtype).max)
+    finite = float(ml_dtypes.finfo(numpy_type(site.spec(0).dtype)).max)  # type: ignore[no-untyped-call]
     largest = site.emit("clip", largest, min=-finite, max=finite)
     raised = site.emit("exp", site.emit("subtract", data, largest))
     logarithm = site.emit("log", site.emit("reduce_sum", raised, axes=axes, keepdims=True))

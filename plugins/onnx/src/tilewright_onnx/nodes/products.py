@@ -48,7 +48,7 @@ def _both(terms: list[str]) -> set[str]:
 
 
 def _cumulative_sum(site: NodeSite) -> None:
-    """The product with a triangle of ones."""
+    """The product with a triangle of ones: NaN in all of a line with an infinity in it."""
     shape, dtype = site.spec(0).shape, site.spec(0).dtype
     axis = site.value(1).item() % len(shape)
     site.expect_room((shape[axis], shape[axis]), dtype)

@@ -73,17 +73,11 @@ def _pad(site: NodeSite) -> None:
     pads = site.attribute("pads") if site.opset < 11 else site.value(1)
     fill = site.attribute("value", 0.0)
     if site.has(2):
-        fill = site.value(2).item()
+        fill = +site.value(2).item()  # 0 or 1 of a bool
     rank = len(site.spec(0).shape)
     if site.has(3):
         pads = _pads_of_axes(pads, [int(axis) % rank for axis in site.value(3)], rank)
     padding, data = [int(n) for n in pads], site.tensor(0)
-    if mode == "constant" and min(padding) >= 0 and not np.isfinite(fill):
-        _pad_with_no_number(site, padding, fill)
-        return
-    if mode == "constant" and min(padding) >= 0:
-        site.finish("pad", data, padding=padding, value=fill)
-        return
     for axis, extent in enumerate(site.spec(0).shape):
         before, after = padding[axis], padding[rank + axis]
         kept = range(extent)[max(0, -before) : extent + min(0, after)]
@@ -96,12 +90,15 @@ def _pad(site: NodeSite) -> None:
         if len(places) != extent or before:
             data = selected(site, data, axis, places)
     left = [max(0, n) if mode == "constant" else 0 for n in padding]
+    if mode == "constant" and not np.isfinite(fill):
+        _pad_with_no_number(site, data, left, fill)
+        return
     site.finish("pad", data, padding=left, value=fill)
 
 
-def _pad_with_no_number(site: NodeSite, padding: Sequence[int], fill: float) -> None:
+def _pad_with_no_number(site: NodeSite, data: str, padding: Sequence[int], fill: float) -> None:
     """An attribute cannot be an infinity or NaN: the margins are chosen by a mask."""
-    data, shape = site.tensor(0), site.spec(0).shape
+    shape = site.shape(data)
     rank = len(shape)
     padded_shape = (n + b + a for n, b, a in zip(shape, padding, padding[rank:], strict=False))
     site.expect_room(tuple(padded_shape), "bool")

@@ -27,6 +27,8 @@ _FALSE = re.compile(r"(?:false|False|FALSE)\Z")
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _BASED = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+# All but those that YAML 1.1 takes, and a mark of the order of bytes in the middle.
+_REFUSED = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NOT_FINITE = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -89,14 +91,13 @@ class YamlSource:
     @classmethod
     def parse(cls, text: str, name: str) -> YamlSource:
         """The source of a text; `name` stands for the file in messages."""
-        for position, character in enumerate(text):
-            if character < " " and character not in "\t\n\r":
-                line, column = _place(text[:position])
-                raise UsageError(
-                    f"the control character {character!r} is not allowed",
-                    where=f"{name}:{line}:{column}",
-                    remedy="remove it",
-                )
+        if found := _REFUSED.search(text):
+            line, column = _place(text[: found.start()])
+            raise UsageError(
+                f"the control character {found[0]!r} is not allowed",
+                where=f"{name}:{line}:{column}",
+                remedy="remove it",
+            )
         parser = _Parser(name, text)
         return cls(name, parser.document(), mistakes=tuple(parser.mistakes))
 

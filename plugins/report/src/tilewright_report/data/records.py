@@ -31,12 +31,10 @@ class Point:
     """One trial of a task.
 
     sequence  its place among all trials of the file
-    time      seconds of measuring since the first trial of the run's stages, as far as is known
     seconds   None for a failure, and then its kind in `failure`
     """
 
     sequence: int
-    time: float
     seconds: float | None
     strategy: str
     failure: str
@@ -173,19 +171,10 @@ def tuned_task(task: Task, name: str, weight: float, history: History) -> TunedT
 
 
 def _points(task: Task, history: History) -> Iterator[Point]:
-    spent: dict[str, float] = {}
     for record in _counting(task, history):
-        result, charge = record.trial.result, record.charge
-        if charge is not None:
-            spent[charge.stage] = spent.get(charge.stage, 0.0) + charge.seconds
+        result = record.trial.result
         failure = "" if result.failure is None else str(result.failure.kind)
-        yield Point(
-            record.sequence,
-            sum(spent.values()),
-            result.seconds,
-            record.config.strategy,
-            failure,
-        )
+        yield Point(record.sequence, result.seconds, record.config.strategy, failure)
 
 
 def _counting(task: Task, history: History) -> Iterator[Record]:

@@ -28,7 +28,8 @@ class Run:
 
     report    the content of run.json
     folder    None where there is none to look into
-    tuned     what the records say; None where they cannot be read, and why in `lacks`
+    tuned     what the records say; None where they cannot be read
+    lacks     sentences on what could not be read, or is not shown
     networks  of a run of several, the run of each
     """
 
@@ -79,11 +80,13 @@ def read_run(folder: Path, host: PluginHost, records: Path | None = None) -> Run
     """
     report = report_in(folder)
     told = run_of(report, folder, host, records)
-    networks = []
-    for name in networks_in(folder):
+    names, networks = networks_in(folder), []
+    for name in names[:_ENOUGH_NETWORKS]:
         with suppress(UsageError):
             networks.append(run_of(report_in(folder / name), folder / name, host, records))
-    return replace(told, networks=tuple(networks))
+    more = len(names) - _ENOUGH_NETWORKS
+    lacks = (f"{more} more networks are not shown",) if more > 0 else ()
+    return replace(told, networks=tuple(networks), lacks=told.lacks + lacks)
 
 
 def run_of(
@@ -94,7 +97,7 @@ def run_of(
     try:
         tuned = tuned_tasks(fields, folder, host, records)
     except UsageError as error:
-        return Run(fields, folder, None, (str(error),))
+        return Run(fields, folder, None, (f"Without its records: {error}",))
     return Run(fields, folder, tuned)
 
 
@@ -116,6 +119,5 @@ def report_in(folder: Path) -> Mapping[str, Any]:
 def networks_in(folder: Path) -> list[str]:
     """The folders below that are runs, too: of several networks each has one."""
     with suppress(OSError):
-        found = sorted(file.parent.name for file in folder.glob("*/run.json"))
-        return found[:_ENOUGH_NETWORKS]
+        return sorted(file.parent.name for file in folder.glob("*/run.json"))
     return []

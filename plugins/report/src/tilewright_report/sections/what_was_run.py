@@ -42,7 +42,7 @@ def what_was_run(run: Run) -> Element | None:
             ("folder", str(run.folder) if run.folder else ""),
         ]
     )
-    lacks = [note(f"Without its records: {short(why, 300)}") for why in run.lacks]
+    lacks = [note(short(why, 300)) for why in run.lacks]
     made = [told if len(told) else None, *lacks, _stages(run), _again(run)]
     known = [one for one in made if one is not None]
     return section("run", "What was run", *known) if known else None
