@@ -69,6 +69,18 @@ def brute(space):
     return found
 
 
+def test_an_alternative_may_guard_what_the_other_side_cannot_be_asked():
+    knobs = Knobs("guarded")
+    c = knobs.define_knob("c", [8, 16])
+    b = knobs.define_knob("b", [1, 2])
+    a = knobs.define_knob("a", [None, 4])
+    knobs.constrain((a == None) | (a * b <= c - 1))  # noqa: E711  an expression
+    space = ConfigSpace([knobs.alternative()])
+    assert space.valid_count() == len(list(space.points())) == 4 + 3
+    assert all(space.is_valid(point) for point in space.points())
+    assert len(space.sample(random.Random(0), 7)) == 7
+
+
 def test_matmul_tutorial_spaces_have_autotvms_sizes():
     for length, size in ((512, 100), (128, 64)):
         knobs = Knobs("matmul")

@@ -64,6 +64,8 @@ SHAPE = [
     ("NUL", changed(2, "name: toy\0run"), 2),
     ("escape character", changed(10, "      budget: \x1b[31m60s"), 10),
     ("bell", inserted(7, "  # \x07"), 7),
+    ("delete", changed(2, "name: toy\x7frun"), 2),
+    ("end of a string", inserted(7, "  # \x9c"), 7),
     ("unknown alias", changed(9, "      scheduler: *nothing"), 9),
     ("alias of itself", changed(6, "  - source: &a {sizes: *a}"), 6),
     ("list as key", inserted(3, "[a, b]: 1"), 3),

@@ -11,6 +11,7 @@ import pytest
 from tilewright.roles import Artifact
 from tilewright.vocabulary.measure import Conditions, FailureKind
 from tilewright_measure.local.kept_artifacts import KeptArtifacts
+from tilewright_measure.worker.scratch import Scratch
 
 
 def test_results_come_in_order_and_a_failure_costs_its_own_candidate(make_bench):
@@ -74,6 +75,21 @@ def test_an_interrupted_build_stops_at_once_and_the_builder_goes_on(make_bench, 
         bench.builder.build([bench.ask(lower="hang_deaf")] * 4)
     (result,) = bench.builder.build([bench.ask()])
     assert result.artifact is not None
+
+
+def test_a_worker_that_cannot_start_costs_its_candidate(make_bench, monkeypatch):
+    folder = Scratch.folder
+
+    def full(scratch, prefix):
+        if prefix == "worker-":
+            raise OSError(28, "No space left on device")
+        return folder(scratch, prefix)
+
+    monkeypatch.setattr(Scratch, "folder", full)
+    bench = make_bench()
+    (result,) = bench.builder.build([bench.ask()])
+    assert result.failure.kind is FailureKind.INTERNAL
+    assert "no worker process can start: [Errno 28] No space left" in result.failure.text
 
 
 def test_what_was_built_is_not_built_again(bench):

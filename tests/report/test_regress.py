@@ -93,6 +93,18 @@ def test_every_network_of_a_run_is_compared_with_its_own(timed, capsys):
     assert (code, told) == (1, {"one": "no difference", "two": "slower"})
 
 
+def test_none_of_many_networks_is_passed_over(timed, capsys):
+    for name, slow in (("old", 1.0), ("new", 1.5)):
+        folder = timed(name, None)
+        for number in range(30):
+            place = timed(f"{name}/net{number:02}", 10.0 * (slow if number == 29 else 1.0))
+            file = place / "run.json"
+            file.write_text(json.dumps({**json.loads(file.read_text()), "name": place.name}))
+    code, out, _ = regress(capsys, folder.parent / "old", folder, "--json")
+    told = {one["network"]: one["verdict"] for one in json.loads(out)["networks"]}
+    assert (code, len(told), told["net29"]) == (1, 30, "slower")
+
+
 @pytest.mark.parametrize(
     ("new", "said"),
     [
