@@ -12,6 +12,7 @@ from tilewright.errors import UsageError
 MAX_LINE_BYTES = 2**20
 """Of a line of a records file, whatever its format."""
 MAX_DEPTH = 32
+_NESTED = dict, list
 
 
 class BadLineError(ValueError):
@@ -59,12 +60,15 @@ def sensible(make: Callable[[Any], Any], data: Any) -> Any:
         raise BadLineError(str(error)[:120]) from None
 
 
-def _is_flat(value: Any, depth: int) -> bool:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if not isinstance(value, list):
-        return True
-    return depth > 0 and all(_is_flat(item, depth - 1) for item in value)
+def _is_flat(data: dict[str, Any], depth: int) -> bool:
+    """Looked at level by level: most values are numbers, of which nothing is called."""
+    level: list[Any] = [data]
+    for _ in range(depth):
+        parts = (each.values() if type(each) is dict else each for each in level)
+        level = [value for part in parts for value in part if type(value) in _NESTED]
+        if not level:
+            return True
+    return False
 
 
 def _finite(text: str) -> float:
