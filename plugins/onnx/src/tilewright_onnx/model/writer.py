@@ -13,7 +13,6 @@ from tilewright.errors import UsageError
 from tilewright.options import NoOptions
 from tilewright.vocabulary.workload import TensorSpec
 from tilewright_graph.network.network import Network, Node
-from tilewright_tensor.expressions.dtype import bound
 
 _OPSET, _IR_VERSION = 20, 9
 
@@ -205,12 +204,15 @@ def _place_of_extreme(operator: str, site: _Site) -> None:
 
 def _clip(site: _Site) -> None:
     """Bounds of whole numbers are whole numbers of their type."""
-    least, most = (site.attributes[name] for name in ("min", "max"))
-    site.emit(
-        "Clip",
-        site.scalar(None if least is None else bound(least, ceil, site.dtype), "min"),
-        site.scalar(None if most is None else bound(most, floor, site.dtype), "max"),
-    )
+
+    def bound(name: str, whole: Callable[[float], int]) -> str:
+        value = site.attributes[name]
+        if value is not None and "int" in site.dtype:
+            limits = np.iinfo(site.dtype)
+            value = min(max(whole(value), int(limits.min)), int(limits.max))
+        return site.scalar(value, name)
+
+    site.emit("Clip", bound("min", ceil), bound("max", floor))
 
 
 def _reshape(site: _Site) -> None:

@@ -19,7 +19,6 @@ from tilewright_onnx.nodes.layer_operators import LAYER_READERS
 from tilewright_onnx.nodes.products import PRODUCT_READERS
 from tilewright_onnx.nodes.recurrent_operators import RECURRENT_READERS
 from tilewright_onnx.nodes.shape_operators import SHAPE_READERS
-from tilewright_tensor.expressions.dtype import numpy_type
 
 ReadNode = Callable[[NodeSite], None]
 
@@ -189,7 +188,7 @@ def _log_sum_exp(site: NodeSite) -> None:
     if "float" not in site.spec(0).dtype:
         raise site.error(f"ReduceLogSumExp of {site.spec(0).dtype}", "cast it to float32")
     largest = site.emit("reduce_max", data, axes=axes, keepdims=True)
-    finite = float(ml_dtypes.finfo(numpy_type(site.spec(0).dtype)).max)  # type: ignore[no-untyped-call]
+    finite = float(ml_dtypes.finfo(site.spec(0).dtype).max)  # type: ignore[no-untyped-call]
     largest = site.emit("clip", largest, min=-finite, max=finite)
     raised = site.emit("exp", site.emit("subtract", data, largest))
     logarithm = site.emit("log", site.emit("reduce_sum", raised, axes=axes, keepdims=True))

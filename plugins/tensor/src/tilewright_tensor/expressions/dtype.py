@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -130,12 +130,6 @@ def widens(dtype: str, other: str) -> bool:
         and first.exponent <= second.exponent
         and first != second
     )
-
-
-def bound(value: float, whole: Callable[[float], int], dtype: str) -> float:
-    """A bound of elements as one of their type: rounded for whole numbers, and within limits."""
-    least, greatest = limits(dtype)
-    return value if least == -inf else min(max(whole(value), least), greatest)
 
 
 def limits(dtype: str) -> tuple[float, float]:

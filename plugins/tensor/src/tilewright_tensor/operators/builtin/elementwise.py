@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tilewright_tensor.expressions import expr as e
-from tilewright_tensor.expressions.dtype import ITEM_BYTES, bound, is_float, is_whole, limits
+from tilewright_tensor.expressions.dtype import ITEM_BYTES, is_float, is_whole, limits
 from tilewright_tensor.ir.dag import compute
 from tilewright_tensor.operators.definition.attribute import (
     Attribute,
@@ -43,9 +43,13 @@ _GELU_SLOPE = 2 * math.sqrt(2 / math.pi)
 
 def _clip(x: Any, **bounds: float | None) -> Any:
     low, high = bounds["min"], bounds["max"]
-    dtype = e.dtype_of(x)
-    raised = x if low is None else e.maximum(x, bound(low, math.ceil, dtype))
-    return raised if high is None else e.minimum(raised, bound(high, math.floor, dtype))
+    least, greatest = limits(e.dtype_of(x))
+
+    def bound(value: float, whole: Callable[[float], int]) -> float:
+        return value if least == -math.inf else min(max(whole(value), least), greatest)
+
+    raised = x if low is None else e.maximum(x, bound(low, math.ceil))
+    return raised if high is None else e.minimum(raised, bound(high, math.floor))
 
 
 def _divide(x: Any, y: Any) -> Any:
