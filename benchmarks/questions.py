@@ -134,8 +134,7 @@ SECTIONS = (
         "behind the best there is (`finalists.py`; goal: 3 %). Three networks tuned from nothing "
         "for a minute and for twenty, in turns (`short_search.py`; goal: 97 % of the speed). What "
         "the best config of one machine reaches on another is looked up in spaces that both "
-        "recorded (`transfer.py`), and in workloads of networks that both measured, weighted by "
-        "time (`machine_matrix.py`). Of all recorded spaces (`models_and_schedulers.py`): which "
+        "recorded (`transfer.py`). Of all recorded spaces (`models_and_schedulers.py`): which "
         "share of the 16 fastest configs a cost model names after 256 random ones, means over "
         "spaces and seeds; and how far above the best there is a network is whose tasks they are, "
         "in percent.",

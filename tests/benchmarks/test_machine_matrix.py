@@ -58,14 +58,11 @@ def test_the_share_is_of_what_the_networks_take(folder, module):
     a = folder("a", {16: rising | {8: 1.0}, 32: rising, 8: rising})
     falling = {number: 10.0 - number for number in numbers}
     b = folder("b", {16: falling | {9: 1.0}, 32: falling | {0: None}, 64: rising})
-    first, second = module("machine_matrix").matrix([a, b], 1)
-    assert first.case == "networks' workloads, a on b"
+    found = module("models.machine_matrix").matrix
+    first, second = found([a, b], 1)
+    assert (first.there, first.here, first.workloads, first.configs) == ("a", "b", 2, 16)
     # 16 times 1.0 and 32 times 3.0, of 16 times 10.0 and, as the failure, 32 times 9.0.
-    assert first.ours == round(100 * (16 * 1 + 32 * 3) / (16 * 10 + 32 * 9), 1)
-    assert dict(first.details) == {
-        "median of all workloads in %": round(100 * (1 / 10 + 3 / 9) / 2, 1),
-        "workloads": 2,
-        "common configs": 16,
-    }
-    assert second.ours == round(100 * (16 * 1 + 32 * 2) / (16 * 9 + 32 * 9), 1)
-    assert not list(module("machine_matrix").matrix([a, b], 2))
+    assert first.share == pytest.approx((16 * 1 + 32 * 3) / (16 * 10 + 32 * 9))
+    assert first.median == pytest.approx((1 / 10 + 3 / 9) / 2)
+    assert second.share == pytest.approx((16 * 1 + 32 * 2) / (16 * 9 + 32 * 9))
+    assert not list(found([a, b], 2))

@@ -1,6 +1,6 @@
 """What the best configs of each machine reach on each other one, over workloads that both measured.
 
-    uv run python benchmarks/machine_matrix.py benchmarks/models/* [--save]
+    uv run python benchmarks/models/machine_matrix.py benchmarks/models/zen*
 
 Each folder is a data set of one machine. Of the configs of a workload that both measured, the
 fastest there is looked up here, beside the fastest that was measured here. Nothing is measured.
@@ -11,13 +11,11 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from math import inf
 from pathlib import Path
 from statistics import median
-
-from result_data import Row
-from saving import add_save_options, save
 
 from tilewright.vocabulary.config import ConfigEntity
 from tilewright.vocabulary.workload import Workload
@@ -31,34 +29,47 @@ Seconds = Mapping[ConfigEntity, float]
 """The least sample of each config; infinite of a failure."""
 
 
+@dataclass(frozen=True)
+class Transfer:
+    """What the best configs of one machine reach on another.
+
+    share      of the speed of the fastest config that was measured here, by the time that the
+               networks' workloads take, each as often as it occurs here
+    median     of all workloads, those made around the networks' too
+    workloads  that both measured, and how many configs of them
+    """
+
+    there: str
+    here: str
+    share: float
+    median: float
+    workloads: int
+    configs: int
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--threads", type=int, default=1)
-    add_save_options(parser)
     options = parser.parse_args()
-    rows = list(matrix(options.folders, options.threads))
-    for row in rows:
-        told = ", ".join(f"{name}: {figure:g}" for name, figure in row.details.items())
-        print(f"{row.case}: {row.ours} % of the optimum; {told}")
-    save(options, "transfer", rows)
+    print("best configs of | on | share of the optimum | median | workloads | configs of both")
+    for one in matrix(options.folders, options.threads):
+        shares = f"{one.share:.3f} | {one.median:.3f}"
+        print(f"{one.there} | {one.here} | {shares} | {one.workloads} | {one.configs}")
 
 
-def matrix(folders: Sequence[Path], threads: int) -> Iterator[Row]:
-    """A row for each ordered pair of machines that have workloads in common.
-
-    The share is of the time that the networks' workloads take, each as often as it occurs; the
-    median is over all workloads.
-    """
-    sets = {folder.name: _by_workload(folder, threads) for folder in folders}
-    weights = {}
-    for folder in folders:
-        for entry in Workloads.read(folder / "tasks.json"):
-            weights[entry.workload] = sum(entry.networks.values())
-    for there, here in permutations(sets, 2):
-        best, chosen, common, shares = 0.0, 0.0, 0, []
-        for workload in sets[there].keys() & sets[here].keys():
-            theirs, ours = sets[there][workload], sets[here][workload]
+def matrix(folders: Sequence[Path], threads: int) -> Iterator[Transfer]:
+    """One for each ordered pair of machines that have workloads in common."""
+    trials = {folder: _by_workload(folder, threads) for folder in folders}
+    for there, here in permutations(folders, 2):
+        weights = {
+            entry.workload: sum(entry.networks.values())
+            for entry in Workloads.read(here / "tasks.json")
+        }
+        best = chosen = 0.0
+        configs, shares = 0, []
+        for workload in trials[there].keys() & trials[here].keys():
+            theirs, ours = trials[there][workload], trials[here][workload]
             both = [config for config in theirs if config in ours]
             own = [seconds for seconds in ours.values() if seconds < inf]
             if len(both) < FEWEST or not own:
@@ -67,18 +78,11 @@ def matrix(folders: Sequence[Path], threads: int) -> Iterator[Row]:
             taken = min(ours[min(both, key=theirs.__getitem__)], max(own))
             best += weights[workload] * min(own)
             chosen += weights[workload] * taken
-            common += len(both)
+            configs += len(both)
             shares.append(min(own) / taken)
         if chosen:
-            yield Row(
-                case=f"networks' workloads, {there} on {here}",
-                ours=round(100 * best / chosen, 1),
-                details={
-                    "median of all workloads in %": round(100 * median(shares), 1),
-                    "workloads": len(shares),
-                    "common configs": common,
-                },
-            )
+            share = best / chosen
+            yield Transfer(there.name, here.name, share, median(shares), len(shares), configs)
 
 
 def _by_workload(folder: Path, threads: int) -> dict[Workload, Seconds]:
