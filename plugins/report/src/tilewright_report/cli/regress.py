@@ -17,7 +17,7 @@ from tilewright_pipeline.context.time_text import time_text
 @click.option("--against", "old", required=True, type=shared.NAMED_PATH, help="The run before.")
 @click.option(
     "--least",
-    type=click.FloatRange(0.0, 100.0),
+    type=click.FloatRange(0.0, 1.0),
     default=0.02,
     show_default=True,
     help="Changes by a smaller share are none.",
